@@ -1,0 +1,37 @@
+"""Back-ends by name; imported only when asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from dtrain_lab.backends.base import Backend
+from dtrain_lab.errors import NotFound
+
+ENTRY_POINTS = "dtrain_lab.backends.v1"
+OURS = {"local": "dtrain_lab.backends.local:LocalBackend"}
+
+
+def names() -> list[str]:
+    """Back-ends that this installation has."""
+    return sorted({*OURS, *(point.name for point in entry_points(group=ENTRY_POINTS))})
+
+
+def backend(name: str) -> Backend:
+    """Make a back-end.
+
+    Raises:
+        NotFound: this installation has none of that name.
+    """
+    if name in OURS:
+        module, _, kind = OURS[name].partition(":")
+        made: Backend = getattr(import_module(module), kind)()
+        return made
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        loaded: Backend = point.load()()
+        return loaded
+    raise NotFound(
+        f'This version of dtrain-lab has no back-end "{name}".',
+        f"It has: {', '.join(names())}. Change `backend` in the profile.",
+        code="no_backend",
+    )

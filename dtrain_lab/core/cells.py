@@ -1,0 +1,165 @@
+"""Cells: their names, their failures in words, and rank labels on their output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dtrain_lab.core import ranks as rank_names
+from dtrain_lab.core.cluster import Failure, Frame
+
+
+def label(count: int) -> str:
+    """Name of a cell by its execution count: 7 is "[7]"."""
+    return f"[{count}]"
+
+
+CONNECTION_ERRORS = (
+    "connection closed by peer",
+    "connection reset by peer",
+    "connection was aborted",
+    "broken pipe",
+    "connection of the ranks was given up",
+    "nccl communicator was aborted",
+    "process group has been aborted",
+)
+
+
+def blame(failures: Sequence[Failure]) -> tuple[Failure, ...]:
+    """Tell who is at fault from whom they took along.
+
+    A rank whose peer ended, raised or was interrupted gets "Connection closed by peer" from its
+    collective. That is an effect: it becomes *aborted*. Where nothing but such errors is known, they stay.
+    """
+    effects = [f for f in failures if f.kind == "raised" and _lost_connection(f)]
+    causes = [f for f in failures if f not in effects]
+    if not causes:
+        return tuple(sorted(failures, key=lambda f: f.rank))
+    aborted = [replace(f, kind="aborted") for f in effects]
+    return tuple(sorted((*causes, *aborted), key=lambda f: f.rank))
+
+
+def _lost_connection(failure: Failure) -> bool:
+    message = failure.message.lower()
+    return any(text in message for text in CONNECTION_ERRORS)
+
+
+def failure_sentence(failures: Sequence[Failure], ranks: Sequence[int]) -> str:
+    """What became of a cell that failed: who is at fault first, then whom it took along.
+
+    Args:
+        failures: of the ranks that did not end well.
+        ranks: all that ran the cell.
+    """
+    parts = []
+    lost = [f for f in failures if f.kind == "lost"]
+    raised = [f for f in failures if f.kind == "raised"]
+    taken = [f for f in failures if f.kind in ("aborted", "interrupted")]
+    if lost:
+        verb = "was" if len(lost) == 1 else "were"
+        ways = sorted({f.message for f in lost})
+        parts.append(f"{_who(lost)} {verb} lost: {'; '.join(ways)}.")
+    if raised:
+        kinds = sorted({f"{f.type}: {f.message}" if f.message else f.type for f in raised})
+        more = "" if len(kinds) == 1 else f" (and {len(kinds) - 1} other)"
+        parts.append(f"{_who(raised)} failed: {_one_line(kinds[0])}{more}.")
+    if taken:
+        parts.append(_taken(taken))
+    return " ".join(parts) if parts else f"{rank_names.sentence_name(ranks)} ended."
+
+
+def _one_line(text: str, most: int = 200) -> str:
+    first = text.strip().splitlines()[0].rstrip(".") if text.strip() else ""
+    return first if len(first) <= most else f"{first[: most - 1]}…"
+
+
+def _taken(taken: Sequence[Failure]) -> str:
+    verb = "was" if len(taken) == 1 else "were"
+    operations = sorted({f.operation for f in taken if f.operation})
+    where = f" in {' and '.join(operations)}" if operations else ""
+    return f"{_who(taken)} {verb} interrupted{where}; variables are kept."
+
+
+def _who(failures: Sequence[Failure]) -> str:
+    return rank_names.sentence_name([f.rank for f in failures])
+
+
+def render_failure(failures: Sequence[Failure], ranks: Sequence[int]) -> list[str]:
+    """A failed cell as text: the sentence, then each different traceback once, with its ranks.
+
+    Aborted and interrupted ranks have none: their place is in the sentence.
+    """
+    lines = [failure_sentence(failures, ranks)]
+    groups: dict[tuple[str, str, tuple[Frame, ...]], list[int]] = {}
+    for failure in failures:
+        if failure.kind == "raised":
+            groups.setdefault((failure.type, failure.message, failure.frames), []).append(failure.rank)
+    for (kind, message, frames), members in groups.items():
+        lines += ["", f"{rank_names.sentence_name(members)}: {kind}: {message}".rstrip(": ")]
+        lines += render_frames(frames)
+    return lines
+
+
+def render_frames(frames: Sequence[Frame]) -> list[str]:
+    """A traceback: cells by their name, runs of library frames folded to one line."""
+    lines: list[str] = []
+    folded = 0
+    for index, frame in enumerate(frames):
+        if is_library(frame) and index < len(frames) - 1:
+            folded += 1
+            continue
+        if folded:
+            lines.append(f"  … {folded} library frame{'s' if folded > 1 else ''}")
+            folded = 0
+        place = f"cell {frame.cell}, line {frame.line}" if frame.cell else f"{frame.file}:{frame.line}"
+        inside = "" if frame.function in ("<module>", "") else f", in {frame.function}"
+        lines.append(f"  {place}{inside}")
+        if frame.source:
+            lines.append(f"----> {frame.line} {frame.source}")
+    return lines
+
+
+def is_library(frame: Frame) -> bool:
+    """Not the user's own code."""
+    return frame.cell is None and ("site-packages" in frame.file or "/lib/python" in frame.file or frame.file.startswith("<frozen"))
+
+
+class LineLabels:
+    """Puts "[2] " before each line that a rank printed, without cutting the lines of other ranks.
+
+    Whole lines leave at once; an unfinished line stays until its end comes or `flush` asks for it.
+    """
+
+    def __init__(self) -> None:
+        self._tails: dict[tuple[int, str], str] = {}
+        self._open: tuple[int, str] | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Unfinished lines are held back."""
+        return bool(self._tails)
+
+    def feed(self, rank: int, stream: str, text: str) -> str:
+        """Text of one rank's stream; returns what can be shown now."""
+        key = (rank, stream)
+        text = (self._tails.pop(key, "") + text).replace("\r\n", "\n")
+        end = max(text.rfind("\n"), text.rfind("\r")) + 1
+        if end < len(text):
+            self._tails[key] = text[end:]
+        return self._show(key, text[:end])
+
+    def flush(self) -> list[tuple[str, str]]:
+        """Show unfinished lines: pairs of stream and text."""
+        tails, self._tails = self._tails, {}
+        return [(key[1], self._show(key, text)) for key, text in tails.items()]
+
+    def _show(self, key: tuple[int, str], text: str) -> str:
+        if not text:
+            return ""
+        tag = f"[{key[0]}] "
+        before = "\n" if self._open not in (None, key) else ""
+        lead = "" if self._open == key else tag
+        self._open = None if text[-1] in "\n\r" else key
+        body = text[:-1].replace("\n", "\n" + tag).replace("\r", "\r" + tag)
+        return before + lead + body + text[-1]

@@ -1,0 +1,232 @@
+"""A cluster as REST, `--json` and the panel see it. Units stand in the names; null where not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from dtrain_lab.core.kinds import OutputKind, RankPhase, VerdictKind, WorldPhase
+
+
+class Summary(Struct, frozen=True):
+    """The one sentence: `text` in English, `code` and `values` for a translation."""
+
+    code: str
+    values: dict[str, Any]
+    text: str
+
+
+class Alternative(Struct, frozen=True):
+    """A request that would start sooner, or at all."""
+
+    text: str
+    request: dict[str, Any]
+
+
+class Reason(Struct, frozen=True):
+    """Why a world waits, failed or can't start; `final`: it never can."""
+
+    code: str
+    message: str
+    hint: str = ""
+    since_s: float | None = None
+    expected_start_at: float | None = None
+    ahead: int | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    final: bool = False
+
+
+class World(Struct, frozen=True):
+    """The process group: how many ranks, and how often it was rebuilt."""
+
+    size: int
+    generation: int
+
+
+class Node(Struct, frozen=True):
+    """A machine of the world."""
+
+    name: str
+    address: str
+    state: str
+
+
+class Where(Struct, frozen=True):
+    """A place in the user's code. Lines count from 1, the magic's line included."""
+
+    notebook: str | None = None
+    cell: str | None = None
+    file: str | None = None
+    function: str | None = None
+    line: int | None = None
+
+
+class Rank(Struct, frozen=True):
+    """One process of the world, with its latest figures."""
+
+    rank: int
+    node: str
+    local_rank: int
+    device: str
+    pid: int | None
+    state: RankPhase
+    doing: str | None = None
+    where: Where | None = None
+    slow: bool = False
+    unsure: bool = False
+    step: int | None = None
+    steps_per_s: float | None = None
+    samples_per_s: float | None = None
+    step_s: float | None = None
+    data_s: float | None = None
+    transfer_s: float | None = None
+    wait_s: float | None = None
+    comm_overhead: float | None = None
+    comm_overhead_error: float | None = None
+    cpu_utilization: float | None = None
+    memory_bytes: int | None = None
+    device_memory_bytes: int | None = None
+    device_memory_total_bytes: int | None = None
+    device_utilization: float | None = None
+    last_seen_s: float | None = None
+
+
+class Phase(Struct, frozen=True):
+    """One step of a start."""
+
+    phase: str
+    done: int
+    total: int
+    elapsed_s: float
+    late_nodes: tuple[str, ...] = ()
+
+
+class Verdict(Struct, frozen=True):
+    """Something is wrong, in words: who is at fault, who waits, where."""
+
+    id: str
+    kind: VerdictKind
+    code: str
+    values: dict[str, Any]
+    text: str
+    ranks: tuple[int, ...] = ()
+    peers: tuple[int, ...] = ()
+    operation: str | None = None
+    sequence: int | None = None
+    bytes: int | None = None
+    where: Where | None = None
+    since_s: float | None = None
+    hint: str = ""
+    actions: tuple[str, ...] = ()
+
+
+class Advice(Struct, frozen=True):
+    """A change that would make training faster, with its price."""
+
+    id: str
+    change: str
+    gain: float
+    gain_error: float
+    cost: str
+    diff: str
+
+
+class Metrics(Struct, frozen=True):
+    """Figures of the whole world."""
+
+    samples_per_s: float | None = None
+    step_s: float | None = None
+    comm_overhead: float | None = None
+    comm_overhead_error: float | None = None
+    slowest_rank: int | None = None
+    skew_s: float | None = None
+    values: dict[str, Any] = {}
+    verdicts: tuple[Verdict, ...] = ()
+    advice: tuple[Advice, ...] = ()
+
+
+class Cluster(Struct, frozen=True):
+    """A cluster with everything a door shows of it."""
+
+    id: str
+    name: str
+    profile: str
+    state: WorldPhase
+    reason: Reason | None
+    summary: Summary
+    world: World
+    nodes: tuple[Node, ...]
+    ranks: tuple[Rank, ...]
+    metrics: Metrics
+    progress: tuple[Phase, ...]
+    notebooks: tuple[str, ...]
+    owner: str
+    may: tuple[str, ...]
+    created_at: float
+    ends_at: float | None = None
+    idle_since: float | None = None
+    running: tuple[RunningCell, ...] = ()
+
+
+class RunningCell(Struct, frozen=True):
+    """A cell that runs now."""
+
+    cell: str
+    notebook: str | None
+    ranks: tuple[int, ...]
+    started_at: float
+
+
+class Output(Struct, frozen=True, omit_defaults=True):
+    """One piece of what ranks printed or displayed."""
+
+    seq: int
+    time: float
+    cell: str
+    ranks: tuple[int, ...]
+    kind: OutputKind
+    text: str | None = None
+    data: dict[str, Any] | None = None
+
+
+class Stack(Struct, frozen=True):
+    """What one rank's threads do."""
+
+    rank: int
+    text: str | None
+    error: str | None = None
+
+
+class Frame(Struct, frozen=True):
+    """One frame of a rank's traceback, with the source line where it is known."""
+
+    file: str
+    line: int
+    function: str
+    source: str = ""
+    cell: str | None = None
+    """Name of the cell, "[7]", where the frame is in one."""
+
+
+class Failure(Struct, frozen=True):
+    """How a cell ended badly on one rank. `kind`: raised, interrupted, lost or aborted."""
+
+    rank: int
+    kind: str
+    type: str
+    message: str
+    frames: tuple[Frame, ...] = ()
+    operation: str | None = None
+
+
+class CellResult(Struct, frozen=True):
+    """How a cell ended on its ranks."""
+
+    cell: str
+    ranks: tuple[int, ...]
+    failures: tuple[Failure, ...] = ()
+    sentence: str = ""
+    elapsed_s: float = 0.0
+    timed_out: bool = False
+    outputs: tuple[Output, ...] = field(default_factory=tuple)

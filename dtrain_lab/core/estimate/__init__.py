@@ -1,0 +1,1 @@
+"""Figures from what ranks record: steps, throughput, communication, stragglers. Pure arithmetic."""

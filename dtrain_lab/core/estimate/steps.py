@@ -1,0 +1,41 @@
+"""Step boundaries without user code: the smallest repeating cycle of optimizers.
+
+One optimizer: each of its steps is a training step. Several (a GAN, one per layer): the training step is
+the shortest sequence of them that repeats and contains all.
+"""
+
+from __future__ import annotations
+
+
+class StepCycle:
+    """Feed it each optimizer step; it says where a training step ends."""
+
+    def __init__(self) -> None:
+        self._seen: list[int] = []
+        self._cycle: list[int] | None = None
+        self._at = 0
+
+    @property
+    def unsure(self) -> bool:
+        """Several optimizers, and no repeating cycle yet."""
+        return self._cycle is None and len(set(self._seen)) > 1
+
+    def ends(self, optimizer: int) -> bool:
+        """An optimizer (told apart by its id) has stepped. Is the training step over?"""
+        self._seen.append(optimizer)
+        del self._seen[:-128]
+        if self._cycle is not None:
+            if self._cycle[self._at] == optimizer:
+                self._at = (self._at + 1) % len(self._cycle)
+                return self._at == 0
+            self._cycle = None
+            self._seen = self._seen[-1:]
+        kinds = set(self._seen)
+        if len(kinds) == 1:
+            return True
+        for period in range(len(kinds), len(self._seen) // 2 + 1):
+            cycle = self._seen[-period:]
+            if cycle == self._seen[-2 * period : -period] and set(cycle) == kinds:
+                self._cycle, self._at = cycle, 0
+                return True
+        return False

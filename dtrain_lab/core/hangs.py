@@ -1,0 +1,104 @@
+"""Verdicts on a world that doesn't move: who waits in which collective, and who never came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dtrain_lab.core import ranks as rank_names
+from dtrain_lab.core.cluster import Verdict, Where
+from dtrain_lab.core.wire.links import RankSample
+
+STUCK_AFTER_S = 10.0
+BACKWARD = "backward"
+"""Operation of a rank that stands in backward, where DDP's own collectives can't be seen from Python."""
+
+
+def verdict(
+    samples: Sequence[RankSample],
+    busy: Sequence[int],
+    size: int,
+    places: dict[int, Where],
+    threshold_s: float = STUCK_AFTER_S,
+) -> Verdict | None:
+    """Judge a world.
+
+    Args:
+        samples: the latest of each rank that runs.
+        busy: ranks that run a cell.
+        size: world size.
+        places: where ranks are in the user's code, as far as it was asked.
+        threshold_s: how long a collective may stand before somebody is to blame.
+
+    Returns:
+        The verdict, or None where all moves, or the world can't be judged.
+    """
+    waiting = [s for s in samples if s.operation and (s.in_operation_s or 0.0) >= threshold_s]
+    if not waiting:
+        return None
+    peers = tuple(sorted(s.rank for s in waiting))
+    inside = {s.rank for s in samples if s.operation}
+    missing = tuple(rank for rank in range(size) if rank not in inside)
+    first = waiting[0]
+    since = max(s.in_operation_s or 0.0 for s in waiting)
+    if not missing and all(s.operation == BACKWARD for s in waiting):
+        return None  # a backward pass that takes long on every rank is work, as far as anyone can see
+    if not missing:
+        return _verdict(
+            "no_progress", (), peers, first, since, None,
+            f"No progress for {since:.0f} s. Every rank waits in {_operations(waiting)}.",
+            "Often ranks called different collectives, or with different shapes.",
+        )  # fmt: skip
+    idle = tuple(rank for rank in missing if rank not in busy)
+    wait = "waits" if len(peers) == 1 else "wait"
+    if idle == missing:
+        don_t = "doesn't" if len(idle) == 1 else "don't"
+        return _verdict(
+            "not_in_cell", missing, peers, first, since, None,
+            f"{rank_names.sentence_name(peers)} {wait} in {first.operation}; "
+            f"{rank_names.name(idle)} {don_t} run this cell.",
+            "Run the cell on all ranks, or make a group of the ranks that run it.",
+        )  # fmt: skip
+    is_are = "is" if len(missing) == 1 else "are"
+    it = "it" if len(missing) == 1 else "them"
+    return _verdict(
+        "stuck", missing, peers, first, since, places.get(missing[0]),
+        f"{rank_names.sentence_name(missing)} {is_are} stuck. {rank_names.count(len(peers))} {wait} for {it}.",
+        "Often its data ended early, or a branch skipped a step on this rank alone.",
+    )  # fmt: skip
+
+
+def _operations(waiting: Sequence[RankSample]) -> str:
+    return " and ".join(sorted({s.operation or "" for s in waiting}))
+
+
+def _verdict(
+    code: str,
+    missing: tuple[int, ...],
+    peers: tuple[int, ...],
+    first: RankSample,
+    since: float,
+    where: Where | None,
+    text: str,
+    hint: str,
+) -> Verdict:
+    return Verdict(
+        id=f"{code}-{first.operation}-{first.sequence}",
+        kind="unknown" if code == "no_progress" else "stuck",
+        code=code,
+        values={
+            "ranks": rank_names.compact(missing),
+            "peers": rank_names.compact(peers),
+            "count": len(peers),
+            "operation": first.operation,
+            "seconds": round(since),
+        },
+        text=text,
+        ranks=missing,
+        peers=peers,
+        operation=first.operation,
+        sequence=first.sequence,
+        where=where,
+        since_s=since,
+        hint=hint,
+        actions=("interrupt", "stacks", "restart"),
+    )

@@ -1,0 +1,115 @@
+"""The one sentence on how a world stands: the same in panel, status bar, cell, notification and terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dtrain_lab.core import ranks as rank_names
+from dtrain_lab.core.cluster import Metrics, RunningCell, Summary, Verdict
+from dtrain_lab.core.world.machine import how_it_ended
+from dtrain_lab.core.world.state import Loss, State
+
+
+def summarize(
+    name: str,
+    state: State,
+    metrics: Metrics,
+    running: Sequence[RunningCell],
+    *,
+    preloading: bool = False,
+) -> Summary:
+    """Make the sentence.
+
+    Args:
+        name: of the cluster.
+        state: its membership.
+        metrics: its figures, verdicts among them.
+        running: cells that run now.
+        preloading: the fork server still imports torch.
+    """
+    size = state.size
+    match state.phase:
+        case "pending":
+            return _say("pending", "Waiting to start.")
+        case "starting":
+            joined = sum(m.joined for m in state.members)
+            if preloading:
+                return _say("loading_torch", "Starting: loading PyTorch.", size=size)
+            return _say("starting", f"Starting: {joined} of {rank_names.count(size)}.", done=joined, total=size)
+        case "connecting":
+            return _say("connecting", f"Connecting {rank_names.count(size)}.", total=size)
+        case "rebuilding":
+            return _rebuilding(state)
+        case "degraded":
+            return _degraded(state)
+        case "stopping":
+            ended = sum(m.pid is None for m in state.members)
+            text = f"Stopping: {ended} of {rank_names.count(size)} {'has' if ended == 1 else 'have'} ended."
+            return _say("stopping", text, done=ended, total=size)
+        case "stopped":
+            return _say("stopped", "Stopped.")
+        case "failed":
+            return _failed(name, state)
+        case _:
+            return _ready(size, metrics, running)
+
+
+def _ready(size: int, metrics: Metrics, running: Sequence[RunningCell]) -> Summary:
+    bad: list[Verdict] = [v for v in metrics.verdicts if v.kind != "slow"]
+    if bad:
+        return Summary(bad[0].code, bad[0].values, bad[0].text)
+    if not running:
+        text = f"Ready. {rank_names.count(size)} {'waits' if size == 1 else 'wait'} for a cell."
+        return _say("ready", text, total=size)
+    if metrics.step_s is not None:
+        text = "Training on 1 rank." if size == 1 else f"Training. All {size} ranks keep pace."
+        return _say("training", text, total=size)
+    cell = running[0]
+    text = f"Running cell {cell.cell} on {rank_names.count(len(cell.ranks))}."
+    return _say("running", text, cell=cell.cell, count=len(cell.ranks))
+
+
+def _rebuilding(state: State) -> Summary:
+    missing = [m.rank for m in state.members if not m.joined]
+    text = f"Connecting {rank_names.count(state.size)} again"
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        return _say(
+            "rebuilding_missing",
+            f"{text}: {rank_names.name(missing)} {verb} missing.",
+            total=state.size,
+            ranks=rank_names.compact(missing),
+        )
+    return _say("rebuilding", f"{text}.", total=state.size)
+
+
+def _degraded(state: State) -> Summary:
+    if not state.losses:
+        message = state.reason[1] if state.reason else "The ranks are not connected."
+        return _say("not_connected", message)
+    losses = {loss.rank: loss for loss in state.losses}
+    numbers = sorted(losses)
+    verb = "was" if len(numbers) == 1 else "were"
+    text = f"{rank_names.sentence_name(numbers)} {verb} lost"
+    failed = any(loss.cell for loss in losses.values())
+    how = describe_loss(losses[numbers[0]])
+    values = {"ranks": rank_names.compact(numbers), "how": how, "failed": failed}
+    return _say("lost", f"{text}. The cell has failed." if failed else f"{text}.", **values)
+
+
+def _failed(name: str, state: State) -> Summary:
+    code, message, _ = state.reason or ("failed", "It ended.", "")
+    started = any(m.generation >= 0 for m in state.members)
+    verb = "has failed" if started else "did not start"
+    return _say(code, f"{name} {verb}: {message}", name=name, message=message)
+
+
+def describe_loss(loss: Loss) -> str:
+    """Why a rank was lost, as far as its end tells."""
+    how = how_it_ended(loss.code)
+    return how[0].upper() + how[1:] + "."
+
+
+def _say(code: str, text: str, **values: Any) -> Summary:
+    return Summary(code, values, text)

@@ -1,0 +1,267 @@
+"""What head, node agents and ranks say to each other."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from dtrain_lab.core.cluster import Frame
+from dtrain_lab.core.kinds import OutputKind
+from dtrain_lab.core.wire import VERSION
+
+GroupSpec = tuple[str, tuple[int, ...], str]
+"""A process group as every rank of it knows it: name, global ranks, description."""
+
+
+class Message(Struct, frozen=True, tag_field="k", omit_defaults=True):
+    """Base of all messages of the link."""
+
+
+# ---- node agent → head
+
+
+class NodeHello(Message, frozen=True, tag="node"):
+    """A node agent has connected."""
+
+    node: int
+    name: str
+    pid: int
+    version: int = VERSION
+
+
+class Preloaded(Message, frozen=True, tag="preloaded"):
+    """The fork server of a node holds torch and is ready to fork; or `error` says why it never will."""
+
+    node: int
+    seconds: float = 0.0
+    torch: str = ""
+    error: str = ""
+    hint: str = ""
+
+
+class Forked(Message, frozen=True, tag="forked"):
+    """A process was made."""
+
+    key: int
+    pid: int
+
+
+class Exited(Message, frozen=True, tag="exited"):
+    """A process ended. `code` is negative where a signal ended it; `last` is the end of its log."""
+
+    key: int
+    pid: int
+    code: int
+    last: str = ""
+
+
+class RankSample(Struct, frozen=True, omit_defaults=True):
+    """What one rank did lately, measured where it runs. Seconds, bytes, shares 0 to 1."""
+
+    rank: int
+    step: int | None = None
+    steps_per_s: float | None = None
+    samples_per_s: float | None = None
+    step_s: float | None = None
+    data_s: float | None = None
+    exposed_s: float | None = None
+    unsure: bool = False
+    operation: str | None = None
+    sequence: int | None = None
+    in_operation_s: float | None = None
+    doing: str | None = None
+    cpu_utilization: float | None = None
+    memory_bytes: int | None = None
+    device_memory_bytes: int | None = None
+    device_memory_total_bytes: int | None = None
+    device_utilization: float | None = None
+
+
+class Samples(Message, frozen=True, tag="samples"):
+    """One tick of a node."""
+
+    node: int
+    samples: tuple[RankSample, ...]
+
+
+# ---- head → node agent
+
+
+class RankSpec(Struct, frozen=True, omit_defaults=True):
+    """All that a rank needs to know; it travels through the fork, so no environment shows it."""
+
+    rank: int
+    local_rank: int
+    world_size: int
+    local_world_size: int
+    node_rank: int
+    node: str
+    gpus: int
+    threads: int
+    link: str
+    engine: str
+    """Connection file of ipyparallel as JSON, with its key."""
+    profile_dir: str
+    directory: str
+    log: str
+    monitor: bool
+    master_port: int
+    variables: dict[str, str] = {}
+
+
+class Fork(Message, frozen=True, tag="fork"):
+    """Make these ranks."""
+
+    ranks: tuple[RankSpec, ...]
+
+
+class ForkController(Message, frozen=True, tag="fork_controller"):
+    """Make the ipyparallel controller, from the same preloaded memory."""
+
+    arguments: tuple[str, ...]
+    log: str
+
+
+class Signal(Message, frozen=True, tag="signal"):
+    """Send a signal to processes."""
+
+    keys: tuple[int, ...]
+    number: int
+
+
+class Leave(Message, frozen=True, tag="leave"):
+    """End every process of the node, and the agent itself."""
+
+
+CONTROLLER = -1
+"""Key of the ipyparallel controller among the processes of a node; ranks use their rank."""
+
+
+# ---- rank → head
+
+
+class RankHello(Message, frozen=True, tag="rank"):
+    """A rank has connected and can run cells once its group is formed."""
+
+    rank: int
+    pid: int
+    version: int = VERSION
+
+
+class GroupFormed(Message, frozen=True, tag="formed"):
+    """A rank has formed (or failed to form) the group of a generation."""
+
+    rank: int
+    generation: int
+    error: str = ""
+    unpointed: tuple[str, ...] = ()
+    """Live objects that could not be given the new group, by name."""
+
+
+class CellOutput(Message, frozen=True, tag="output"):
+    """What a rank printed or displayed. `data` is JSON, passed on unread."""
+
+    cell: str
+    rank: int
+    kind: OutputKind
+    text: str = ""
+    data: bytes = b""
+
+
+class CellReply(Message, frozen=True, tag="reply"):
+    """A cell ended on a rank. Sent after all of its output."""
+
+    cell: str
+    rank: int
+    kind: Literal["ok", "raised", "interrupted"] = "ok"
+    type: str = ""
+    message: str = ""
+    frames: tuple[Frame, ...] = ()
+    value: str = ""
+    has_group: bool = True
+    """False where the cell destroyed the default group."""
+    sequence: int | None = None
+    """Collectives issued in the default group."""
+    groups: tuple[GroupSpec, ...] = ()
+    group_count: int = 0
+
+
+class StoreCall(Message, frozen=True, tag="store"):
+    """The rendezvous store, asked by a rank. See `dist.Store` for the operations."""
+
+    rank: int
+    id: int
+    operation: Literal["set", "get", "add", "compare_set", "check", "wait", "delete", "count"]
+    keys: tuple[str, ...] = ()
+    value: bytes = b""
+    expected: bytes = b""
+    amount: int = 0
+
+
+class Here(Message, frozen=True, tag="here"):
+    """Where a rank's main thread is, or all its stacks. Answers `AskWhere`."""
+
+    rank: int
+    id: int
+    frames: tuple[Frame, ...] = ()
+    text: str = ""
+
+
+# ---- head → rank
+
+
+class Execute(Message, frozen=True, tag="execute"):
+    """Run a cell."""
+
+    cell: str
+    code: str
+    label: str
+    first_line: int = 1
+    """The user's line number of the code's first line (2 under a magic)."""
+
+
+class Form(Message, frozen=True, tag="form"):
+    """Form the group of a generation: join it anew, or re-point the live groups at it."""
+
+    generation: int
+    size: int
+    collectives: str
+    join: bool
+    groups: tuple[GroupSpec, ...] = ()
+    group_count: int = 0
+
+
+class Abort(Message, frozen=True, tag="abort"):
+    """Break every collective that waits, from outside the main thread."""
+
+
+class StoreAnswer(Message, frozen=True, tag="stored"):
+    """Answer to a `StoreCall`."""
+
+    id: int
+    value: bytes = b""
+    number: int = 0
+
+
+class AskWhere(Message, frozen=True, tag="where"):
+    """Ask a rank where it is; `stacks` for all of its threads."""
+
+    id: int
+    stacks: bool = False
+
+
+class End(Message, frozen=True, tag="end"):
+    """End the process, in order."""
+
+
+FromAgent = NodeHello | Preloaded | Forked | Exited | Samples
+ToAgent = Fork | ForkController | Signal | Leave
+FromRank = RankHello | GroupFormed | CellOutput | CellReply | StoreCall | Here
+ToRank = Execute | Form | Abort | StoreAnswer | AskWhere | End
+
+encode = msgspec.msgpack.Encoder().encode
+decode_to_head = msgspec.msgpack.Decoder(FromAgent | FromRank).decode
+decode_to_agent = msgspec.msgpack.Decoder(ToAgent).decode
+decode_to_rank = msgspec.msgpack.Decoder(ToRank).decode

@@ -1,0 +1,323 @@
+"""`step`: how a world moves. One small function per event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from dtrain_lab.core import ranks as rank_names
+from dtrain_lab.core.world import actions as do
+from dtrain_lab.core.world import events as on
+from dtrain_lab.core.world.actions import Action
+from dtrain_lab.core.world.events import Event
+from dtrain_lab.core.world.state import HISTORY, Loss, Member, State
+
+ABORT_AFTER_S = 0.5
+"""A Python loop answers SIGINT well within this; what doesn't waits in a collective."""
+PEERS_AFTER_S = 1.0
+"""After the first rank raised, its peers get this long to end their collectives by themselves."""
+FORM_WITHIN_S = 60.0
+JOIN_WITHIN_S = 120.0
+STOP_WITHIN_S = 2.0
+
+Moved = tuple[State, list[Action]]
+ENDED = ("stopping", "stopped", "failed")
+
+
+def step(state: State, event: Event) -> Moved:
+    """Move a world.
+
+    Args:
+        state: as it is.
+        event: what was learned.
+
+    Returns:
+        The state as it then is, and what to do, in order. An event that no longer matters (a late
+        exit, a reply of a past process) changes nothing but the history.
+    """
+    state = replace(state, history=(*state.history[-HISTORY + 1 :], event))
+    if state.phase in ("stopped", "failed"):
+        return state, []
+    return _HANDLERS[type(event)](state, event)
+
+
+def _launched(state: State, event: on.Launched) -> Moved:
+    members = tuple(Member(rank) for rank in range(event.size))
+    state = replace(state, phase="starting", members=members, nodes=event.nodes)
+    return _fork_when_ready(state)
+
+
+def _node_ready(state: State, event: on.NodeReady) -> Moved:
+    return _fork_when_ready(replace(state, ready_nodes=state.ready_nodes | {event.node}))
+
+
+def _engines_ready(state: State, event: on.EnginesReady) -> Moved:
+    return _fork_when_ready(replace(state, engines_ready=True))
+
+
+def _fork_when_ready(state: State) -> Moved:
+    started = any(m.pid is not None for m in state.members)
+    if state.phase != "starting" or started or not state.engines_ready or len(state.ready_nodes) < state.nodes:
+        return state, []
+    every = tuple(range(state.size))
+    return state, [do.ForkRanks(every), do.StartTimer("join", JOIN_WITHIN_S)]
+
+
+def _node_failed(state: State, event: on.NodeFailed) -> Moved:
+    if state.phase == "stopping":
+        return state, []
+    return _fail(state, "node_failed", event.message, event.hint)
+
+
+def _rank_forked(state: State, event: on.RankForked) -> Moved:
+    return state.member(event.rank, pid=event.pid, lost=False, joined=False, generation=-1), []
+
+
+def _rank_joined(state: State, event: on.RankJoined) -> Moved:
+    return _settle(state.member(event.rank, pid=event.pid, joined=True, lost=False))
+
+
+def _group_formed(state: State, event: on.GroupFormed) -> Moved:
+    if event.generation != state.generation or not state.forming:
+        return state, []
+    state = state.member(event.rank, generation=event.generation)
+    if any(m.generation != state.generation for m in state.members):
+        return state, []
+    state = replace(state, forming=False, phase="ready", losses=())
+    moved, after = _settle(state)
+    return moved, [do.StopTimer("form"), *after]
+
+
+def _group_failed(state: State, event: on.GroupFailed) -> Moved:
+    if event.generation != state.generation or not state.forming:
+        return state, []
+    return _formation_failed(state, f"{rank_names.sentence_name([event.rank])} could not connect: {event.message}")
+
+
+def _formation_failed(state: State, message: str) -> Moved:
+    state = replace(state, forming=False)
+    if all(m.new for m in state.members):
+        return _fail(state, "group_failed", message, "The ranks' log has the details.")
+    state = replace(
+        state,
+        phase="degraded",
+        dirty=False,
+        reason=("group_failed", message, "Restart all ranks."),
+    )
+    return state, [do.StopTimer("form")]
+
+
+def _rank_exited(state: State, event: on.RankExited) -> Moved:
+    member = state.members[event.rank] if event.rank < state.size else None
+    if member is None or member.pid != event.pid:
+        return state, []
+    if state.phase == "stopping":
+        state = state.member(event.rank, pid=None, joined=False, cell=None)
+        if any(m.pid is not None for m in state.members):
+            return state, []
+        return replace(state, phase="stopped"), [do.StopTimer("stop"), do.EndWorld()]
+    failed: list[Action] = [do.FailCell(event.rank, _how(event))] if member.cell is not None else []
+    if member.expected_exit:
+        state = state.member(
+            event.rank, pid=None, joined=False, cell=None, generation=-1, expected_exit=False, interrupted=False
+        )
+        return state, [*failed, do.ForkRanks((event.rank,)), do.StartTimer("join", JOIN_WITHIN_S)]
+    if state.phase in ("starting", "connecting") and all(m.new for m in state.members):
+        message = f"{rank_names.sentence_name([event.rank])} ended while it started: {_how(event)}."
+        return _fail(state, "rank_ended", message, _last_line(event.last) or "Its log has the details.")
+    state = state.member(
+        event.rank, pid=None, joined=False, cell=None, generation=-1, lost=True, interrupted=False
+    )
+    was_forming = state.forming
+    loss = Loss(event.rank, event.code, event.last, member.cell)
+    state = replace(state, phase="degraded", forming=False, losses=(*state.losses, loss), reason=None)
+    peers = state.busy
+    for rank in peers:
+        state = state.member(rank, interrupted=True)
+    waiting = tuple(m.rank for m in state.members if m.joined) if was_forming else peers
+    ends: list[Action] = [do.SignalRanks(peers)] if peers else []
+    ends += [do.AbortRanks(waiting)] if waiting else []
+    return replace(state, dirty=True), [*failed, do.StopTimer("form"), *ends]
+
+
+def _cell_began(state: State, event: on.CellBegan) -> Moved:
+    for rank in event.ranks:
+        state = state.member(rank, cell=event.cell, last=event.cell, interrupted=False, raised=False)
+    return state, []
+
+
+def _cell_replied(state: State, event: on.CellReplied) -> Moved:
+    member = state.members[event.rank]
+    cell = member.cell
+    state = state.member(
+        event.rank, cell=None, interrupted=False, raised=event.outcome == "raised", sequence=event.sequence
+    )
+    if member.interrupted or event.outcome == "interrupted" or not event.has_group:
+        state = replace(state, dirty=True)
+    if any(m.cell == cell for m in state.members):
+        peers_wait = event.outcome == "raised" and state.size > 1
+        return state, [do.StartTimer("peers", PEERS_AFTER_S)] if peers_wait else []
+    ran = [m for m in state.members if m.last == cell]
+    if any(m.raised for m in ran) and len({m.sequence for m in ran}) > 1:
+        # one rank left its peers a collective behind: the next one would pair the wrong calls
+        state = replace(state, dirty=True)
+    return _settle(state)
+
+
+def _interrupt_asked(state: State, event: on.InterruptAsked) -> Moved:
+    running = tuple(rank for rank in event.ranks if state.members[rank].cell is not None)
+    if not running:
+        return state, []
+    for rank in running:
+        state = state.member(rank, interrupted=True)
+    return state, [do.SignalRanks(running), do.StartTimer("abort", ABORT_AFTER_S)]
+
+
+def _restart_asked(state: State, event: on.RestartAsked) -> Moved:
+    living = tuple(rank for rank in event.ranks if state.members[rank].pid is not None)
+    gone = tuple(rank for rank in event.ranks if state.members[rank].pid is None)
+    for rank in living:
+        state = state.member(rank, expected_exit=True)
+    for rank in gone:
+        state = state.member(rank, lost=False)
+    others = tuple(rank for rank in state.busy if rank not in event.ranks)
+    for rank in others:
+        state = state.member(rank, interrupted=True)
+    state = replace(state, phase="rebuilding", dirty=True, forming=False, reason=None)
+    acts: list[Action] = [do.StopTimer("form")]
+    if others:
+        acts += [do.SignalRanks(others), do.AbortRanks(others)]
+    if living:
+        acts.append(do.KillRanks(living))
+    if gone:
+        acts += [do.ForkRanks(gone), do.StartTimer("join", JOIN_WITHIN_S)]
+    return state, acts
+
+
+def _stop_asked(state: State, event: on.StopAsked) -> Moved:
+    if state.phase == "stopping":
+        return state, []
+    failed: list[Action] = [do.FailCell(rank, "the cluster was stopped") for rank in state.busy]
+    for rank in state.busy:
+        state = state.member(rank, cell=None)
+    living = tuple(m.rank for m in state.members if m.pid is not None)
+    state = replace(state, phase="stopping", forming=False)
+    if not living:
+        return replace(state, phase="stopped"), [*failed, do.EndWorld()]
+    return state, [*failed, do.KillRanks(living), do.StartTimer("stop", STOP_WITHIN_S)]
+
+
+def _timer_fired(state: State, event: on.TimerFired) -> Moved:
+    match event.timer:
+        case "abort":
+            still = tuple(m.rank for m in state.members if m.cell is not None and m.interrupted)
+            return state, [do.AbortRanks(still)] if still else []
+        case "peers":
+            return _end_peers(state)
+        case "form" if state.forming:
+            late = [m.rank for m in state.members if m.generation != state.generation]
+            return _formation_failed(state, f"{rank_names.sentence_name(late)} did not connect in {FORM_WITHIN_S:.0f} s.")
+        case "join":
+            return _joined_too_late(state)
+        case "stop" if state.phase == "stopping":
+            return replace(state, phase="stopped"), [do.EndWorld()]
+        case _:
+            return state, []
+
+
+def _end_peers(state: State) -> Moved:
+    """A rank has raised: a peer that waits for it in a collective of that cell would do so for ever.
+
+    A peer that computes loses nothing: only its next collective fails.
+    """
+    raised = {m.last for m in state.members if m.raised}
+    peers = tuple(m.rank for m in state.members if m.cell is not None and m.cell in raised)
+    if not peers:
+        return state, []
+    for rank in peers:
+        state = state.member(rank, interrupted=True)
+    return state, [do.AbortRanks(peers), do.StartTimer("peers", PEERS_AFTER_S)]
+
+
+def _joined_too_late(state: State) -> Moved:
+    late = [m.rank for m in state.members if not m.joined and not m.lost]
+    if not late:
+        return state, []
+    message = f"{rank_names.sentence_name(late)} did not start in {JOIN_WITHIN_S:.0f} s."
+    if state.phase == "starting":
+        return _fail(state, "rank_silent", message, "The ranks' log has the details.")
+    return replace(state, phase="degraded", reason=("rank_silent", message, "Restart them.")), []
+
+
+def _settle(state: State) -> Moved:
+    """Form a group where there is none or none that can be trusted, once every rank is there and idle."""
+    if state.forming or state.phase in ENDED or state.lost:
+        return state, []
+    if any(not m.joined or m.expected_exit or m.cell is not None for m in state.members):
+        return state, []
+    newcomers = tuple(m.rank for m in state.members if m.new)
+    if not newcomers and not state.dirty:
+        return state, []
+    first = len(newcomers) == state.size and state.phase == "starting"
+    state = replace(
+        state,
+        phase="connecting" if first else "rebuilding",
+        generation=state.generation if first else state.generation + 1,
+        forming=True,
+        dirty=False,
+    )
+    acts: list[Action] = [
+        do.StopTimer("join"),
+        do.StopTimer("abort"),
+        do.StopTimer("peers"),
+        do.StartTimer("form", FORM_WITHIN_S),
+        do.FormGroup(state.generation, newcomers),
+    ]
+    return state, acts
+
+
+def _fail(state: State, code: str, message: str, hint: str) -> Moved:
+    failed: list[Action] = [do.FailCell(rank, message) for rank in state.busy]
+    return replace(state, phase="failed", reason=(code, message, hint)), [*failed, do.EndWorld()]
+
+
+def _how(event: on.RankExited) -> str:
+    return how_it_ended(event.code)
+
+
+def how_it_ended(code: int) -> str:
+    """An exit code in words: "killed by signal 9 (SIGKILL)", "exited with code 3"."""
+    if code >= 0:
+        return f"exited with code {code}"
+    import signal  # names only
+
+    try:
+        return f"killed by signal {-code} ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+_HANDLERS: dict[type[Event], Callable[[State, Any], Moved]] = {
+    on.Launched: _launched,
+    on.NodeReady: _node_ready,
+    on.NodeFailed: _node_failed,
+    on.EnginesReady: _engines_ready,
+    on.RankForked: _rank_forked,
+    on.RankJoined: _rank_joined,
+    on.GroupFormed: _group_formed,
+    on.GroupFailed: _group_failed,
+    on.RankExited: _rank_exited,
+    on.CellBegan: _cell_began,
+    on.CellReplied: _cell_replied,
+    on.InterruptAsked: _interrupt_asked,
+    on.RestartAsked: _restart_asked,
+    on.StopAsked: _stop_asked,
+    on.TimerFired: _timer_fired,
+}

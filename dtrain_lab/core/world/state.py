@@ -1,0 +1,89 @@
+"""The state of a world, with the events that led to it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dtrain_lab.core.kinds import WorldPhase
+from dtrain_lab.core.world.events import Event
+
+HISTORY = 200
+"""Events kept on the state: enough for any start and any failure, small enough for an error."""
+
+
+class Member(Struct, frozen=True):
+    """One rank.
+
+    `joined`: on the link. `generation`: of the group it is in, -1 for none. `cell`: it runs; `last`: it ran
+    last. `raised` and `sequence` (collectives it has issued) are of that last cell.
+    """
+
+    rank: int
+    pid: int | None = None
+    joined: bool = False
+    generation: int = -1
+    cell: str | None = None
+    last: str | None = None
+    interrupted: bool = False
+    raised: bool = False
+    sequence: int | None = None
+    lost: bool = False
+    expected_exit: bool = False
+
+    @property
+    def new(self) -> bool:
+        """Not in any group yet: its process is fresh."""
+        return self.generation < 0
+
+
+class Loss(Struct, frozen=True):
+    """A rank that ended unasked."""
+
+    rank: int
+    code: int
+    last: str
+    cell: str | None
+
+
+class State(Struct, frozen=True):
+    """A world. `dirty`: the group can't be trusted, and is formed again once every rank is idle."""
+
+    phase: WorldPhase = "pending"
+    generation: int = 0
+    members: tuple[Member, ...] = ()
+    nodes: int = 0
+    ready_nodes: frozenset[int] = frozenset()
+    engines_ready: bool = False
+    forming: bool = False
+    dirty: bool = False
+    losses: tuple[Loss, ...] = ()
+    reason: tuple[str, str, str] | None = None
+    """Code, message and hint of a failure."""
+    history: tuple[Event, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """World size."""
+        return len(self.members)
+
+    @property
+    def busy(self) -> tuple[int, ...]:
+        """Ranks that run a cell."""
+        return tuple(m.rank for m in self.members if m.cell is not None)
+
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """Ranks that ended unasked and were not replaced."""
+        return tuple(m.rank for m in self.members if m.lost)
+
+    def member(self, rank: int, **changes: object) -> State:
+        """The same state with one rank changed."""
+        members = list(self.members)
+        members[rank] = replace(members[rank], **changes)
+        return replace(self, members=tuple(members))
+
+
+def initial() -> State:
+    """A world without a plan."""
+    return State()

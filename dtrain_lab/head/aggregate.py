@@ -1,0 +1,235 @@
+"""The cluster as doors see it, put together from membership, samples and cells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dtrain_lab.core import hangs
+from dtrain_lab.core.cluster import (
+    Cluster,
+    Metrics,
+    Node,
+    Phase,
+    Rank,
+    Reason,
+    RunningCell,
+    Where,
+    World,
+)
+from dtrain_lab.core.estimate import figures
+from dtrain_lab.core.kinds import RankPhase
+from dtrain_lab.core.plan import Plan
+from dtrain_lab.core.summary import describe_loss, summarize
+from dtrain_lab.core.wire.links import RankSample
+from dtrain_lab.core.world import State
+from dtrain_lab.core.world.state import Member
+
+
+class Aggregate:
+    """Latest samples of all ranks, and what follows from them."""
+
+    def __init__(self, identity: str) -> None:
+        self._id = identity
+        self.name = identity
+        self.owner = ""
+        self.created_at = time.time()
+        self.plan: Plan | None = None
+        self.idle_since: float | None = time.time()
+        self.preloaded_s: float | None = None
+        self.torch = ""
+        self.places: dict[int, Where] = {}
+        self._samples: dict[int, tuple[float, RankSample]] = {}
+        self._phases: dict[str, tuple[float, float | None]] = {}
+
+    def sampled(self, samples: Sequence[RankSample]) -> None:
+        """A node has sent its tick."""
+        now = time.monotonic()
+        for sample in samples:
+            self._samples[sample.rank] = (now, sample)
+
+    def forget(self, rank: int) -> None:
+        """A rank's process is gone: its figures are not those of the next."""
+        self._samples.pop(rank, None)
+        self.places.pop(rank, None)
+
+    def latest(self, rank: int) -> RankSample | None:
+        """Latest sample of a rank."""
+        known = self._samples.get(rank)
+        return known[1] if known else None
+
+    def samples(self) -> list[RankSample]:
+        """Latest sample of each rank."""
+        return [s for _, (_, s) in sorted(self._samples.items())]
+
+    def phase_began(self, phase: str) -> None:
+        """A step of the start began."""
+        self._phases.setdefault(phase, (time.monotonic(), None))
+
+    def phase_ended(self, phase: str) -> None:
+        """A step of the start is done."""
+        began, ended = self._phases.get(phase, (time.monotonic(), None))
+        if ended is None:
+            self._phases[phase] = (began, time.monotonic())
+
+    def suspects(self, state: State) -> tuple[int, ...]:
+        """Ranks that a verdict blames, to be asked where they are."""
+        found = self._verdict(state)
+        return found.ranks if found is not None else ()
+
+    def cluster(self, state: State, running: tuple[RunningCell, ...], notebooks: tuple[str, ...]) -> Cluster:
+        """Everything about the cluster, now."""
+        metrics = self._metrics(state)
+        plan = self.plan
+        return Cluster(
+            id=self._id,
+            name=self.name,
+            profile=plan.profile if plan else "",
+            state=state.phase,
+            reason=_reason(state),
+            summary=summarize(
+                self.name, state, metrics, running, preloading=plan is not None and self.preloaded_s is None
+            ),
+            world=World(state.size, state.generation),
+            nodes=tuple(Node(n.name, n.address, _node_state(state, i)) for i, n in enumerate(plan.nodes))
+            if plan
+            else (),
+            ranks=self._ranks(state, metrics, running),
+            metrics=metrics,
+            progress=self._progress(state),
+            notebooks=notebooks,
+            owner=self.owner,
+            may=_may(state),
+            created_at=self.created_at,
+            idle_since=None if running else self.idle_since,
+            running=running,
+        )
+
+    def _crowded(self) -> bool:
+        return self.plan is not None and any(node.threads == 1 for node in self.plan.nodes)
+
+    def _metrics(self, state: State) -> Metrics:
+        found = self._verdict(state)
+        metrics = figures.world_metrics(self.samples(), self._crowded())
+        return replace(metrics, verdicts=(found,)) if found is not None else metrics
+
+    def _verdict(self, state: State) -> hangs.Verdict | None:
+        if state.phase != "ready" or not state.busy:
+            return None
+        return hangs.verdict(self.samples(), state.busy, state.size, self.places)
+
+    def _ranks(self, state: State, metrics: Metrics, running: Sequence[RunningCell]) -> tuple[Rank, ...]:
+        if self.plan is None:
+            return ()
+        blamed = {r for v in metrics.verdicts if v.kind == "stuck" for r in v.ranks}
+        splits = figures.split(self.samples())
+        error = figures.overhead_error(state.size, self._crowded())
+        ranks = []
+        for node in self.plan.nodes:
+            for local in range(node.ranks):
+                member = state.members[node.first_rank + local]
+                device = f"cuda:{local % node.gpus}" if node.gpus else "cpu"
+                ranks.append(
+                    self._rank(member, node.name, local, device, blamed, splits.get(member.rank), error, running)
+                )
+        return tuple(ranks)
+
+    def _rank(
+        self,
+        member: Member,
+        node: str,
+        local: int,
+        device: str,
+        blamed: set[int],
+        split: figures.Split | None,
+        error: float,
+        running: Sequence[RunningCell],
+    ) -> Rank:
+        seen, sample = self._samples.get(member.rank, (None, RankSample(rank=member.rank)))
+        state = _rank_state(member, sample, blamed)
+        where = self.places.get(member.rank) if state == "stuck" else None
+        if where is None and member.cell is not None:
+            cell = next((c for c in running if member.rank in c.ranks), None)
+            where = Where(notebook=cell.notebook, cell=cell.cell) if cell else None
+        return Rank(
+            rank=member.rank,
+            node=node,
+            local_rank=local,
+            device=device,
+            pid=member.pid,
+            state=state,
+            doing=sample.doing if member.cell is not None else None,
+            where=where,
+            unsure=sample.unsure,
+            step=sample.step,
+            steps_per_s=sample.steps_per_s,
+            samples_per_s=sample.samples_per_s,
+            step_s=sample.step_s,
+            data_s=sample.data_s,
+            transfer_s=split.transfer_s if split else None,
+            wait_s=split.wait_s if split else None,
+            comm_overhead=split.comm_overhead if split else None,
+            comm_overhead_error=error if split else None,
+            cpu_utilization=sample.cpu_utilization,
+            memory_bytes=sample.memory_bytes,
+            device_memory_bytes=sample.device_memory_bytes,
+            device_memory_total_bytes=sample.device_memory_total_bytes,
+            device_utilization=sample.device_utilization,
+            last_seen_s=time.monotonic() - seen if seen is not None else None,
+        )
+
+    def _progress(self, state: State) -> tuple[Phase, ...]:
+        now = time.monotonic()
+        size = state.size
+        done = {
+            "load": (size and 1 if self.preloaded_s is not None else 0, 1),
+            "fork": (sum(m.joined for m in state.members), size),
+            "connect": (sum(not m.new for m in state.members), size),
+        }
+        return tuple(
+            Phase(phase, *done[phase], elapsed_s=(ended or now) - began)
+            for phase, (began, ended) in self._phases.items()
+        )
+
+
+def _rank_state(member: Member, sample: RankSample, blamed: set[int]) -> RankPhase:
+    if member.lost:
+        return "lost"
+    if not member.joined or member.new:
+        return "starting"
+    if member.rank in blamed:
+        return "stuck"
+    if member.cell is None:
+        return "idle"
+    return "in collective" if sample.operation else "busy"
+
+
+def _node_state(state: State, node: int) -> str:
+    return "ready" if node in state.ready_nodes else "starting"
+
+
+def _reason(state: State) -> Reason | None:
+    if state.phase == "degraded" and state.losses:
+        ranks = ",".join(str(loss.rank) for loss in state.losses)
+        return Reason(
+            code="rank_lost",
+            message=describe_loss(state.losses[0]),
+            hint=f"Restart it: %distributed restart {ranks}. It comes back empty: run the set-up cells there again.",
+        )
+    if state.reason is None:
+        return None
+    code, message, hint = state.reason
+    return Reason(code, message, hint, final=state.phase == "failed")
+
+
+def _may(state: State) -> tuple[str, ...]:
+    if state.phase in ("stopping", "stopped", "failed"):
+        return ("remove",) if state.phase == "failed" else ()
+    actions = ["stop"]
+    if state.phase in ("ready", "degraded", "rebuilding"):
+        actions += ["restart", "stacks"]
+        if state.busy:
+            actions.append("interrupt")
+    return tuple(actions)

@@ -1,0 +1,181 @@
+"""Cells on their way: from a door to ranks, and the ranks' output and replies back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+
+from dtrain_lab.core import turns as pure
+from dtrain_lab.core.cells import blame, failure_sentence
+from dtrain_lab.core.cluster import CellResult, Failure, RunningCell
+from dtrain_lab.core.wire import doors, links
+from dtrain_lab.head.journal import Journal
+
+
+@dataclass
+class Running:
+    """A cell that waits for its turn or runs."""
+
+    order: doors.Run
+    ranks: tuple[int, ...]
+    door: bytes
+    left: set[int]
+    asked_at: float
+    began_at: float | None = None
+    failures: list[Failure] = field(default_factory=list)
+    timed_out: bool = False
+
+
+class Cells:
+    """All cells of a world.
+
+    Args:
+        journal: keeps what they print.
+        to_rank: sends an order to a rank.
+        to_door: sends a packed message to a door.
+        began: called when ranks were told to run a cell.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        to_rank: Callable[[int, links.Message], None],
+        to_door: Callable[[bytes, bytes], None],
+        began: Callable[[str, tuple[int, ...]], None],
+    ) -> None:
+        self._journal = journal
+        self._to_rank = to_rank
+        self._to_door = to_door
+        self._began = began
+        self._cells: dict[str, Running] = {}
+        self._turns = pure.Turns()
+        self._pending: list[pure.Turn] = []
+        """Whose turn it is, and who have not begun because the world is not ready."""
+        self._labels: dict[str, str] = {}
+
+    @property
+    def running(self) -> tuple[RunningCell, ...]:
+        """Cells that run now."""
+        return tuple(
+            RunningCell(c.order.label, c.order.notebook, c.ranks, c.began_at)
+            for c in self._cells.values()
+            if c.began_at is not None
+        )
+
+    @property
+    def busy(self) -> bool:
+        """Some cell runs or waits."""
+        return bool(self._cells)
+
+    def get(self, cell: str) -> Running | None:
+        """A cell that has not ended."""
+        return self._cells.get(cell)
+
+    def of_rank(self, rank: int) -> Running | None:
+        """The cell that a rank runs."""
+        return next((c for c in self._cells.values() if c.began_at is not None and rank in c.left), None)
+
+    def add(self, order: doors.Run, ranks: tuple[int, ...], door: bytes, *, ready: bool) -> None:
+        """Queue a cell; it begins when its ranks are free and the world is ready."""
+        self._cells[order.cell] = Running(order, ranks, door, set(ranks), time.time())
+        self._labels[order.cell] = order.label
+        while len(self._labels) > 5000:
+            self._labels.pop(next(iter(self._labels)))
+        self._turns, begun = pure.add(self._turns, pure.Turn(order.cell, frozenset(ranks)))
+        self._pending = [*self._pending, *begun]
+        if ready:
+            self.go_on()
+
+    def go_on(self) -> None:
+        """The world is ready: start the cells whose turn it is."""
+        pending, self._pending = self._pending, []
+        for turn in pending:
+            cell = self._cells.get(turn.cell)
+            if cell is not None:
+                self._start(cell)
+
+    def output(self, output: links.CellOutput, frame: bytes) -> None:
+        """A rank printed or displayed something: keep it, and pass it on as it is."""
+        self._journal.add(self._labels.get(output.cell, "?"), output)
+        cell = self._cells.get(output.cell)
+        if cell is not None:
+            self._to_door(cell.door, frame)
+
+    def reply(self, reply: links.CellReply, operation: str | None) -> None:
+        """A cell ended on a rank. `operation`: the collective that it stood in when it was interrupted."""
+        cell = self._cells.get(reply.cell)
+        if cell is None or reply.rank not in cell.left:
+            return
+        if reply.kind != "ok":
+            cell.failures.append(
+                Failure(reply.rank, reply.kind, reply.type, reply.message, reply.frames, operation)
+            )
+        self._leave(cell, reply.rank)
+
+    def lose(self, rank: int, message: str) -> None:
+        """A rank will never reply."""
+        cell = self.of_rank(rank)
+        if cell is not None:
+            cell.failures.append(Failure(rank, "lost", "RankLost", message))
+            self._leave(cell, rank)
+
+    def withdraw(self, cells: Iterable[str], message: str) -> None:
+        """Cells that have not begun never will."""
+        for name in list(cells):
+            cell = self._cells.get(name)
+            if cell is None or cell.began_at is not None:
+                continue
+            cell.failures = [Failure(r, "lost", "NotRun", message) for r in cell.ranks]
+            cell.left.clear()
+            self._end(cell)
+
+    def waiting(self) -> list[str]:
+        """Cells that have not begun."""
+        return [name for name, c in self._cells.items() if c.began_at is None]
+
+    def of_door(self, door: bytes) -> list[Running]:
+        """Cells that a door runs."""
+        return [c for c in self._cells.values() if c.door == door]
+
+    def _start(self, cell: Running) -> None:
+        cell.began_at = time.time()
+        order = cell.order
+        message = links.Execute(
+            cell=order.cell, code=order.code, label=order.label, first_line=order.first_line
+        )
+        self._began(order.cell, cell.ranks)
+        for rank in cell.ranks:
+            self._to_rank(rank, message)
+
+    def _leave(self, cell: Running, rank: int) -> None:
+        cell.left.discard(rank)
+        if not cell.left:
+            self._end(cell)
+
+    def _end(self, cell: Running) -> None:
+        del self._cells[cell.order.cell]
+        failures = blame(cell.failures)
+        result = CellResult(
+            cell=cell.order.cell,
+            ranks=cell.ranks,
+            failures=failures,
+            sentence=_sentence(cell, failures),
+            elapsed_s=time.time() - (cell.began_at or cell.asked_at),
+            timed_out=cell.timed_out,
+        )
+        self._to_door(cell.door, doors.encode(doors.CellEnded(result)))
+        self._turns, begun = pure.end(self._turns, cell.order.cell)
+        self._pending = [*self._pending, *begun]
+
+
+def _sentence(cell: Running, failures: Sequence[Failure]) -> str:
+    if not failures:
+        return ""
+    if any(f.type == "NotRun" for f in failures):
+        return f"The cell did not run: {failures[0].message}"
+    text = failure_sentence(failures, cell.ranks)
+    if cell.timed_out:
+        return f"The cell took longer than {cell.order.timeout_s:g} s. {text}"
+    return text

@@ -1,0 +1,275 @@
+"""The head's desk: where doors ask, and are answered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.core.cluster import Cluster, Output, Stack, Where
+from dtrain_lab.core.wire import VERSION, doors, links
+from dtrain_lab.core.world import events as on
+from dtrain_lab.errors import BadRankSet, Conflict, DtrainError, WireMismatch
+
+if TYPE_CHECKING:
+    from dtrain_lab.head.main import Head
+
+TICK_S = 0.25
+FORGET_WATCHER_S = 10.0
+STACKS_WITHIN_S = 2.0
+RESTARTED_WITHIN_S = 180.0
+pack = msgspec.msgpack.Encoder().encode
+
+
+class Desk:
+    """Answers calls, one task each, and tells watchers what changed."""
+
+    def __init__(self, head: Head) -> None:
+        self._head = head
+        self._watchers: dict[bytes, tuple[float, float, float]] = {}
+        """Door → period, when it last asked, when it was last told."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._asked: dict[int, tuple[set[int], dict[int, links.Here], asyncio.Future[None]]] = {}
+        self._number = 0
+        self._changed = False
+
+    def received(self, door: bytes, frame: bytes) -> None:
+        """A door has asked something."""
+        call = doors.decode_to_head(frame)
+        if isinstance(call.body, doors.Run):  # in the order of arrival, without a task's delay
+            self._answer(door, call.id, self._guarded(call, lambda: self._run(door, call.body)))
+            return
+        task = asyncio.get_running_loop().create_task(self._serve(door, call))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def moved(self) -> None:
+        """The world is in a new state: watchers hear of it at once."""
+        self._changed = True
+
+    def heard(self, here: links.Here) -> None:
+        """A rank has said where it is."""
+        asked = self._asked.get(here.id)
+        if asked is None:
+            return
+        missing, known, done = asked
+        missing.discard(here.rank)
+        known[here.rank] = here
+        if not missing and not done.done():
+            done.set_result(None)
+
+    async def watch(self) -> None:
+        """Tell watchers; ask suspects where they are."""
+        while True:
+            await asyncio.sleep(TICK_S)
+            suspects = self._head.aggregate.suspects(self._head.membership.state)
+            unknown = tuple(r for r in suspects if r not in self._head.aggregate.places)
+            if unknown:
+                await self._find(unknown)
+            if not suspects:
+                self._head.aggregate.places.clear()
+            self._tell()
+
+    async def _serve(self, door: bytes, call: doors.Call) -> None:
+        try:
+            _check_version(call.version)
+            result = await self._handler(call.body)(door, call.body)
+        except DtrainError as error:
+            self._answer(door, call.id, error)
+        else:
+            self._answer(door, call.id, result)
+
+    def _guarded(self, call: doors.Call, serve: Callable[[], Any]) -> Any:
+        try:
+            _check_version(call.version)
+            return serve()
+        except DtrainError as error:
+            return error
+
+    def _answer(self, door: bytes, number: int, result: Any) -> None:
+        if isinstance(result, DtrainError):
+            answer = doors.Answer(number, error={**result.as_dict(), "kind": type(result).default_code})
+        else:
+            answer = doors.Answer(number, result=pack(result))
+        self._head.to_door(door, doors.encode(answer))
+
+    def _handler(self, body: doors.AnyBody) -> Callable[[bytes, Any], Awaitable[Any]]:
+        return {
+            doors.Launch: self._launch,
+            doors.Hold: self._hold,
+            doors.Release: self._release,
+            doors.Info: self._info,
+            doors.Watch: self._watch,
+            doors.Interrupt: self._interrupt,
+            doors.Restart: self._restart,
+            doors.Stop: self._stop,
+            doors.Stacks: self._stacks,
+            doors.ReadOutput: self._output,
+            doors.Engines: self._engines,
+        }[type(body)]
+
+    async def _launch(self, _: bytes, order: doors.Launch) -> Cluster:
+        if self._head.plan is not None:
+            raise Conflict("This head has a world already.", code="claimed")
+        if self._head.membership.state.phase != "pending":
+            raise Conflict("This head can't start ranks any more.", code="claimed")
+        self._head.launch(order)
+        return self._head.cluster()
+
+    async def _hold(self, _: bytes, order: doors.Hold) -> Cluster:
+        self._head.leases.hold(order.lease)
+        self.moved()
+        return self._head.cluster()
+
+    async def _release(self, _: bytes, order: doors.Release) -> None:
+        self._head.leases.release(order.lease)
+        self.moved()
+
+    async def _info(self, _: bytes, __: doors.Info) -> Cluster:
+        return self._head.cluster()
+
+    async def _watch(self, door: bytes, order: doors.Watch) -> None:
+        if order.period_s <= 0:
+            self._watchers.pop(door, None)
+        else:
+            told = self._watchers.get(door, (0.0, 0.0, 0.0))[2]
+            self._watchers[door] = (order.period_s, time.monotonic(), told)
+
+    def _run(self, door: bytes, order: doors.Run) -> None:
+        state = self._head.membership.state
+        if state.phase in ("pending", "stopping", "stopped", "failed"):
+            raise Conflict(self._head.cluster().summary.text, "Start a cluster: %distributed start")
+        ranks = self._ranks(order.ranks)
+        lost = [rank for rank in ranks if rank in state.lost]
+        if lost:
+            verb = "was" if len(lost) == 1 else "were"
+            raise Conflict(
+                f"{rank_sets.sentence_name(lost)} {verb} lost.",
+                f"Restart: %distributed restart {rank_sets.compact(lost)}, or run the cell on the other ranks.",
+                code="rank_lost",
+            )
+        if state.phase == "degraded" and state.reason is not None:
+            raise Conflict(state.reason[1], state.reason[2], code=state.reason[0])
+        self._head.cells.add(order, ranks, door, ready=state.phase in ("ready", "degraded") and not state.forming)
+
+    async def _interrupt(self, _: bytes, order: doors.Interrupt) -> Cluster:
+        head = self._head
+        if order.cell is not None:
+            cell = head.cells.get(order.cell)
+            if cell is None:
+                return head.cluster()
+            head.cells.withdraw([order.cell], "It was interrupted before its turn.")
+            ranks = tuple(cell.left)
+        else:
+            ranks = self._ranks(order.ranks)
+            head.cells.withdraw(head.cells.waiting(), "It was interrupted before its turn.")
+        head.membership.happened(on.InterruptAsked(ranks))
+        return head.cluster()
+
+    async def _restart(self, _: bytes, order: doors.Restart) -> Cluster:
+        head = self._head
+        if head.membership.state.phase not in ("ready", "degraded"):
+            raise Conflict(
+                f"{head.aggregate.name} is {head.membership.state.phase}.", "Wait until it is ready.", code="not_ready"
+            )
+        ranks = self._ranks(order.ranks)
+        head.membership.happened(on.RestartAsked(ranks))
+        wanted = ("ready", "degraded", "failed", "stopped")
+        try:
+            async with asyncio.timeout(RESTARTED_WITHIN_S):
+                state = await head.membership.until(lambda s: s.phase in wanted)
+        except TimeoutError:
+            raise Conflict(head.cluster().summary.text, "Its log has the details.", code="restart_failed") from None
+        if state.phase != "ready":
+            cluster = head.cluster()
+            raise Conflict(cluster.summary.text, code="restart_failed")
+        return head.cluster()
+
+    async def _stop(self, _: bytes, __: doors.Stop) -> None:
+        self._head.stop()
+
+    async def _stacks(self, _: bytes, order: doors.Stacks) -> list[Stack]:
+        ranks = self._ranks(order.ranks)
+        known = await self._ask(ranks, stacks=True)
+        return [
+            Stack(rank, known[rank].text)
+            if rank in known
+            else Stack(rank, None, f"no answer within {STACKS_WITHIN_S:g} s")
+            for rank in ranks
+        ]
+
+    async def _output(self, _: bytes, order: doors.ReadOutput) -> list[Output]:
+        return self._head.journal.read(order.after, min(order.most, 10_000))
+
+    async def _engines(self, _: bytes, __: doors.Engines) -> str:
+        if not self._head.client_file:
+            raise Conflict("ipyparallel's controller does not run yet.", "Wait until the cluster is ready.")
+        return self._head.client_file
+
+    # ----
+
+    def _ranks(self, ranks: tuple[int, ...] | None) -> tuple[int, ...]:
+        size = self._head.membership.state.size
+        if ranks is None:
+            return tuple(range(size))
+        if not size:
+            raise BadRankSet("There are no ranks yet.", "Wait until the cluster is ready.")
+        return rank_sets.check(ranks, size)
+
+    async def _find(self, ranks: tuple[int, ...]) -> None:
+        known = await self._ask(ranks, stacks=False)
+        running = self._head.cells.running
+        for rank, here in known.items():
+            frame = next((f for f in reversed(here.frames) if f.cell), here.frames[-1] if here.frames else None)
+            if frame is not None:
+                cell = next((c for c in running if rank in c.ranks), None)
+                self._head.aggregate.places[rank] = Where(
+                    notebook=cell.notebook if cell else None,
+                    cell=frame.cell,
+                    file=frame.file if frame.cell is None else None,
+                    function=frame.function,
+                    line=frame.line,
+                )
+
+    async def _ask(self, ranks: tuple[int, ...], *, stacks: bool) -> dict[int, links.Here]:
+        self._number += 1
+        number = self._number
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        known: dict[int, links.Here] = {}
+        self._asked[number] = (set(ranks), known, done)
+        self._head.ask_where(ranks, number, stacks=stacks)
+        try:
+            async with asyncio.timeout(STACKS_WITHIN_S):
+                await done
+        except TimeoutError:  # a rank that holds the GIL, or is stopped: the others have answered
+            pass
+        finally:
+            del self._asked[number]
+        return known
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        changed, self._changed = self._changed, False
+        due = []
+        for door, (period, asked, told) in list(self._watchers.items()):
+            if now - asked > FORGET_WATCHER_S:
+                del self._watchers[door]
+            elif changed or now - told >= period - TICK_S / 2:
+                due.append(door)
+                self._watchers[door] = (period, asked, now)
+        if due:
+            frame = doors.encode(doors.Changed(self._head.cluster()))
+            for door in due:
+                self._head.to_door(door, frame)
+
+
+def _check_version(version: int) -> None:
+    if abs(version - VERSION) > 1:
+        raise WireMismatch(
+            f"This process speaks version {version}, the cluster {VERSION}.",
+            "Install the same dtrain-lab in both environments.",
+        )

@@ -1,0 +1,410 @@
+"""The head's process: sockets, agents, ranks, and the world that they make up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import psutil
+import zmq
+
+from dtrain_lab.core.cluster import Cluster
+from dtrain_lab.core.plan import Plan
+from dtrain_lab.core.record import HeadRecord
+from dtrain_lab.core.rendezvous import Store
+from dtrain_lab.core.wire import VERSION, doors, links
+from dtrain_lab.core.world import State
+from dtrain_lab.core.world import events as on
+from dtrain_lab.head import controller
+from dtrain_lab.head.agents import Agents
+from dtrain_lab.head.aggregate import Aggregate
+from dtrain_lab.head.cells import Cells
+from dtrain_lab.head.desk import Desk
+from dtrain_lab.head.journal import Journal
+from dtrain_lab.head.leases import Leases
+from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.settings import Settings
+from dtrain_lab.head.sockets import Router
+
+LINGER_FAILED_S = 600.0
+END_WITHIN_S = 1.5
+
+
+class Head:
+    """Owns one world. Implements `membership.Hands`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.directory = Path(settings.directory)
+        self.aggregate = Aggregate(settings.id)
+        self.journal = Journal()
+        self.membership = Membership(self)
+        self.leases = Leases(self.stop, settings.adoption_s)
+        self.cells = Cells(self.journal, self._to_rank, self.to_door, self._began)
+        self.store = Store(self._to_rank)
+        self.desk = Desk(self)
+        self.plan: Plan | None = None
+        self.engine_file = ""
+        self.client_file = ""
+        self._agents_by_node: dict[int, bytes] = {}
+        self._ranks: dict[int, bytes] = {}
+        self._groups: dict[int, tuple[tuple[links.GroupSpec, ...], int]] = {}
+        self._operations: dict[int, str] = {}
+        self._outgoing: dict[bytes, list[bytes]] = {}
+        self._done = asyncio.Event()
+        self._ending = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Serve until the world has ended."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGINT, lambda: None)
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._link = Router(context, str(self.directory / "link"), self._from_link, self._flush)
+        self._door = Router(context, str(self.directory / "door"), self.desk.received, self._flush)
+        self._agents = Agents(str(self.directory), self._link.url, self._agent_ended)
+        self.aggregate.phase_began("load")
+        self._agents.start(0, self.settings.node.name, self.settings.node.gpus, self.settings.variables)
+        self.leases.expect()
+        self.write_record()
+        watch = asyncio.create_task(self.desk.watch())
+        try:
+            await self._done.wait()
+        finally:
+            watch.cancel()
+            self.membership.close()
+            for agent in self._agents_by_node.values():
+                self._link.send(agent, [links.encode(links.Leave())])
+            await self._agents.close(END_WITHIN_S)
+            self._remove_record()
+            self._link.close()
+            self._door.close()
+            context.term()
+
+    def launch(self, order: doors.Launch) -> None:
+        """Become the head of a world."""
+        self.plan = self.aggregate.plan = order.plan
+        self.aggregate.name = order.name
+        self.aggregate.owner = order.owner
+        self.aggregate.created_at = time.time()
+        self.write_record()
+        for index, node in enumerate(order.plan.nodes[1:], start=1):
+            self._agents.start(index, node.name, node.gpus, order.plan.variables)
+        self.membership.happened(on.Launched(order.plan.size, len(order.plan.nodes)))
+
+    def stop(self) -> None:
+        """End the world and this process."""
+        if self.membership.state.phase in ("stopped", "failed"):
+            self._done.set()
+        else:
+            self.membership.happened(on.StopAsked())
+
+    def cluster(self) -> Cluster:
+        """The cluster, now."""
+        return self.aggregate.cluster(self.membership.state, self.cells.running, self.leases.notebooks)
+
+    def ask_where(self, ranks: tuple[int, ...], number: int, *, stacks: bool) -> None:
+        """Ask ranks where they are; the desk collects what they say."""
+        for rank in ranks:
+            self._to_rank(rank, links.AskWhere(id=number, stacks=stacks))
+
+    # ---- Hands
+
+    def fork(self, ranks: tuple[int, ...]) -> None:
+        """Make processes for ranks."""
+        assert self.plan is not None
+        self.aggregate.phase_began("fork")
+        master_port = _free_port()
+        for index, node in enumerate(self.plan.nodes):
+            mine = range(node.first_rank, node.first_rank + node.ranks)
+            specs = tuple(
+                links.RankSpec(
+                    rank=rank,
+                    local_rank=rank - node.first_rank,
+                    world_size=self.plan.size,
+                    local_world_size=node.ranks,
+                    node_rank=index,
+                    node=node.name,
+                    gpus=node.gpus,
+                    threads=node.threads,
+                    link=self._link.url,
+                    engine=self.engine_file,
+                    profile_dir=str(self.directory / "ipp"),
+                    directory=self.plan.directory,
+                    log=str(self.directory / f"rank.{rank}.log"),
+                    monitor=self.plan.monitor,
+                    master_port=master_port,
+                    variables=self.plan.variables,
+                )
+                for rank in ranks
+                if rank in mine
+            )
+            if specs:
+                self._link.send(self._agents_by_node[index], [links.encode(links.Fork(specs))])
+        for rank in ranks:
+            self.aggregate.forget(rank)
+            self.store.forget(rank)
+
+    def form(self, generation: int, joining: tuple[int, ...]) -> None:
+        """Have all ranks form a group; newcomers learn the groups that survivors have."""
+        assert self.plan is not None
+        self.aggregate.phase_ended("fork")
+        self.aggregate.phase_began("connect")
+        self.store.drop(f"gen{generation - 1}/")
+        groups: dict[str, links.GroupSpec] = {}
+        count = 0
+        for rank, (specs, known) in sorted(self._groups.items()):
+            if rank not in joining:
+                count = max(count, known)
+                for spec in specs:
+                    groups.setdefault(spec[0], spec)
+        for rank in joining:
+            self._groups.pop(rank, None)
+        for rank in range(self.plan.size):
+            self._to_rank(
+                rank,
+                links.Form(
+                    generation=generation,
+                    size=self.plan.size,
+                    collectives=self.plan.collectives,
+                    join=rank in joining,
+                    groups=tuple(groups.values()),
+                    group_count=count,
+                ),
+            )
+
+    def signal(self, ranks: tuple[int, ...], number: int) -> None:
+        """Send a signal to ranks."""
+        assert self.plan is not None
+        self._note_operations(ranks)
+        for index, node in enumerate(self.plan.nodes):
+            keys = tuple(r for r in ranks if node.first_rank <= r < node.first_rank + node.ranks)
+            if keys:
+                self._link.send(self._agents_by_node[index], [links.encode(links.Signal(keys, number))])
+
+    def abort(self, ranks: tuple[int, ...]) -> None:
+        """Break the collectives that ranks wait in."""
+        self._note_operations(ranks)
+        for rank in ranks:
+            self._to_rank(rank, links.Abort())
+
+    def fail_cell(self, rank: int, message: str) -> None:
+        """A rank will never answer its cell."""
+        self.cells.lose(rank, message)
+
+    def end(self) -> None:
+        """The world is over: end everything; a failed one stays to say why."""
+        if self.membership.state.phase == "failed":
+            self._fail()
+        else:
+            self._done.set()
+
+    def moved(self, state: State) -> None:
+        """The world is in a new state."""
+        if state.phase == "ready":
+            self.aggregate.phase_ended("connect")
+        if state.phase in ("ready", "degraded") and not state.forming:
+            lost = set(state.lost)
+            blocked = [n for n in self.cells.waiting() if (c := self.cells.get(n)) and lost & set(c.ranks)]
+            self.cells.withdraw(blocked, self.cluster().summary.text)
+            self.cells.go_on()
+        elif state.phase in ("stopping", "failed"):
+            self.cells.withdraw(self.cells.waiting(), "the cluster has ended.")
+        self.desk.moved()
+
+    # ---- link
+
+    def _from_link(self, peer: bytes, frame: bytes) -> None:
+        message = links.decode_to_head(frame)
+        match message:
+            case links.CellOutput():
+                self.cells.output(message, frame)
+            case links.StoreCall():
+                self.store.call(message)
+            case links.CellReply():
+                self._replied(message)
+            case links.Samples(_, samples):
+                self.aggregate.sampled(samples)
+            case links.RankHello(rank, pid, version):
+                self._ranks[rank] = peer
+                _check_version(version, f"rank {rank}")
+                self.membership.happened(on.RankJoined(rank, pid))
+            case links.GroupFormed(rank, generation, error):
+                event = (
+                    on.GroupFailed(rank, generation, error) if error else on.GroupFormed(rank, generation)
+                )
+                self.membership.happened(event)
+            case links.Here():
+                self.desk.heard(message)
+            case links.NodeHello(node, version=version):
+                self._agents_by_node[node] = peer
+                _check_version(version, f"node agent {node}")
+            case links.Preloaded():
+                self._preloaded(message)
+            case links.Forked(key, pid):
+                if key != links.CONTROLLER:
+                    self.membership.happened(on.RankForked(key, pid))
+            case links.Exited():
+                self._exited(message)
+
+    def _preloaded(self, message: links.Preloaded) -> None:
+        if message.error:
+            self.membership.happened(on.NodeFailed(message.node, message.error, message.hint))
+            return
+        self.aggregate.preloaded_s = message.seconds
+        self.aggregate.torch = message.torch
+        self.aggregate.phase_ended("load")
+        if message.node == 0:
+            profile_dir = self.directory / "ipp"
+            order = controller.order(profile_dir, self.directory / "controller.log")
+            self._link.send(self._agents_by_node[0], [links.encode(order)])
+            self._start(self._engines(profile_dir))
+        self.membership.happened(on.NodeReady(message.node))
+
+    async def _engines(self, profile_dir: Path) -> None:
+        self.engine_file, self.client_file = await controller.connection_files(profile_dir)
+        self.membership.happened(on.EnginesReady())
+
+    def _exited(self, message: links.Exited) -> None:
+        if message.key == links.CONTROLLER:
+            if not self._ending and self.membership.state.phase in ("pending", "starting"):
+                self.membership.happened(
+                    on.NodeFailed(0, "the ipyparallel controller ended", message.last.strip()[-500:])
+                )
+            return
+        if self._pid(message.key) == message.pid:
+            self._ranks.pop(message.key, None)
+            self.store.forget(message.key)
+        self.membership.happened(on.RankExited(message.key, message.pid, message.code, message.last))
+
+    def _pid(self, rank: int) -> int | None:
+        members = self.membership.state.members
+        return members[rank].pid if rank < len(members) else None
+
+    def _replied(self, reply: links.CellReply) -> None:
+        self._groups[reply.rank] = (reply.groups, reply.group_count)
+        self.cells.reply(reply, self._operations.pop(reply.rank, None))
+        self.membership.happened(on.CellReplied(reply.rank, reply.kind, reply.has_group, reply.sequence))
+        self.aggregate.idle_since = None if self.cells.busy else time.time()
+
+    def _agent_ended(self, node: int, code: int) -> None:
+        if not self._ending:
+            name = self.plan.nodes[node].name if self.plan else self.settings.node.name
+            self.membership.happened(
+                on.NodeFailed(node, f"the node agent of {name} ended with code {code}", "Its log has the details.")
+            )
+
+    # ---- cells
+
+    def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
+        self._operations = {r: o for r, o in self._operations.items() if r not in ranks}
+        self.membership.happened(on.CellBegan(cell, ranks))
+        running = self.cells.get(cell)
+        if running is not None and running.order.timeout_s is not None:
+            loop = asyncio.get_running_loop()
+            loop.call_later(running.order.timeout_s, self._timed_out, cell)
+
+    def _timed_out(self, cell: str) -> None:
+        running = self.cells.get(cell)
+        if running is not None:
+            running.timed_out = True
+            self.membership.happened(on.InterruptAsked(tuple(running.left)))
+
+    def _note_operations(self, ranks: tuple[int, ...]) -> None:
+        for rank in ranks:
+            sample = self.aggregate.latest(rank)
+            if sample is not None and sample.operation:
+                self._operations.setdefault(rank, sample.operation)
+
+    # ---- sending
+
+    def _to_rank(self, rank: int, message: links.Message) -> None:
+        peer = self._ranks.get(rank)
+        if peer is not None:
+            self._link.send(peer, [links.encode(message)])
+
+    def to_door(self, door: bytes, frame: bytes) -> None:
+        self._outgoing.setdefault(door, []).append(frame)
+        if len(self._outgoing) == 1 and len(self._outgoing[door]) == 1:
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        outgoing, self._outgoing = self._outgoing, {}
+        for door, frames in outgoing.items():
+            self._door.send(door, frames)
+
+    def _start(self, work: object) -> None:
+        task = asyncio.ensure_future(work)  # type: ignore[arg-type]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # ---- the end
+
+    def _fail(self) -> None:
+        self._ending = True
+        for agent in self._agents_by_node.values():
+            self._link.send(agent, [links.encode(links.Leave())])
+        asyncio.get_running_loop().call_later(LINGER_FAILED_S, self._done.set)
+
+    # ---- record
+
+    def write_record(self) -> None:
+        """Say where this head is found."""
+        process = psutil.Process()
+        record = HeadRecord(
+            id=self.settings.id,
+            name=self.aggregate.name,
+            host=socket.gethostname(),
+            boot=boot_id(),
+            pid=os.getpid(),
+            started=process.create_time(),
+            socket=str(self.directory / "door"),
+            directory=str(self.directory),
+            environment=self.settings.environment,
+            warm=self.plan is None,
+            created_at=self.aggregate.created_at,
+            version=VERSION,
+            server=self.settings.server,
+        )
+        path = Path(self.settings.record)
+        part = path.with_suffix(".part")
+        part.touch(mode=0o600)
+        part.write_bytes(msgspec.json.encode(record))
+        part.rename(path)
+
+    def _remove_record(self) -> None:
+        Path(self.settings.record).unlink(missing_ok=True)
+
+
+def boot_id() -> str:
+    """Tells one boot of this host from the next; records of an earlier one are stale."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except FileNotFoundError:
+        return str(psutil.boot_time())
+
+
+def _free_port() -> int:
+    """For MASTER_PORT, which user code may read; nothing of ours listens there."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _check_version(version: int, who: str) -> None:
+    if version != VERSION:
+        raise RuntimeError(f"{who} speaks version {version}, this head {VERSION}: one environment, one dtrain-lab")
+
+
+def main() -> None:
+    """Entry point of `python -m dtrain_lab.head`."""
+    settings = msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
+    asyncio.run(Head(settings).run())

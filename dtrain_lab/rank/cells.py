@@ -1,0 +1,186 @@
+"""Runs a cell in a rank's kernel, and says how it ended."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import fcntl
+import inspect
+import linecache
+import signal
+import struct
+import sys
+import termios
+import time
+import traceback
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from dtrain_lab.core.cluster import Frame
+from dtrain_lab.core.wire.links import CellReply, Execute
+from dtrain_lab.rank.group import Group
+
+PYTHON_FLUSH_S = 0.002
+"""OutStream hands over this soon while a cell runs; its own 0.2 s is what makes %%px lines late."""
+
+
+class CellRunner:
+    """Runs cells one at a time on the main thread.
+
+    Args:
+        kernel: of this rank.
+        group: asked after each cell for the state of its groups.
+        rank: who runs.
+    """
+
+    def __init__(self, kernel: Any, group: Group, rank: int) -> None:
+        self._kernel = kernel
+        self._group = group
+        self._rank = rank
+        self._cells: dict[str, tuple[str, int]] = {}
+        """File name of compiled code → label of its cell, lines to add."""
+
+    async def run(self, order: Execute) -> CellReply:
+        """Run a cell; never raises, whatever the cell does."""
+        kernel = self._kernel
+        async with kernel._main_asyncio_lock:  # ipyparallel's shell messages take the same one
+            kernel.set_parent([], {"header": _header(order.cell), "content": {}})
+            with self._quick_streams():
+                error = await self._execute(order)
+                self._drain_descriptors()
+            groups, count = self._group.specs()
+            return CellReply(
+                cell=order.cell,
+                rank=self._rank,
+                **self._outcome(error),
+                has_group=self._has_group(),
+                sequence=self._group.sequence(),
+                groups=groups,
+                group_count=count,
+            )
+
+    def place(self, file: str, line: int) -> tuple[str | None, int]:
+        """Cell label and user's line of a line of compiled code; None and the line where it is no cell."""
+        known = self._cells.get(file)
+        return (known[0], line + known[1]) if known else (None, line)
+
+    def frames(self, tb: TracebackType | None) -> tuple[Frame, ...]:
+        """A traceback as values: from the cell inwards, without IPython's own frames."""
+        summary = traceback.extract_tb(tb)
+        first = next((i for i, f in enumerate(summary) if f.filename in self._cells), 0)
+        return tuple(self.frame(f) for f in summary[first:][-40:])
+
+    def frame(self, summary: traceback.FrameSummary) -> Frame:
+        """One frame as a value."""
+        cell, line = self.place(summary.filename, summary.lineno or 0)
+        source = linecache.getline(summary.filename, summary.lineno or 0).rstrip()
+        return Frame(summary.filename, line, summary.name, source, cell)
+
+    async def _execute(self, order: Execute) -> BaseException | None:
+        shell = self._kernel.shell
+        bad_syntax = None
+        try:
+            transformed = shell.transform_cell(order.code)
+        except Exception:  # a transformer refused it: the shell reports that as the cell's error
+            transformed, bad_syntax = order.code, sys.exc_info()
+        name = shell.compile.get_code_name(order.code, transformed, shell.execution_count)
+        blank = len(order.code) - len(order.code.lstrip("\n"))
+        self._cells[name] = (order.label, order.first_line - 1 + blank)
+        waits = _has_await(transformed)
+        run = shell.run_cell_async(
+            order.code,
+            store_history=True,
+            transformed_cell=transformed,
+            preprocessing_exc_tuple=bad_syntax,
+        )
+        try:
+            with _interruptible(asyncio.ensure_future(run) if waits else None) as task:
+                result = await (task if task is not None else run)
+        except asyncio.CancelledError:
+            return KeyboardInterrupt()
+        except KeyboardInterrupt as interrupt:  # between the cell's last line and our handler's end
+            return interrupt
+        finally:
+            shell.events.trigger("post_execute")
+        shell.events.trigger("post_run_cell", result)
+        failed = result.error_before_exec or result.error_in_exec
+        if isinstance(failed, asyncio.CancelledError):
+            return KeyboardInterrupt()
+        return failed
+
+    def _outcome(self, error: BaseException | None) -> dict[str, Any]:
+        if error is None:
+            return {"kind": "ok"}
+        interrupted = isinstance(error, KeyboardInterrupt)
+        try:
+            message = str(error)
+        except Exception as second:  # a user's __str__ may fail; the cell's own error must still be told
+            message = f"(its message could not be made: {type(second).__name__})"
+        return {
+            "kind": "interrupted" if interrupted else "raised",
+            "type": type(error).__name__,
+            "message": message[:20_000],
+            "frames": self.frames(error.__traceback__),
+        }
+
+    def _has_group(self) -> bool:
+        import torch.distributed as dist
+
+        return bool(dist.is_initialized())
+
+    @contextlib.contextmanager
+    def _quick_streams(self) -> Iterator[None]:
+        streams = [s for s in (sys.stdout, sys.stderr) if hasattr(s, "flush_interval")]
+        usual = [s.flush_interval for s in streams]
+        for stream in streams:
+            stream.flush_interval = PYTHON_FLUSH_S
+        try:
+            yield
+        finally:
+            for stream, interval in zip(streams, usual, strict=True):
+                stream.flush_interval = interval
+
+    def _drain_descriptors(self) -> None:
+        """Wait until what C code and child processes wrote has been read from the pipes."""
+        for stream in (sys.stdout, sys.stderr):
+            descriptor = getattr(stream, "_fid", None)
+            if descriptor is None:
+                continue
+            until = time.monotonic() + 0.05
+            while time.monotonic() < until and _unread(descriptor):
+                time.sleep(0.0005)
+
+
+def _header(cell: str) -> dict[str, str]:
+    """Parent of everything the cell puts out; the link finds the cell's id in it."""
+    return {"msg_id": cell, "msg_type": "execute_request", "session": "dtrain", "dtrain_cell": cell}
+
+
+def _unread(descriptor: int) -> int:
+    (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4))
+    return int(count)
+
+
+def _has_await(code: str) -> bool:
+    try:
+        compiled = compile(code, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except (SyntaxError, ValueError):  # the shell reports it when it compiles
+        return False
+    return bool(compiled.co_flags & inspect.CO_COROUTINE)
+
+
+@contextlib.contextmanager
+def _interruptible(task: asyncio.Future[Any] | None) -> Iterator[asyncio.Future[Any] | None]:
+    """SIGINT raises KeyboardInterrupt in plain code, and cancels a cell that awaits."""
+
+    def cancel(*_: object) -> None:
+        if task is not None:
+            task.get_loop().call_soon_threadsafe(task.cancel)
+
+    before = signal.signal(signal.SIGINT, cancel if task is not None else signal.default_int_handler)
+    try:
+        yield task
+    finally:
+        signal.signal(signal.SIGINT, before)

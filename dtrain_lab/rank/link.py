@@ -1,0 +1,281 @@
+"""The rank's end of the link.
+
+No thread of its own: the kernel's IOPub thread owns the socket, so a cell's output and its reply share one
+queue and the reply is always last. Orders arrive there too, also while the main thread is inside a
+collective: that is how an abort gets through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import zmq
+from ipykernel.jsonutil import json_clean
+from jupyter_client.session import extract_header
+from zmq.eventloop.zmqstream import ZMQStream
+
+from dtrain_lab.core.cluster import Frame
+from dtrain_lab.core.wire import links
+from dtrain_lab.core.wire.links import CellOutput, CellReply, Message, RankSpec
+from dtrain_lab.rank.cells import CellRunner
+from dtrain_lab.rank.group import Group
+from dtrain_lab.rank.monitor import install as install_monitor
+from dtrain_lab.rank.store import Calls
+from dtrain_lab.rank.tutorials import Notes
+from dtrain_lab.rank.tutorials import install as install_tutorials
+
+COALESCE_S = 0.010
+"""Output leaves at once, then at most this often."""
+BIG = 1 << 18
+UNREAD = frozenset({"status", "execute_input", "error"})
+"""Messages of the kernel that nobody reads: the reply carries the error."""
+PASSED_ON = frozenset({"display_data", "update_display_data", "execute_result", "clear_output"})
+
+
+def attach(app: Any, kernel: Any, spec: RankSpec, ring: memoryview) -> Link:
+    """Put a rank's kernel on the link."""
+    return Link(app, kernel, spec, ring)
+
+
+class Link:
+    """One rank, as the head sees it."""
+
+    def __init__(self, app: Any, kernel: Any, spec: RankSpec, ring: memoryview) -> None:
+        self._spec = spec
+        self._kernel = kernel
+        self._io = kernel.iopub_socket
+        self._loop = app.loop.asyncio_loop
+        self._context = contextvars.copy_context()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._calls = Calls(spec.rank, self.send)
+        self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
+        self._cells = CellRunner(kernel, self._group, spec.rank)
+        self._notes = Notes()
+        self._outbox = Outbox(self._io)
+        self._main = threading.main_thread().ident
+        self._group.watch_objects()
+        install_tutorials(self._group, self._notes)
+        if spec.monitor:
+            install_monitor(ring, spec.world_size)
+        self._name_what_ranks_have()
+        _route_output(app.session, self._io, spec.rank, self._outbox)
+        self._io.schedule(lambda: self._start(app.context))
+
+    def send(self, message: Message) -> None:
+        """Send now; safe from every thread."""
+        self._io.schedule(lambda: self._outbox.put(message, now=True))
+
+    # ---- IOPub thread
+
+    def _start(self, context: zmq.Context[Any]) -> None:
+        socket = context.socket(zmq.DEALER)
+        socket.linger = 1000
+        socket.sndhwm = socket.rcvhwm = 0
+        socket.connect(self._spec.link)
+        stream = ZMQStream(socket, self._io.io_loop)
+        stream.on_recv(self._received)
+        self._outbox.open(socket, stream)
+        self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
+
+    def _received(self, frames: list[bytes]) -> None:
+        for frame in frames:
+            order = links.decode_to_rank(frame)
+            match order:
+                case links.StoreAnswer():
+                    self._calls.answered(order)
+                case links.Abort():
+                    self._group.break_waits()
+                case links.AskWhere():
+                    self._outbox.put(self._where(order), now=True)
+                case links.Execute():
+                    self._on_main(lambda order=order: self._execute(order))
+                case links.Form():
+                    self._on_main(lambda order=order: self._form(order))
+                case links.End():
+                    self._outbox.flush()
+                    os._exit(0)
+
+    def _where(self, order: links.AskWhere) -> links.Here:
+        names = {t.ident: t.name for t in threading.enumerate()}
+        stacks = sys._current_frames()
+        main = stacks.get(self._main or 0)
+        frames: tuple[Frame, ...] = ()
+        if main is not None:
+            frames = tuple(self._cells.frame(f) for f in traceback.extract_stack(main))
+            first = next((i for i, f in enumerate(frames) if f.cell), None)
+            frames = frames[first:] if first is not None else ()
+        text = ""
+        if order.stacks:
+            parts = []
+            for ident, frame in sorted(stacks.items(), key=lambda item: item[0] != self._main):
+                title = "Main thread" if ident == self._main else f"Thread {names.get(ident, ident)}"
+                parts.append(f"{title}:\n{''.join(traceback.format_stack(frame))}")
+            text = "\n".join(parts)
+        return links.Here(rank=self._spec.rank, id=order.id, frames=frames[-20:], text=text)
+
+    def _on_main(self, start: Callable[[], Any]) -> None:
+        def spawn() -> None:
+            task = self._loop.create_task(start(), context=self._context)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        self._loop.call_soon_threadsafe(spawn)
+
+    # ---- main thread
+
+    async def _execute(self, order: links.Execute) -> None:
+        self._notes.forget()
+        reply = await self._cells.run(order)
+        self._io.schedule(lambda: self._finish(reply))
+
+    def _finish(self, reply: CellReply) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            flush = getattr(stream, "_flush", None)
+            if flush is not None:
+                flush()  # schedules what it has, and so comes before the reply
+        self._io.schedule(lambda: self._outbox.put(reply, now=True))
+
+    async def _form(self, order: links.Form) -> None:
+        error, unpointed = "", ()
+        async with self._kernel._main_asyncio_lock:
+            try:
+                unpointed = self._group.form(order)
+            except Exception as failure:  # whatever torch raises: the head decides what it means
+                error = f"{type(failure).__name__}: {failure}"[:2000]
+        self.send(
+            links.GroupFormed(
+                rank=self._spec.rank, generation=order.generation, error=error, unpointed=unpointed
+            )
+        )
+
+    def _name_what_ranks_have(self) -> None:
+        import torch
+
+        spec = self._spec
+        device = f"cuda:{spec.local_rank % spec.gpus}" if spec.gpus else "cpu"
+        names = {
+            "rank": spec.rank,
+            "local_rank": spec.local_rank,
+            "world_size": spec.world_size,
+            "device": torch.device(device),
+        }
+        self._kernel.shell.user_ns.update(names)
+        self._kernel.shell.user_ns_hidden.update(names)
+
+
+class Outbox:
+    """Messages to the head, in order, several to a ZeroMQ message. Lives in the IOPub thread."""
+
+    def __init__(self, io: Any) -> None:
+        self._io = io
+        self._socket: Any = None
+        self._stream: Any = None
+        self._waiting: list[Message] = []
+        self._bytes = 0
+        self._last = 0.0
+        self._timer: Any = None
+
+    def open(self, socket: Any, stream: Any) -> None:
+        """The socket is connected."""
+        self._socket, self._stream = socket, stream
+
+    def put(self, message: Message, *, now: bool = False) -> None:
+        """Queue a message; it leaves at once, or with what comes in the next milliseconds."""
+        self._waiting.append(message)
+        if isinstance(message, CellOutput):
+            self._bytes += len(message.text) + len(message.data)
+        if now or self._bytes > BIG or time.monotonic() - self._last > COALESCE_S:
+            self.flush()
+        elif self._timer is None:
+            self._timer = self._io.io_loop.call_later(COALESCE_S, self.flush)
+
+    def flush(self) -> None:
+        """Send what waits."""
+        if self._timer is not None:
+            self._io.io_loop.remove_timeout(self._timer)
+            self._timer = None
+        if self._socket is None or not self._waiting:
+            return
+        frames = [links.encode(m) for m in _joined(self._waiting)]
+        self._waiting, self._bytes, self._last = [], 0, time.monotonic()
+        self._socket.send_multipart(frames)
+        # the descriptor is edge-triggered: sending beside the stream can swallow a wake-up to receive
+        self._stream.flush(zmq.POLLIN)
+
+
+def _joined(messages: list[Message]) -> list[Message]:
+    """Neighbouring texts of one cell and stream as one message."""
+    joined: list[Message] = []
+    for message in messages:
+        before = joined[-1] if joined else None
+        if (
+            isinstance(message, CellOutput)
+            and isinstance(before, CellOutput)
+            and message.text
+            and (before.cell, before.kind) == (message.cell, message.kind)
+        ):
+            joined[-1] = msgspec.structs.replace(before, text=before.text + message.text)
+        else:
+            joined.append(message)
+    return joined
+
+
+def _route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
+    """Send output of cells over the link; all else goes where ipyparallel sends it."""
+    usual = session.send
+    process = os.getpid()
+
+    def send(
+        stream: Any,
+        msg_or_type: Any,
+        content: Any = None,
+        parent: Any = None,
+        ident: Any = None,
+        buffers: Any = None,
+        track: bool = False,
+        header: Any = None,
+        metadata: Any = None,
+        **more: Any,
+    ) -> Any:
+        if stream is io and os.getpid() == process:
+            whole = isinstance(msg_or_type, dict)
+            origin = msg_or_type.get("parent_header") if whole else extract_header(parent) if parent else None
+            cell = origin and origin.get("dtrain_cell")
+            if cell:
+                kind = msg_or_type["header"]["msg_type"] if whole else msg_or_type
+                body = msg_or_type["content"] if whole else content
+                message = _output(cell, rank, kind, body, metadata)
+                if message is not None:
+                    io.schedule(lambda: outbox.put(message))
+                    return None
+                if kind in UNREAD:
+                    return None
+        return usual(
+            stream, msg_or_type, content=content, parent=parent, ident=ident, buffers=buffers,
+            track=track, header=header, metadata=metadata, **more,
+        )  # fmt: skip
+
+    session.send = send
+
+
+def _output(cell: str, rank: int, kind: str, content: Any, metadata: Any) -> CellOutput | None:
+    if kind == "stream":
+        return CellOutput(cell=cell, rank=rank, kind=content["name"], text=content["text"])
+    if kind not in PASSED_ON:
+        return None
+    content = dict(content)
+    transient = content.get("transient")
+    if transient and "display_id" in transient:
+        # the same id on two ranks must not be the same output
+        content["transient"] = {**transient, "display_id": f"rank{rank}:{transient['display_id']}"}
+    data = msgspec.json.encode(json_clean(content), enc_hook=str)
+    return CellOutput(cell=cell, rank=rank, kind=kind, data=data)  # type: ignore[arg-type]

@@ -1,0 +1,115 @@
+"""Start of a rank: from a forked copy of the fork server to an engine that is on the link."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import signal
+import socket
+import sys
+from typing import Any
+
+from ipykernel.ipkernel import IPythonKernel
+from ipyparallel.engine.app import IPEngine
+
+from dtrain_lab.core.wire.links import RankSpec
+from dtrain_lab.rank import link as rank_link
+
+
+class RankEngine(IPEngine):  # type: ignore[misc]
+    """ipyparallel's engine, with the link attached once its kernel exists."""
+
+    spec: RankSpec
+    ring: memoryview
+
+    def init_engine(self) -> None:
+        """Take the connection from the fork, so that its key is in no environment and no file of ours."""
+        self.connection_info_env = self.spec.engine
+        super().init_engine()
+
+    def init_signal(self) -> None:
+        """SIGINT outside a cell is nothing; the link sets Python's own handler while a cell runs."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, self._signal_stop)
+
+    async def complete_registration(self, msg: Any, connect: Any, maybe_tunnel: Any) -> None:
+        """Attach the link: from here on the head can form the group and run cells."""
+        await super().complete_registration(msg, connect, maybe_tunnel)
+        kernel: IPythonKernel = self.kernel
+        rank_link.attach(self, kernel, self.spec, self.ring)
+
+
+def run(spec: RankSpec, ring: memoryview) -> None:
+    """Be a rank until the head ends it. Called in the forked child.
+
+    Args:
+        spec: who this rank is.
+        ring: memory shared with the node agent, for the monitor.
+    """
+    _environment(spec)
+    _log_to_file()
+    _threads_and_device(spec)
+    sys.argv = ["dtrain-rank"]
+    app = RankEngine.instance()
+    app.spec = spec
+    app.ring = ring
+    app.initialize(
+        [
+            f"--profile-dir={spec.profile_dir}",
+            f"--IPEngine.id={spec.rank}",
+            "--IPEngine.enable_nanny=False",
+            "--IPEngine.max_heartbeat_misses=0",
+            "--IPEngine.timeout=60",
+            "--log-level=30",
+        ]
+    )
+    app.start()
+
+
+def _log_to_file() -> None:
+    """Loggers write to the rank's log, whatever becomes of stderr.
+
+    A log line of the IOPub thread must not go into the kernel's stderr: that thread would wait for itself.
+    """
+    log = os.fdopen(os.dup(2), "w", buffering=1)
+    handler = logging.StreamHandler(log)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    logging.getLogger().addHandler(handler)
+    logging.getLogger("tornado").propagate = True
+
+
+def _environment(spec: RankSpec) -> None:
+    os.environ.update(spec.variables)
+    os.environ.update(
+        RANK=str(spec.rank),
+        LOCAL_RANK=str(spec.local_rank),
+        WORLD_SIZE=str(spec.world_size),
+        LOCAL_WORLD_SIZE=str(spec.local_world_size),
+        NODE_RANK=str(spec.node_rank),
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT=str(spec.master_port),
+        PYDEVD_DISABLE_FILE_VALIDATION="1",
+    )
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    if "OMP_NUM_THREADS" not in spec.variables:
+        # the fork server ran with 1; child processes of this rank get the rank's own share
+        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ[name] = str(spec.threads)
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", _loopback())
+    os.chdir(spec.directory)
+    random.seed()
+
+
+def _loopback() -> str:
+    """Name of the loopback interface: one node's ranks need no other."""
+    names = [name for _, name in socket.if_nameindex()]
+    return next((name for name in names if name in ("lo", "lo0")), names[0])
+
+
+def _threads_and_device(spec: RankSpec) -> None:
+    import torch
+
+    torch.set_num_threads(int(spec.variables.get("OMP_NUM_THREADS", spec.threads)))
+    if spec.gpus:
+        torch.cuda.set_device(spec.local_rank % spec.gpus)

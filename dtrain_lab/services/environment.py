@@ -1,0 +1,104 @@
+"""The environment that ranks will run in: which interpreter, which variables, and is it fit."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import sys
+from importlib import util
+
+from dtrain_lab.errors import EnvironmentUnfit
+
+NEEDED = ("dtrain_lab", "torch", "ipyparallel", "ipykernel")
+SECRET = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN", "JUPYTER_TOKEN", "CONFIGPROXY_AUTH_TOKEN", "JUPYTERHUB_OAUTH")
+PASSING = (
+    "PWD", "OLDPWD", "_", "SHLVL", "TERM", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST", "COLORTERM", "PAGER", "GIT_PAGER",
+    "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "PYDEVD_USE_FRAME_EVAL", "PYDEVD_DISABLE_FILE_VALIDATION", "MPLBACKEND",
+)  # fmt: skip
+PASSING_PREFIXES = ("JPY_", "JUPYTER_", "KERNEL_", "JUPYTERHUB_", "VSCODE_", "SSH_", "LC_", "XDG_")
+CHECK = "import importlib.util as u,json;print(json.dumps([n for n in %r if u.find_spec(n) is None]))"
+CHECK_WITHIN_S = 30.0
+
+
+def variables(profile: dict[str, str]) -> dict[str, str]:
+    """Variables of head, agents and ranks: this process's, without its secrets, then the profile's."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith(SECRET)}
+    return {**own, **profile}
+
+
+def key(python: str, profile: dict[str, str]) -> str:
+    """Tells environments apart: a warm head can be claimed only by a start with the same key."""
+    lasting = {
+        k: v
+        for k, v in variables(profile).items()
+        if k not in PASSING and not k.startswith(PASSING_PREFIXES)
+    }
+    text = json.dumps([os.path.realpath(python), os.path.dirname(python), sorted(lasting.items())])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+async def check(python: str) -> None:
+    """Can ranks run in this interpreter?
+
+    Raises:
+        EnvironmentUnfit: it can't be run, or lacks a package; the hint is the one command that mends it.
+    """
+    if os.path.realpath(python) == os.path.realpath(sys.executable) and python == sys.executable:
+        missing = [name for name in NEEDED if util.find_spec(name) is None]
+    else:
+        missing = await _ask(python)
+    if not missing:
+        return
+    package = "dtrain-lab" if missing[0] in ("dtrain_lab", "ipyparallel", "ipykernel") else missing[0]
+    what = "dtrain_lab" if "dtrain_lab" in missing else missing[0]
+    raise EnvironmentUnfit(
+        f"The environment of {python} has no {what}.",
+        f"Install it there: {python} -m pip install {'dtrain-lab' if what == 'dtrain_lab' else package}",
+        code="package_missing",
+        details={"python": python, "missing": missing},
+    )
+
+
+async def _ask(python: str) -> list[str]:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            python, "-P", "-c", CHECK % (NEEDED,), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+    except OSError as error:
+        raise EnvironmentUnfit(f"{python} can't be run: {error.strerror}.", "Choose a kernel whose Python exists.") from error
+    try:
+        async with asyncio.timeout(CHECK_WITHIN_S):
+            out, err = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        raise EnvironmentUnfit(f"{python} did not answer in {CHECK_WITHIN_S:.0f} s.", "Is its disk reachable?") from None
+    if process.returncode:
+        last = err.decode("utf-8", "replace").strip().splitlines()
+        raise EnvironmentUnfit(
+            f"{python} can't be used: {last[-1] if last else 'it ended with an error'}.",
+            "dtrain-lab needs Python 3.11 or newer.",
+        )
+    missing: list[str] = json.loads(out)
+    return missing
+
+
+def kernel_python(name: str | None) -> str:
+    """Interpreter of a kernelspec; None and unknown interpreters mean this one.
+
+    Raises:
+        EnvironmentUnfit: there is no such kernel.
+    """
+    if not name:
+        return sys.executable
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        spec = KernelSpecManager().get_kernel_spec(name)
+    except NoSuchKernel as error:
+        raise EnvironmentUnfit(f'There is no kernel "{name}".', "Choose a kernel of this server.") from error
+    first = spec.argv[0] if spec.argv else ""
+    if os.path.basename(first).startswith("python") and os.path.isabs(first):
+        return first
+    return sys.executable

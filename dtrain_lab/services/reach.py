@@ -1,0 +1,182 @@
+"""A connection to a head: ask, be answered, and hear what happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import zmq
+import zmq.asyncio
+
+from dtrain_lab.core.cluster import CellResult, Cluster
+from dtrain_lab.core.record import HeadRecord
+from dtrain_lab.core.wire import doors
+from dtrain_lab.core.wire.links import CellOutput
+from dtrain_lab.errors import Unreachable, from_dict
+
+ANSWER_WITHIN_S = 30.0
+
+OnOutput = Callable[[CellOutput], None]
+
+
+class Connection:
+    """One door's connection to one head. Lives in the loop that opened it.
+
+    Args:
+        record: where the head is found.
+    """
+
+    def __init__(self, record: HeadRecord) -> None:
+        self.record = record
+        self.closed = False
+        self.on_close: list[Callable[[], None]] = []
+        self._socket: Any = None
+        self._next = 0
+        self._answers: dict[int, tuple[Any, asyncio.Future[Any]]] = {}
+        self._cells: dict[str, tuple[OnOutput, asyncio.Future[CellResult]]] = {}
+        self._watchers: list[Callable[[Cluster], None]] = []
+        self._reader: asyncio.Task[None] | None = None
+        self._renewer: asyncio.Task[None] | None = None
+        self._death: int | None = None
+
+    async def open(self) -> None:
+        """Connect.
+
+        Raises:
+            Unreachable: the head's process is gone.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            self._death = os.pidfd_open(self.record.pid)
+        except ProcessLookupError:
+            raise self._gone() from None
+        loop.add_reader(self._death, self._died)
+        context = zmq.asyncio.Context.shadow(zmq.Context.instance())
+        self._socket = context.socket(zmq.DEALER)
+        self._socket.linger = 200
+        self._socket.sndhwm = self._socket.rcvhwm = 0
+        self._socket.connect(f"ipc://{self.record.socket}")
+        self._reader = asyncio.create_task(self._read())
+
+    async def ask(self, body: doors.AnyBody, within_s: float = ANSWER_WITHIN_S) -> Any:
+        """Ask the head.
+
+        Raises:
+            DtrainError: what the head says is wrong.
+            Unreachable: it ended, or did not answer in time.
+        """
+        if self.closed:
+            raise self._gone()
+        self._next += 1
+        number = self._next
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._answers[number] = (doors.RESULTS[type(body)], future)
+        await self._socket.send(doors.encode(doors.Call(number, body)))
+        try:
+            async with asyncio.timeout(within_s):
+                return await future
+        except TimeoutError:
+            raise Unreachable(
+                f"{self.record.name} did not answer in {within_s:.0f} s.", "Its log is in " + self.record.directory
+            ) from None
+        finally:
+            self._answers.pop(number, None)
+
+    async def run(self, order: doors.Run, on_output: OnOutput) -> CellResult:
+        """Run a cell; `on_output` gets its output as it comes.
+
+        Raises:
+            DtrainError: the head refuses the cell.
+            Unreachable: the head ended while the cell ran.
+        """
+        done: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
+        self._cells[order.cell] = (on_output, done)
+        try:
+            await self.ask(order)
+            return await done
+        finally:
+            del self._cells[order.cell]
+
+    def watch(self, changed: Callable[[Cluster], None], period_s: float) -> None:
+        """Hear of changes, at most every `period_s` seconds, until the connection closes."""
+        self._watchers.append(changed)
+        if self._renewer is None:
+            self._renewer = asyncio.create_task(self._renew(period_s))
+
+    async def unwatch(self) -> None:
+        """Hear of nothing any more."""
+        self._watchers.clear()
+        if self._renewer is not None:
+            self._renewer.cancel()
+            self._renewer = None
+            await self.ask(doors.Watch(0.0))
+
+    def close(self) -> None:
+        """Disconnect; whoever still waits gets `Unreachable`."""
+        if self.closed:
+            return
+        self.closed = True
+        loop = asyncio.get_running_loop()
+        if self._death is not None:
+            loop.remove_reader(self._death)
+            os.close(self._death)
+        for task in (self._reader, self._renewer):
+            if task is not None:
+                task.cancel()
+        if self._socket is not None:
+            self._socket.close()
+        for _, future in [*self._answers.values(), *self._cells.values()]:
+            if not future.done():
+                future.set_exception(self._gone())
+                future.exception()  # marked as seen: its waiter may be gone already
+        for hook in self.on_close:
+            hook()
+
+    async def _renew(self, period_s: float) -> None:
+        while True:
+            await self.ask(doors.Watch(period_s))
+            await asyncio.sleep(4.0)
+
+    async def _read(self) -> None:
+        while True:
+            for frame in await self._socket.recv_multipart():
+                self._received(doors.decode_to_door(frame))
+
+    def _received(self, message: doors.ToDoor) -> None:
+        match message:
+            case CellOutput(cell=cell):
+                if cell in self._cells:
+                    self._cells[cell][0](message)
+            case doors.CellEnded(result):
+                if result.cell in self._cells and not self._cells[result.cell][1].done():
+                    self._cells[result.cell][1].set_result(result)
+            case doors.Changed(cluster):
+                for watcher in list(self._watchers):
+                    watcher(cluster)
+            case doors.Answer():
+                self._answered(message)
+
+    def _answered(self, answer: doors.Answer) -> None:
+        kind, future = self._answers.get(answer.id, (None, None))
+        if future is None or future.done():
+            return
+        if answer.error is not None:
+            future.set_exception(from_dict(answer.error))
+        elif kind is None:
+            future.set_result(None)
+        else:
+            future.set_result(msgspec.msgpack.decode(answer.result, type=kind))
+
+    def _died(self) -> None:
+        # what it said last may still be in the socket
+        asyncio.get_running_loop().call_later(0.05, self.close)
+        if self._death is not None:
+            asyncio.get_running_loop().remove_reader(self._death)
+
+    def _gone(self) -> Unreachable:
+        return Unreachable(
+            f"{self.record.name} has ended.", "Start a cluster: %distributed start", code="ended"
+        )

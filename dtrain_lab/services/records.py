@@ -1,0 +1,46 @@
+"""Records of running heads: read, checked against the processes that they name, and cleaned up."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from dtrain_lab.core.record import HeadRecord
+from dtrain_lab.services import folders
+
+
+def path_of(identity: str) -> Path:
+    """File of a head's record."""
+    return folders.records() / f"{identity}.json"
+
+
+def living() -> list[HeadRecord]:
+    """Records of heads that run, oldest first. What a head that was killed left behind is removed."""
+    found = []
+    for path in folders.records().glob("*.json"):
+        try:
+            record = msgspec.json.decode(path.read_bytes(), type=HeadRecord)
+        except (FileNotFoundError, msgspec.DecodeError):  # removed meanwhile, or of another version
+            continue
+        if record.host != socket.gethostname():
+            continue  # a home shared by several hosts: that head is found there
+        if _runs(record):
+            found.append(record)
+        else:
+            path.unlink(missing_ok=True)
+            shutil.rmtree(record.directory, ignore_errors=True)
+    return sorted(found, key=lambda r: r.created_at)
+
+
+def _runs(record: HeadRecord) -> bool:
+    try:
+        process = psutil.Process(record.pid)
+        return (
+            abs(process.create_time() - record.started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
+        )
+    except psutil.NoSuchProcess:
+        return False

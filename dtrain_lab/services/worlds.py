@@ -1,0 +1,311 @@
+"""Worlds: launch, find, reach and stop them. The same for every door."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Submission
+from dtrain_lab.core.cluster import Cluster
+from dtrain_lab.core.kinds import LeaseKind
+from dtrain_lab.core.plan import Plan, Request
+from dtrain_lab.core.profile import Profile
+from dtrain_lab.core.record import HeadRecord
+from dtrain_lab.core.wire import doors
+from dtrain_lab.errors import BadRequest, Conflict, NotFound, StartFailed, Unreachable
+from dtrain_lab.services import environment, folders, profiles, records
+from dtrain_lab.services.reach import Connection
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+HEAD_WITHIN_S = 20.0
+READY_WITHIN_S = 300.0
+POLL_S = 0.01
+
+
+class Worlds:
+    """Worlds of this user on this machine, as one door sees them.
+
+    Args:
+        kind: of door; says how its leases end.
+        server: pid of the Jupyter server that this door belongs to, if it does.
+        notebook: path of the notebook whose kernel this is, if it is one.
+        pid: the process that holds the leases; this one unless told.
+    """
+
+    def __init__(
+        self,
+        kind: LeaseKind,
+        *,
+        server: int | None = None,
+        notebook: str | None = None,
+        pid: int | None = None,
+    ) -> None:
+        pid = pid or os.getpid()
+        self.lease = doors.Lease(
+            kind, socket.gethostname(), pid, psutil.Process(pid).create_time(), notebook
+        )
+        self._server = server
+        self._open: dict[str, Connection] = {}
+
+    # ---- launch
+
+    async def begin(self, request: Request, *, directory: str | None = None, hold: bool = True) -> Connection:
+        """Start a world; returns as soon as its head has taken the plan.
+
+        Args:
+            request: what is asked for.
+            directory: where the ranks start; this process's own unless told.
+            hold: take a lease. Without one the world needs a stop.
+
+        Raises:
+            DtrainError: the profile, the size, the name or the environment is no good.
+        """
+        profile = profiles.load(request.profile)
+        backend = registry.backend(profile.backend)
+        python = request.python or environment.kernel_python(request.kernel)
+        await environment.check(python)
+        facts = await backend.facts()
+        plan = backend.plan(
+            facts, profile, request, python=python, directory=_directory(directory or os.getcwd())
+        )
+        name = _free_name(request.name, f"{profile.name}-{plan.size}")
+        connection = await self._claim(plan, profile, request, name)
+        if connection is None:
+            record = await self._spawn(plan, profile)
+            connection = await self._launch(record, plan, request, name)
+        if hold:
+            await self._hold(connection)
+        elif self.lease.kind != "terminal":
+            connection.close()
+        return connection
+
+    async def ready(self, connection: Connection, told: Callable[[Cluster], None] | None = None) -> Cluster:
+        """Wait until a world can run cells.
+
+        Args:
+            connection: to its head.
+            told: hears of its progress.
+
+        Raises:
+            StartFailed: it ended before; the message says why.
+        """
+        until = time.monotonic() + READY_WITHIN_S
+        while time.monotonic() < until:
+            cluster: Cluster = await connection.ask(doors.Info())
+            if told is not None:
+                told(cluster)
+            if cluster.state == "ready":
+                return cluster
+            if cluster.state in ("failed", "stopping", "stopped"):
+                hint = cluster.reason.hint if cluster.reason else ""
+                raise StartFailed(cluster.summary.text, hint, details={"id": cluster.id})
+            await asyncio.sleep(0.02)
+        raise StartFailed(f"{connection.record.name} was not ready in {READY_WITHIN_S:.0f} s.", "See its log.")
+
+    async def warm(self, profile_name: str = "local", python: str | None = None) -> bool:
+        """Start a head without ranks, for the next start to claim; False where there is one already."""
+        profile = profiles.load(profile_name)
+        backend = registry.backend(profile.backend)
+        python = python or environment.kernel_python(None)
+        await environment.check(python)
+        key = environment.key(python, profile.environment.variables)
+        if any(r.warm and r.environment == key for r in records.living()):
+            return False
+        plan = backend.plan(
+            await backend.facts(), profile, Request(ranks=1), python=python, directory=os.getcwd()
+        )
+        record = await self._spawn(plan, profile)
+        connection = Connection(record)
+        await connection.open()
+        await self._hold(connection)
+        return True
+
+    # ---- find and reach
+
+    def found(self) -> list[HeadRecord]:
+        """Records of worlds that run, oldest first; warm heads are none."""
+        return [r for r in records.living() if not r.warm]
+
+    async def connect(self, name: str) -> Connection:
+        """Reach a world by its name or id.
+
+        Raises:
+            NotFound: there is none.
+        """
+        for record in self.found():
+            if name in (record.name, record.id):
+                return await self.reach(record)
+        running = ", ".join(r.name for r in self.found())
+        raise NotFound(
+            f'There is no cluster "{name}".',
+            f"Running: {running}." if running else "None is running. Start one: %distributed start",
+        )
+
+    async def reach(self, record: HeadRecord) -> Connection:
+        """A connection to a head; the same one for the same head."""
+        known = self._open.get(record.id)
+        if known is not None and not known.closed:
+            known.record = record
+            return known
+        connection = Connection(record)
+        await connection.open()
+        self._open[record.id] = connection
+        return connection
+
+    async def clusters(self) -> list[Cluster]:
+        """All clusters; one whose head ends meanwhile is left out."""
+        found = []
+        for record in self.found():
+            try:
+                connection = await self.reach(record)
+                found.append(await connection.ask(doors.Info()))
+            except Unreachable:
+                continue
+        return found
+
+    async def hold(self, connection: Connection, *, attach: bool = False) -> Cluster:
+        """Keep a world alive as long as this door lives; `attach` shows its notebook at the cluster."""
+        cluster: Cluster = await connection.ask(doors.Hold(self.lease, attach))
+        return cluster
+
+    async def stop(self, connection: Connection) -> None:
+        """End a world, and wait until its head is gone."""
+        try:
+            await connection.ask(doors.Stop())
+        except Unreachable:
+            return
+        backend = registry.backend("local")
+        while True:
+            handle = await backend.find(connection.record.id, connection.record.directory)
+            if handle is None:
+                break
+            await asyncio.sleep(POLL_S)
+        connection.close()
+        records.living()
+
+    async def release(self) -> None:
+        """Give all leases back, in order: this door is done."""
+        for connection in list(self._open.values()):
+            if not connection.closed:
+                try:
+                    await connection.ask(doors.Release(self.lease), within_s=2.0)
+                except Unreachable:
+                    continue
+                connection.close()
+
+    def close(self) -> None:
+        """Drop all connections without a word."""
+        for connection in self._open.values():
+            connection.close()
+
+    # ----
+
+    async def _hold(self, connection: Connection) -> None:
+        self._open[connection.record.id] = connection
+        await self.hold(connection, attach=self.lease.notebook is not None)
+
+    async def _claim(
+        self, plan: Plan, profile: Profile, request: Request, name: str
+    ) -> Connection | None:
+        """Use a warm head of the same environment, unless somebody else is faster."""
+        key = environment.key(plan.python, profile.environment.variables)
+        for record in records.living():
+            if not record.warm or record.environment != key:
+                continue
+            try:
+                return await self._launch(record, plan, request, name)
+            except (Conflict, Unreachable):
+                continue
+        return None
+
+    async def _launch(self, record: HeadRecord, plan: Plan, request: Request, name: str) -> Connection:
+        connection = await self.reach(record)
+        await connection.ask(doors.Launch(plan, request, name, getpass.getuser()))
+        connection.record = msgspec.structs.replace(record, name=name, warm=False)
+        return connection
+
+    async def _spawn(self, plan: Plan, profile: Profile) -> HeadRecord:
+        identity = secrets.token_hex(6)
+        directory = folders.private(folders.sockets() / identity)
+        record = records.path_of(identity)
+        settings = {
+            "id": identity,
+            "directory": str(directory),
+            "record": str(record),
+            "environment": environment.key(plan.python, profile.environment.variables),
+            "node": (await registry.backend(profile.backend).facts()),
+            "variables": plan.variables,
+            "server": self._server,
+        }
+        adoption = os.environ.get("DTRAIN_LAB_ADOPTION_S")
+        if adoption:
+            settings["adoption_s"] = float(adoption)
+        backend = registry.backend(profile.backend)
+        handle = await backend.submit(
+            Submission(
+                identity,
+                plan.python,
+                str(directory),
+                msgspec.json.encode(settings),
+                environment.variables(plan.variables),
+            )
+        )
+        until = time.monotonic() + HEAD_WITHIN_S
+        while time.monotonic() < until:
+            if record.exists():
+                return msgspec.json.decode(record.read_bytes(), type=HeadRecord)
+            if await backend.status(handle) == "ended":
+                break
+            await asyncio.sleep(POLL_S)
+        log = (await backend.log(handle, "head", 0)).decode("utf-8", "replace").strip().splitlines()
+        raise StartFailed(
+            f"The head did not start: {log[-1] if log else 'it said nothing'}", f"Its log: {directory}/head.log"
+        )
+
+
+def check_name(name: str) -> str:
+    """A name that a person gave.
+
+    Raises:
+        BadRequest: it can't be one.
+    """
+    if not NAME.fullmatch(name):
+        raise BadRequest(
+            f'"{name}" can\'t be a name.',
+            "Use up to 63 letters, digits, dots, dashes and underscores, beginning with a letter or digit.",
+            code="bad_name",
+        )
+    return name
+
+
+def _free_name(wanted: str | None, usual: str) -> str:
+    taken = {r.name for r in records.living() if not r.warm}
+    if wanted is not None:
+        if check_name(wanted) in taken:
+            raise Conflict(
+                f'A cluster "{wanted}" is running.',
+                f"Choose another name, attach to it, or stop it: %distributed attach {wanted}",
+                code="name_in_use",
+            )
+        return wanted
+    name, number = usual, 2
+    while name in taken:
+        name, number = f"{usual}-{number}", number + 1
+    return name
+
+
+def _directory(path: str) -> str:
+    return path if Path(path).is_dir() else str(Path.home())
+
+
