@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 
+from IPython.core.inputtransformer2 import TransformerManager
 from msgspec.structs import replace
 
 from dtrain_lab.core import ranks as rank_names
 from dtrain_lab.core.cluster import Failure, Frame
+from dtrain_lab.errors import BadCell
+
+
+def check_source(code: str) -> None:
+    """Refuse what no rank could run, before anything is sent.
+
+    Raises:
+        BadCell: nothing to run, or a syntax error; its details carry the line of `code` and the offset.
+    """
+    if not code.strip():
+        raise BadCell("The cell is empty.", "Write the code below the %%distributed line.")
+    transformer = TransformerManager()
+    try:
+        plain = transformer.transform_cell(code)
+        compile(plain, "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError as error:
+        raise BadCell(
+            f"SyntaxError: {error.msg}",
+            "The cell was not sent to any rank.",
+            code="syntax_error",
+            details={"line": error.lineno, "offset": error.offset, "text": (error.text or "").rstrip()},
+        ) from error
+    except ValueError as error:  # a null byte
+        raise BadCell(f"The cell can't be compiled: {error}.", "It was not sent to any rank.") from error
 
 
 def label(count: int) -> str:
@@ -76,8 +102,11 @@ def _one_line(text: str, most: int = 200) -> str:
 
 def _taken(taken: Sequence[Failure]) -> str:
     verb = "was" if len(taken) == 1 else "were"
-    operations = sorted({f.operation for f in taken if f.operation})
+    inside = [f for f in taken if f.operation]
+    operations = sorted({f.operation for f in inside if f.operation})
     where = f" in {' and '.join(operations)}" if operations else ""
+    if inside and len(inside) < len(taken):
+        where = f" ({rank_names.name(f.rank for f in inside)}{where})"
     return f"{_who(taken)} {verb} interrupted{where}; variables are kept."
 
 

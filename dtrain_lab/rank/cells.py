@@ -76,7 +76,8 @@ class CellRunner:
         """One frame as a value."""
         cell, line = self.place(summary.filename, summary.lineno or 0)
         source = linecache.getline(summary.filename, summary.lineno or 0).rstrip()
-        return Frame(summary.filename, line, summary.name, source, cell)
+        # compiled code lies in a file per process: named by its cell, equal frames are equal on all ranks
+        return Frame(f"cell {cell}" if cell else summary.filename, line, summary.name, source, cell)
 
     async def _execute(self, order: Execute) -> BaseException | None:
         shell = self._kernel.shell

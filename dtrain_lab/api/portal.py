@@ -1,0 +1,78 @@
+"""One loop thread for everything that this process asks of heads; sync calls go through it."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from dtrain_lab.core.kinds import LeaseKind
+from dtrain_lab.services.worlds import Worlds
+
+T = TypeVar("T")
+RELEASE_WITHIN_S = 3.0
+
+
+class Portal:
+    """The loop, its thread, and this process's worlds. Made on first use, and anew after a fork."""
+
+    _instance: Portal | None = None
+    _lock = threading.Lock()
+
+    def __init__(self, kind: LeaseKind, notebook: str | None, server: int | None, pid: int | None) -> None:
+        self.pid = os.getpid()
+        self.worlds = Worlds(kind, notebook=notebook, server=server, pid=pid)
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="dtrain-portal", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    @classmethod
+    def get(
+        cls,
+        kind: LeaseKind = "python",
+        *,
+        notebook: str | None = None,
+        server: int | None = None,
+        pid: int | None = None,
+    ) -> Portal:
+        """This process's portal. The arguments count for the first call."""
+        with cls._lock:
+            if cls._instance is None or cls._instance.pid != os.getpid():
+                cls._instance = cls(kind, notebook, server, pid)
+            return cls._instance
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the loop thread and wait for it; an interrupt cancels it."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("a sync call from the portal's own thread would wait for itself; use the async twin")
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    async def wrap(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the loop thread from another loop."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
+
+    def abandon(self) -> None:
+        """Keep the leases: they are held for another process, which lives on."""
+        atexit.unregister(self.close)
+
+    def close(self) -> None:
+        """Give the leases back, in order: this process is done with its clusters."""
+        if self.pid != os.getpid() or not self._thread.is_alive():
+            return
+        future = asyncio.run_coroutine_threadsafe(self.worlds.release(), self.loop)
+        try:
+            future.result(RELEASE_WITHIN_S)
+        except TimeoutError:  # a head that hangs; its pidfd tells it of our end anyway
+            future.cancel()
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(1.0)

@@ -1,0 +1,87 @@
+"""Starting and finding clusters."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.core.cluster import Cluster as Info
+from dtrain_lab.core.plan import Request
+
+
+def start(
+    profile: str = "local",
+    ranks: int | None = None,
+    name: str | None = None,
+    *,
+    nodes: int | None = None,
+    ranks_per_node: int | None = None,
+    monitor: bool | None = None,
+    told: Callable[[Info], None] | None = None,
+) -> Cluster:
+    """Start a cluster and wait until it is ready.
+
+    Args:
+        profile: where to run.
+        ranks: how many; else one per GPU, or two where there is none.
+        name: of the cluster; else made from profile and size.
+        nodes, ranks_per_node: in place of `ranks`.
+        monitor: watch steps and communication; the profile's setting unless told.
+        told: hears of its progress, in another thread.
+
+    Raises:
+        BadSize, BadProfile, NotFound, Conflict, EnvironmentUnfit: nothing was started.
+        StartFailed: it ended before it was ready.
+    """
+    portal = Portal.get()
+    request = Request(profile, ranks, nodes, ranks_per_node, name, monitor, python=sys.executable)
+    return portal.call(_start(portal, request, told))
+
+
+async def start_async(
+    profile: str = "local", ranks: int | None = None, name: str | None = None, **more: int | None
+) -> Cluster:
+    """Async twin of `start`."""
+    portal = Portal.get()
+    request = Request(profile, ranks, name=name, python=sys.executable, **more)  # type: ignore[arg-type]
+    return await portal.wrap(_start(portal, request, None))
+
+
+def clusters() -> list[Cluster]:
+    """Clusters of this user that run on this machine, oldest first."""
+    portal = Portal.get()
+    return portal.call(_clusters(portal))
+
+
+async def clusters_async() -> list[Cluster]:
+    """Async twin of `clusters`."""
+    portal = Portal.get()
+    return await portal.wrap(_clusters(portal))
+
+
+def connect(name: str) -> Cluster:
+    """A running cluster by its name or id, with a lease of this process.
+
+    Raises:
+        NotFound: there is none.
+    """
+    portal = Portal.get()
+
+    async def reach() -> Cluster:
+        connection = await portal.worlds.connect(name)
+        await portal.worlds.hold(connection, attach=True)
+        return Cluster(portal, connection)
+
+    return portal.call(reach())
+
+
+async def _start(portal: Portal, request: Request, told: Callable[[Info], None] | None) -> Cluster:
+    connection = await portal.worlds.begin(request)
+    await portal.worlds.ready(connection, told)
+    return Cluster(portal, connection)
+
+
+async def _clusters(portal: Portal) -> list[Cluster]:
+    return [Cluster(portal, await portal.worlds.reach(record)) for record in portal.worlds.found()]

@@ -1,0 +1,219 @@
+"""`dtrain-lab cluster …`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import click
+import psutil
+from rich.table import Table
+
+from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.start import clusters
+from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.core.cluster import Cluster as Info
+from dtrain_lab.core.plan import Request
+from dtrain_lab.errors import Unreachable
+
+
+@click.group()
+def cluster() -> None:
+    """Start, look at and stop clusters."""
+
+
+@cluster.command()
+@click.option("--profile", default="local", show_default=True, help="Where to run.")
+@click.option("--ranks", type=int, help="How many; else one per GPU, or two where there is none.")
+@click.option("--nodes", type=int)
+@click.option("--ranks-per-node", type=int)
+@click.option("--name", help="Of the cluster.")
+@click.option("--no-monitor", is_flag=True, help="Don't watch steps and communication.")
+@click.option("--detach", is_flag=True, help="Let it live when this terminal is closed, until it is stopped.")
+@as_json
+@reports_errors
+def start(
+    profile: str,
+    ranks: int | None,
+    nodes: int | None,
+    ranks_per_node: int | None,
+    name: str | None,
+    no_monitor: bool,
+    detach: bool,
+    as_json: bool,
+) -> None:
+    """Start a cluster and wait until it is ready. It ends when this terminal does, unless detached."""
+    portal = Portal.get("terminal", pid=_terminal())
+    request = Request(
+        profile, ranks, nodes, ranks_per_node, name, False if no_monitor else None, python=sys.executable
+    )
+    began = time.monotonic()
+
+    async def begin() -> Info:
+        connection = await portal.worlds.begin(request, hold=not detach)
+        return await portal.worlds.ready(connection)
+
+    if as_json:
+        info = portal.call(begin())
+        print_json(info)
+    else:
+        with console.status("Starting …"):
+            info = portal.call(begin())
+        console.print(
+            f"{info.name} is ready: {rank_sets.count(info.world.size)}, in {time.monotonic() - began:.1f} s."
+        )
+    _leave()
+
+
+@cluster.command("list")
+@as_json
+@reports_errors
+def listing(as_json: bool) -> None:
+    """List running clusters."""
+    infos = [info for c in clusters() if (info := _info(c)) is not None]
+    if as_json:
+        print_json(infos)
+    elif not infos:
+        console.print("No cluster is running. Start one: dtrain-lab cluster start")
+    else:
+        table = Table(box=None, pad_edge=False)
+        for column in ("name", "profile", "ranks", "state", ""):
+            table.add_column(column)
+        for info in infos:
+            table.add_row(info.name, info.profile, str(info.world.size), info.state, info.summary.text)
+        console.print(table)
+    _leave()
+
+
+@cluster.command()
+@click.argument("name")
+@as_json
+@reports_errors
+def show(name: str, as_json: bool) -> None:
+    """Show a cluster with its ranks."""
+    info = _reach(name).cluster()
+    if as_json:
+        print_json(info)
+    else:
+        console.print(f"{info.name}: {info.summary.text}")
+        if info.reason is not None:
+            console.print(f"{info.reason.message} {info.reason.hint}")
+        console.print(_ranks(info))
+    _leave()
+
+
+@cluster.command()
+@click.argument("name")
+@click.option("--ranks", default="", help='Rank set, such as "0,2-3"; all unless told.')
+@as_json
+@reports_errors
+def interrupt(name: str, ranks: str, as_json: bool) -> None:
+    """Interrupt what runs; variables are kept."""
+    target = _reach(name)
+    target.interrupt(ranks or None)
+    _done(target, f"{name}: interrupted; variables are kept.", as_json)
+
+
+@cluster.command()
+@click.argument("name")
+@click.option("--ranks", default="", help='Rank set, such as "0,2-3"; all unless told.')
+@as_json
+@reports_errors
+def restart(name: str, ranks: str, as_json: bool) -> None:
+    """New processes for ranks; their variables are lost."""
+    target = _reach(name)
+    target.restart(ranks or None)
+    _done(target, f"{name}: restarted; the variables of those ranks are gone.", as_json)
+
+
+@cluster.command()
+@click.argument("name")
+@click.option("--ranks", default="", help='Rank set, such as "0,2-3"; all unless told.')
+@as_json
+@reports_errors
+def stacks(name: str, ranks: str, as_json: bool) -> None:
+    """Print what the threads of each rank do now."""
+    found = _reach(name).stacks(ranks or None)
+    if as_json:
+        print_json([{"rank": rank, "text": text} for rank, text in found.items()])
+    else:
+        for rank, text in found.items():
+            console.rule(f"rank {rank}", align="left")
+            click.echo(text)
+    _leave()
+
+
+@cluster.command()
+@click.argument("name")
+@as_json
+@reports_errors
+def stop(name: str, as_json: bool) -> None:
+    """Stop a cluster: its ranks end, and their variables are lost."""
+    target = _reach(name)
+    target.stop()
+    if as_json:
+        print_json({"id": target.id, "name": target.name, "state": "stopped"})
+    else:
+        console.print(f"{target.name} is stopped.")
+    _leave()
+
+
+def _terminal() -> int:
+    """The process whose end means that the user has left: the shell, not this short command."""
+    leader = os.getsid(0)
+    if leader in (0, os.getpid()) or not psutil.pid_exists(leader):
+        return os.getppid()
+    return leader
+
+
+def _reach(name: str) -> Cluster:
+    """A cluster, without a lease: a look must not keep it alive, nor its end stop it."""
+    portal = Portal.get("terminal", pid=_terminal())
+
+    async def reach() -> Cluster:
+        return Cluster(portal, await portal.worlds.connect(name))
+
+    return portal.call(reach())
+
+
+def _info(target: Cluster) -> Info | None:
+    try:
+        return target.cluster()
+    except Unreachable:  # it ended while we looked
+        return None
+
+
+def _done(target: Cluster, text: str, as_json: bool) -> None:
+    if as_json:
+        print_json(target.cluster())
+    else:
+        console.print(text)
+    _leave()
+
+
+def _leave() -> None:
+    """The lease stays with the terminal: leave without giving it back."""
+    Portal.get().abandon()
+
+
+def _ranks(info: Info) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("rank", "node", "device", "state", "doing", "step", "samples/s", "communication", "memory GiB"):
+        table.add_column(column, justify="left" if column in ("node", "device", "state", "doing") else "right")
+    for rank in info.ranks:
+        table.add_row(
+            str(rank.rank),
+            rank.node,
+            rank.device,
+            rank.state,
+            rank.doing or "–",
+            "–" if rank.step is None else f"{rank.step:,}",
+            "–" if rank.samples_per_s is None else f"{rank.samples_per_s:,.1f}",
+            "–" if rank.comm_overhead is None else f"{rank.comm_overhead:.0%}",
+            "–" if rank.memory_bytes is None else f"{rank.memory_bytes / 2**30:.1f}",
+        )
+    return table
+

@@ -1,0 +1,168 @@
+"""`dtrain-lab doctor`: a report that people can send, and a trial of the real parts."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from importlib import metadata, util
+from typing import Any
+
+import click
+
+from dtrain_lab._version import __version__
+from dtrain_lab.api import start
+from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.backends.local import local_facts
+from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.errors import CellFailed, DtrainError
+from dtrain_lab.services import folders, profiles
+
+PACKAGES = ("torch", "ipyparallel", "ipykernel", "jupyterlab", "jupyter_server", "pyzmq", "msgspec", "numpy")
+SUM = "import torch, torch.distributed as dist\nt = torch.ones(1, device=device)\ndist.all_reduce(t)\nprint(int(t))"
+STUCK = "import time, torch, torch.distributed as dist\nif rank: time.sleep(600)\nt = torch.ones(1, device=device)\ndist.all_reduce(t)\nprint(t.item())"
+DIE = "import os, signal\nkept = 1\nos.kill(os.getpid(), signal.SIGKILL) if rank == world_size - 1 else None"
+
+
+@click.command()
+@click.option("--run", "runs", is_flag=True, help="Also start ranks, interrupt, kill and rebuild them.")
+@click.option("--gpu", is_flag=True, help="The same on real GPUs; fails where there is none.")
+@click.option("--ranks", type=int, help="How many ranks the trial starts.")
+@as_json
+@reports_errors
+def doctor(runs: bool, gpu: bool, ranks: int | None, as_json: bool) -> None:
+    """Report on this installation."""
+    report: dict[str, Any] = {"dtrain_lab": __version__, **_facts()}
+    if runs or gpu:
+        report["trial"] = _trial(gpu, ranks)
+    report["ok"] = all(step["ok"] for step in report.get("trial", [])) and not report["problems"]
+    if as_json:
+        print_json(report)
+    else:
+        _print(report)
+    sys.exit(0 if report["ok"] else 1)
+
+
+def _facts() -> dict[str, Any]:
+    facts = local_facts()
+    packages = {name: _version(name) for name in PACKAGES}
+    problems = []
+    if packages["torch"] is None:
+        problems.append(f"torch is missing: {sys.executable} -m pip install torch")
+    problems += [str(item.error["message"]) for item in profiles.listing() if item.error]
+    return {
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "platform": platform.platform(),
+        "machine": {
+            "cpus": facts.cpus,
+            "gpus": facts.gpus,
+            "memory_gib": round(facts.memory_bytes / 2**30, 1),
+            "open_files": _open_files(),
+        },
+        "packages": packages,
+        "folders": {
+            "records": str(folders.records()),
+            "sockets": str(folders.sockets()),
+            "profiles": str(folders.profiles()),
+        },
+        "problems": problems,
+    }
+
+
+def _version(name: str) -> str | None:
+    if util.find_spec(name if name != "pyzmq" else "zmq") is None:
+        return None
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _open_files() -> int:
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def _trial(gpu: bool, ranks: int | None) -> list[dict[str, Any]]:
+    steps: list[dict[str, Any]] = []
+    if gpu and not local_facts().gpus:
+        return [{"step": "find a GPU", "ok": False, "seconds": 0.0, "message": "This machine shows no GPU."}]
+
+    def step(name: str, work: Callable[[], str]) -> None:
+        began = time.monotonic()
+        try:
+            message, ok = work(), True
+        except (DtrainError, AssertionError) as error:
+            message, ok = str(error), False
+        seconds = round(time.monotonic() - began, 2)
+        steps.append({"step": name, "ok": ok, "seconds": seconds, "message": message})
+
+    made: list[Cluster] = []
+
+    def begin() -> str:
+        made.append(start(ranks=ranks, name=f"doctor-{os.getpid()}"))
+        info = made[0].cluster()
+        return f"{info.world.size} ranks on {', '.join(sorted({r.device for r in info.ranks}))}"
+
+    step("start ranks", begin)
+    if made:
+        cluster = made[0]
+        step("all_reduce", lambda: _summed(cluster))
+        step("interrupt a stuck collective", lambda: _interrupted(cluster))
+        step("all_reduce with the same group", lambda: _summed(cluster))
+        step("kill a rank", lambda: _killed(cluster))
+        step("replace it", lambda: _replaced(cluster))
+        step("all_reduce after the replacement", lambda: _summed(cluster))
+        step("stop", lambda: (cluster.stop(), "no process is left")[1])
+    return steps
+
+
+def _summed(cluster: Cluster) -> str:
+    result = cluster.run(SUM, timeout=60)
+    size = len(result.ranks)
+    assert all(text.strip() == str(size) for text in result.stdout.values()), f"expected {size}: {result.stdout}"
+    return f"the sum over all ranks is {size}"
+
+
+def _interrupted(cluster: Cluster) -> str:
+    result = cluster.run(STUCK, timeout=2, check=False)
+    assert len(result.failures) == len(result.ranks), result.sentence
+    return result.sentence
+
+
+def _killed(cluster: Cluster) -> str:
+    try:
+        cluster.run(DIE, timeout=60)
+    except CellFailed as error:
+        return error.message
+    raise AssertionError("the cell did not fail")
+
+
+def _replaced(cluster: Cluster) -> str:
+    last = cluster.cluster().world.size - 1
+    cluster.restart([last])
+    if last:
+        assert cluster.run("print(kept)", ranks=[0]).stdout[0].strip() == "1", "rank 0 lost its variables"
+    return f"rank {last} is new; the others kept their variables"
+
+
+def _print(report: dict[str, Any]) -> None:
+    for key, value in report.items():
+        if key == "trial":
+            for step in value:
+                mark = "ok " if step["ok"] else "BAD"
+                console.print(f"  {mark} {step['seconds']:6.2f} s  {step['step']}: {step['message']}")
+        elif isinstance(value, dict):
+            console.print(f"{key}:")
+            for name, entry in value.items():
+                console.print(f"  {name}: {entry if entry is not None else 'not installed'}")
+        elif isinstance(value, list):
+            console.print(f"{key}: {'none' if not value else ''}")
+            for entry in value:
+                console.print(f"  {entry}")
+        else:
+            console.print(f"{key}: {value}")

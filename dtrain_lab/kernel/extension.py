@@ -1,0 +1,20 @@
+"""`%load_ext dtrain_lab`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dtrain_lab.kernel.magics import DistributedMagics
+
+
+def load(shell: Any) -> None:
+    """Put the magics into a shell, and warm a head for the first cell."""
+    magics = DistributedMagics(shell)
+    shell.register_magics(magics)
+    magics.session.warm()
+
+
+def unload(shell: Any) -> None:
+    """Take the magics out; clusters live as their leases say."""
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("distributed", None)

@@ -1,0 +1,75 @@
+"""The magics: parse, then delegate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.kernel import options
+from dtrain_lab.kernel.session import Session
+
+COMMANDS = "start, stop, status, attach, interrupt, restart, stacks, where, push, pull"
+
+
+@magics_class
+class DistributedMagics(Magics):  # type: ignore[misc]
+    """`%%distributed` runs a cell on ranks; `%distributed` starts, stops and looks at them."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self.session = Session(shell)
+        self._cells = options.cell_parser()
+        self._lines = options.line_parser()
+
+    @line_cell_magic  # type: ignore[untyped-decorator]
+    def distributed(self, line: str, cell: str | None = None) -> None:
+        """Run the cell on ranks, or a command; see the user guide."""
+        if cell is None:
+            self._command(line)
+        else:
+            asked = options.parse(self._cells, line)
+            result = self.session.run(cell, asked.ranks, cluster=asked.cluster, timeout=asked.timeout)
+            result.raise_failure()
+
+    def _command(self, line: str) -> None:
+        asked = options.parse(self._lines, line)
+        session = self.session
+        match asked.command:
+            case "start":
+                session.start(
+                    asked.profile,
+                    ranks=asked.ranks,
+                    name=asked.name,
+                    nodes=asked.nodes,
+                    ranks_per_node=asked.ranks_per_node,
+                    monitor=False if asked.no_monitor else None,
+                )
+            case "stop":
+                session.stop()
+            case "status":
+                session.status()
+            case "attach":
+                cluster = session.attach(asked.name)
+                print(f"This notebook uses {cluster.name}. {cluster.cluster().summary.text}")
+            case "interrupt":
+                session.cluster().interrupt(asked.ranks or None)
+            case "restart":
+                cluster = session.cluster()
+                cluster.restart(asked.ranks or None)
+                one = asked.ranks.isdecimal()
+                what = f"rank {asked.ranks} has a new process" if one else "the ranks have new processes"
+                whose = "its" if one else "their"
+                print(f"{cluster.name}: {what}; {whose} variables are gone. Run the set-up cells again.")
+            case "stacks":
+                for rank, text in session.cluster().stacks(asked.ranks or None).items():
+                    print(f"rank {rank}\n{text}")
+            case "where":
+                session.where()
+            case "push":
+                session.push(asked.variables)
+            case "pull":
+                session.pull(asked.variable, asked.ranks)
+            case _:
+                raise BadRequest("%distributed needs a command.", f"Commands: {COMMANDS}.")
