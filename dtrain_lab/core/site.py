@@ -1,0 +1,45 @@
+"""What a site offers to a user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.core.cluster import Cluster
+
+
+class Site(Struct, frozen=True):
+    """The machine of the Jupyter server, and what this user may do with it."""
+
+    node: str
+    cpus: int
+    gpus: int
+    memory_bytes: int
+    default_ranks: int
+    most_ranks: int
+    local: bool
+    may_write: bool
+
+
+class Frame(Struct, frozen=True):
+    """A frame of the WebSocket `live`. `seq` grows by one; a gap means that a slow client skipped some."""
+
+    type: str
+    seq: int
+    clusters: tuple[Cluster, ...]
+
+
+class RankSet(Struct, frozen=True, forbid_unknown_fields=True):
+    """Ranks of an action; null for all."""
+
+    ranks: tuple[int, ...] | None = None
+
+
+class Error(Struct, frozen=True):
+    """An error, as every route gives it."""
+
+    code: str
+    message: str
+    hint: str
+    details: dict[str, Any]

@@ -1,0 +1,33 @@
+"""The one place that maps errors to HTTP statuses."""
+
+from __future__ import annotations
+
+from dtrain_lab.errors import (
+    BadRequest,
+    CellFailed,
+    Conflict,
+    DtrainError,
+    EnvironmentUnfit,
+    Forbidden,
+    NotFound,
+    StartFailed,
+    Unreachable,
+    WireMismatch,
+)
+
+STATUSES: tuple[tuple[type[DtrainError], int], ...] = (
+    (BadRequest, 400),
+    (Forbidden, 403),
+    (NotFound, 404),
+    (Conflict, 409),
+    (EnvironmentUnfit, 409),
+    (StartFailed, 409),
+    (CellFailed, 409),
+    (Unreachable, 502),
+    (WireMismatch, 502),
+)
+
+
+def status(error: DtrainError) -> int:
+    """HTTP status of an error, by its class."""
+    return next((number for kind, number in STATUSES if isinstance(error, kind)), 500)

@@ -1,0 +1,130 @@
+"""Clusters: list, start, look at, act on, stop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from jupyter_server.auth.decorator import authorized
+from tornado import web
+
+from dtrain_lab.core.cluster import Cluster
+from dtrain_lab.core.plan import Request
+from dtrain_lab.core.site import RankSet
+from dtrain_lab.core.wire import doors
+from dtrain_lab.errors import BadSize, DtrainError, Forbidden
+from dtrain_lab.server.routes.base import BaseHandler
+from dtrain_lab.services import profiles
+from dtrain_lab.services.reach import Connection
+
+
+class ClustersHandler(BaseHandler):
+    """`clusters`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """All clusters, oldest first."""
+        self.answer([await self.for_user(c) for c in await self.ours.worlds.clusters()])
+
+    @web.authenticated
+    @authorized
+    async def post(self) -> None:
+        """Start one; 202 as soon as its head has the plan."""
+        request = self.body(Request)
+        self._check(request)
+        connection = await self.ours.worlds.begin(request, directory=self.settings.get("server_root_dir"))
+        self.answer(await connection.ask(doors.Info()), 202)
+
+    def _check(self, request: Request) -> None:
+        if not self.ours.allow_local and profiles.load(request.profile).backend == "local":
+            raise Forbidden("Ranks may not run on this machine.", "Choose another profile.", code="no_local_ranks")
+        limit = self.ours.max_ranks
+        asked = request.ranks or (request.nodes or 1) * (request.ranks_per_node or 1)
+        if limit and asked > limit:
+            raise BadSize(f"A cluster may have at most {limit} ranks here.", "Ask for fewer.")
+
+
+class _ClusterHandler(BaseHandler):
+    async def connection(self, identity: str) -> Connection:
+        """The head of a cluster, by id or name."""
+        return await self.ours.worlds.connect(identity)
+
+
+class ClusterHandler(_ClusterHandler):
+    """`clusters/{id}`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """One cluster."""
+        connection = await self.connection(identity)
+        self.answer(await self.for_user(await connection.ask(doors.Info())))
+
+    @web.authenticated
+    @authorized
+    async def delete(self, identity: str) -> None:
+        """Stop it; 202: its ranks end within seconds."""
+        connection = await self.connection(identity)
+        await connection.ask(doors.Stop())
+        self.answer({"id": connection.record.id, "state": "stopping"}, 202)
+
+
+class OutputHandler(_ClusterHandler):
+    """`clusters/{id}/output`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Output after a sequence number, oldest first."""
+        connection = await self.connection(identity)
+        after, most = self.number("after", -1), self.number("most", 1000)
+        self.answer(await connection.ask(doors.ReadOutput(after, most)))
+
+
+class MetricsHandler(_ClusterHandler):
+    """`clusters/{id}/metrics`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Figures of the world."""
+        connection = await self.connection(identity)
+        cluster: Cluster = await connection.ask(doors.Info())
+        self.answer(cluster.metrics)
+
+
+class StacksHandler(_ClusterHandler):
+    """`clusters/{id}/stacks`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """What the threads of all ranks do now."""
+        connection = await self.connection(identity)
+        self.answer(await connection.ask(doors.Stacks()))
+
+
+class ActionHandler(_ClusterHandler):
+    """`clusters/{id}/interrupt` and `restart`."""
+
+    @web.authenticated
+    @authorized
+    async def post(self, identity: str, action: str) -> None:
+        """Interrupt: done when it returns. Restart: 202, the rest arrives as events."""
+        ranks = self.body(RankSet).ranks
+        connection = await self.connection(identity)
+        if action == "interrupt":
+            self.answer(await connection.ask(doors.Interrupt(ranks)))
+            return
+        restart = asyncio.ensure_future(connection.ask(doors.Restart(ranks), within_s=200.0))
+        done, _ = await asyncio.wait([restart], timeout=0.3)
+        if done:
+            self.answer(restart.result(), 200)
+            return
+        restart.add_done_callback(self._restarted)
+        self.answer(await connection.ask(doors.Info()), 202)
+
+    def _restarted(self, restart: asyncio.Future[Any]) -> None:
+        if not restart.cancelled() and isinstance(error := restart.exception(), DtrainError):
+            self.log.info("dtrain-lab: restart: %s", error)
