@@ -51,7 +51,7 @@ def _facts() -> dict[str, Any]:
     problems = []
     if packages["torch"] is None:
         problems.append(f"torch is missing: {sys.executable} -m pip install torch")
-    problems += [str(item.error["message"]) for item in profiles.listing() if item.error]
+    problems += [item.error.message for item in profiles.listing() if item.error]
     return {
         "python": platform.python_version(),
         "executable": sys.executable,

@@ -33,7 +33,7 @@ def listing(as_json: bool) -> None:
     for column in ("name", "back-end", "file"):
         table.add_column(column)
     for item in found:
-        problem = f"{item.error['message']} {item.error['hint']}" if item.error else ""
+        problem = f"{item.error.message} {item.error.hint}" if item.error else ""
         table.add_row(item.name, item.backend or "–", problem or item.file or "built in")
     console.print(table)
 

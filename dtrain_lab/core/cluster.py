@@ -178,7 +178,7 @@ class RunningCell(Struct, frozen=True):
     started_at: float
 
 
-class Output(Struct, frozen=True, omit_defaults=True):
+class Output(Struct, frozen=True):
     """One piece of what ranks printed or displayed."""
 
     seq: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -88,6 +89,7 @@ class Head:
             self._link.close()
             self._door.close()
             context.term()
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def launch(self, order: doors.Launch) -> None:
         """Become the head of a world."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dtrain_lab.core import profile as core_profile
 from dtrain_lab.core.profile import Profile
+from dtrain_lab.core.site import Error
 from dtrain_lab.errors import BadProfile, DtrainError, NotFound
 from dtrain_lab.services import folders
 
@@ -22,7 +23,7 @@ class Listed(Struct, frozen=True):
     backend: str | None
     file: str | None
     profile: Profile | None
-    error: dict[str, object] | None = None
+    error: Error | None = None
 
 
 def load(name: str) -> Profile:
@@ -58,7 +59,7 @@ def listing() -> list[Listed]:
         try:
             profile = load(name)
         except DtrainError as error:
-            found.append(Listed(name, None, file, None, error.as_dict()))
+            found.append(Listed(name, None, file, None, Error(**error.as_dict())))
         else:
             found.append(Listed(name, profile.backend, file, profile))
     return found

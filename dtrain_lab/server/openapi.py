@@ -1,0 +1,118 @@
+"""The OpenAPI description of the routes, from the same types that they answer with.
+
+`python -m dtrain_lab.server.openapi FILE` writes it; `npm run types` makes the TypeScript types from it. A
+test fails when either is stale.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dtrain_lab._version import __version__
+from dtrain_lab.core.cluster import Cluster, Metrics, Output, Stack
+from dtrain_lab.core.plan import Request
+from dtrain_lab.core.site import Error, Frame, RankSet, Site
+from dtrain_lab.services.profiles import Listed
+
+REF = "#/components/schemas/{name}"
+
+
+class Stopping(msgspec.Struct, frozen=True):
+    """A cluster that was told to end."""
+
+    id: str
+    state: str
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """One method of one path. `answer`: type and status of success."""
+
+    method: str
+    path: str
+    summary: str
+    answer: Any
+    code: int = 200
+    body: Any = None
+    query: tuple[str, ...] = ()
+
+
+OPERATIONS = (
+    Operation("get", "/profiles", "All profiles; a bad file comes with its error.", list[Listed]),
+    Operation("get", "/site", "What this machine has, and what this user may do.", Site),
+    Operation("get", "/clusters", "All clusters, oldest first.", list[Cluster]),
+    Operation("post", "/clusters", "Start a cluster.", Cluster, 202, Request),
+    Operation("get", "/clusters/{identity}", "One cluster, by id or name.", Cluster),
+    Operation("delete", "/clusters/{identity}", "Stop it.", Stopping, 202),
+    Operation(
+        "get", "/clusters/{identity}/output", "Output after `after`, oldest first.", list[Output], query=("after", "most")
+    ),
+    Operation("get", "/clusters/{identity}/metrics", "Figures of the world.", Metrics),
+    Operation("get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack]),
+    Operation("post", "/clusters/{identity}/interrupt", "Interrupt; variables are kept.", Cluster, 200, RankSet),
+    Operation("post", "/clusters/{identity}/restart", "New processes for ranks.", Cluster, 202, RankSet),
+    Operation("get", "/live", "WebSocket: one frame a tick while somebody looks.", Frame),
+)
+
+
+def describe() -> dict[str, Any]:
+    """The whole description."""
+    types = [t for o in OPERATIONS for t in (o.answer, o.body) if t is not None] + [Error]
+    schemas, components = msgspec.json.schema_components(types, ref_template=REF)
+    by_type = {str(kind): schema for kind, schema in zip(types, schemas, strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = _operation(operation, by_type)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "dtrain-lab", "version": __version__, "license": {"name": "BSD-3-Clause"}},
+        "servers": [{"url": "/dtrain-lab"}],
+        "paths": paths,
+        "components": {"schemas": {name: _all_present(schema) for name, schema in components.items()}},
+    }
+
+
+def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    parameters = [
+        {"name": name, "in": "query", "required": False, "schema": {"type": "integer"}} for name in operation.query
+    ]
+    if "{identity}" in operation.path:
+        parameters.insert(
+            0, {"name": "identity", "in": "path", "required": True, "schema": {"type": "string"}}
+        )
+    described: dict[str, Any] = {
+        "summary": operation.summary,
+        "parameters": parameters,
+        "responses": {
+            str(operation.code): _content("Done." if operation.code == 200 else "Begun.", schemas[str(operation.answer)]),
+            "default": _content("An error.", schemas[str(Error)]),
+        },
+    }
+    if operation.body is not None:
+        described["requestBody"] = {"content": {"application/json": {"schema": schemas[str(operation.body)]}}}
+    return described
+
+
+def _content(description: str, schema: Any) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _all_present(schema: dict[str, Any]) -> dict[str, Any]:
+    """What we send has every field, defaults too; what we are sent may leave defaults out."""
+    inputs = ("Request", "RankSet")
+    if "properties" in schema and schema.get("title") not in inputs:
+        return {**schema, "required": list(schema["properties"])}
+    return schema
+
+
+def text() -> str:
+    """The description as the file has it."""
+    return json.dumps(describe(), indent=2, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(text())

@@ -1,0 +1,333 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../commands';
+import { Cluster, IPoint, Verdict } from '../tokens';
+import {
+  formatRanks,
+  formatRate,
+  formatShare,
+  formatTime
+} from '../ui/format';
+import { Glyph, GlyphKind } from '../ui/glyph';
+import {
+  clusterGlyph,
+  isTrouble,
+  sentence,
+  stateWord
+} from '../ui/sentence';
+import { Sparkline } from '../ui/sparkline';
+import { meanSplit, SplitBar } from '../ui/split';
+
+interface ICardProps {
+  cluster: Cluster;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}
+
+/** How a cluster stands: sentence, what to do, progress or figures. */
+export function ClusterCard(
+  props: ICardProps & { history: readonly IPoint[]; now: number }
+): JSX.Element {
+  const { cluster, history, trans } = props;
+  const verdict = cluster.metrics.verdicts[0];
+  const trouble = isTrouble(cluster);
+  return (
+    <div className="jp-Dtrain-card" data-trouble={trouble || undefined}>
+      <div className="jp-Dtrain-sentence">
+        <Glyph
+          kind={sentenceGlyph(cluster)}
+          label={stateWord(cluster.state, trans)}
+        />
+        <p role={trouble ? 'alert' : 'status'}>{sentence(cluster, trans)}</p>
+      </div>
+      <Under {...props} />
+      {verdict && <VerdictFacts verdict={verdict} trans={trans} />}
+      {!verdict && cluster.reason && (
+        <div className="jp-Dtrain-reason">
+          <p>{cluster.reason.message}</p>
+          <p>{cluster.reason.hint}</p>
+        </div>
+      )}
+      <Actions {...props} />
+      {isStarting(cluster) ? (
+        <Progress cluster={cluster} trans={trans} />
+      ) : (
+        <Figures cluster={cluster} history={history} trans={trans} />
+      )}
+    </div>
+  );
+}
+
+function sentenceGlyph(cluster: Cluster): GlyphKind {
+  const kind = clusterGlyph(cluster);
+  return kind === 'busy' ? 'good' : kind;
+}
+
+function isStarting(cluster: Cluster): boolean {
+  return ['pending', 'starting', 'connecting'].includes(cluster.state);
+}
+
+function Under(props: ICardProps & { now: number }): JSX.Element | null {
+  const { cluster, trans } = props;
+  const running = cluster.running[0];
+  const parts: string[] = [];
+  if (running) {
+    const since = formatTime(
+      Math.max(0, Math.round(props.now / 1000 - running.started_at))
+    );
+    if (running.notebook) {
+      parts.push(running.notebook.split('/').pop() ?? '');
+    }
+    parts.push(trans.__('cell %1, running for %2', running.cell, since));
+  } else if (cluster.notebooks.length) {
+    parts.push(cluster.notebooks.map(n => n.split('/').pop()).join(', '));
+  }
+  return parts.length ? (
+    <p className="jp-Dtrain-under">{parts.join(' · ')}</p>
+  ) : null;
+}
+
+function VerdictFacts(props: {
+  verdict: Verdict;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { verdict, trans } = props;
+  const { where } = verdict;
+  const place = where?.line
+    ? where.cell
+      ? trans.__('cell %1, line %2', where.cell, where.line)
+      : `${where.file}:${where.line}`
+    : trans.__('not known yet');
+  const inside =
+    verdict.sequence === null
+      ? trans.__('in %1', verdict.operation)
+      : trans.__('in %1, call %2', verdict.operation, verdict.sequence);
+  return (
+    <>
+      <p className="jp-Dtrain-reason">{verdict.hint}</p>
+      <dl className="jp-Dtrain-facts">
+        {verdict.ranks.length > 0 && (
+          <>
+            <dt>
+              {verdict.ranks.length === 1
+                ? trans.__('Rank %1', verdict.ranks[0])
+                : trans.__('Ranks %1', formatRanks(verdict.ranks))}
+            </dt>
+            <dd>{place}</dd>
+          </>
+        )}
+        <dt>
+          {verdict.peers.length === 1
+            ? trans.__('Rank %1', verdict.peers[0])
+            : trans.__('Ranks %1', formatRanks(verdict.peers))}
+        </dt>
+        <dd>{inside}</dd>
+        <dt>{trans.__('Since')}</dt>
+        <dd>{formatTime(Math.round(verdict.since_s ?? 0))}</dd>
+      </dl>
+    </>
+  );
+}
+
+function Actions(props: ICardProps): JSX.Element | null {
+  const { cluster, commands, trans } = props;
+  const may = new Set(cluster.may);
+  const stuck = cluster.metrics.verdicts[0];
+  const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
+  const run = (command: string, args: object = {}): void => {
+    void commands.execute(command, { id: cluster.id, ...args });
+  };
+  const buttons: JSX.Element[] = [];
+  if (may.has('interrupt')) {
+    buttons.push(
+      <button
+        key="interrupt"
+        type="button"
+        className={`jp-Dtrain-button ${stuck ? 'jp-mod-primary' : ''}`}
+        onClick={() => run(CommandIDs.interruptRanks)}
+      >
+        {stuck ? trans.__('Interrupt, keep variables') : trans.__('Interrupt')}
+      </button>
+    );
+  }
+  if (lost.length && may.has('restart')) {
+    buttons.push(
+      <button
+        key="restart"
+        type="button"
+        className="jp-Dtrain-button jp-mod-primary"
+        onClick={() => run(CommandIDs.restartRanks, { ranks: lost })}
+      >
+        {lost.length === 1
+          ? trans.__('Restart rank %1', lost[0])
+          : trans.__('Restart ranks %1', formatRanks(lost))}
+      </button>
+    );
+  } else if (stuck?.ranks.length && may.has('restart')) {
+    buttons.push(
+      <button
+        key="restart"
+        type="button"
+        className="jp-Dtrain-button"
+        onClick={() =>
+          run(CommandIDs.restartRanks, { ranks: stuck.ranks, ask: true })
+        }
+      >
+        {stuck.ranks.length === 1
+          ? trans.__('Restart rank %1…', stuck.ranks[0])
+          : trans.__('Restart ranks %1…', formatRanks(stuck.ranks))}
+      </button>
+    );
+  }
+  if (stuck && may.has('stacks')) {
+    buttons.push(
+      <button
+        key="stacks"
+        type="button"
+        className="jp-Dtrain-button"
+        onClick={() => run(CommandIDs.showStacks)}
+      >
+        {trans.__('Stacks')}
+      </button>
+    );
+  }
+  if (isStarting(cluster) && may.has('stop')) {
+    buttons.push(
+      <button
+        key="cancel"
+        type="button"
+        className="jp-Dtrain-button"
+        onClick={() => run(CommandIDs.stopCluster, { ask: false })}
+      >
+        {trans.__('Cancel')}
+      </button>
+    );
+  }
+  if (may.has('remove')) {
+    buttons.push(
+      <button
+        key="report"
+        type="button"
+        className="jp-Dtrain-button"
+        onClick={() => run(CommandIDs.copyReport)}
+      >
+        {trans.__('Copy report')}
+      </button>,
+      <button
+        key="remove"
+        type="button"
+        className="jp-Dtrain-button"
+        onClick={() => run(CommandIDs.stopCluster, { ask: false })}
+      >
+        {trans.__('Remove')}
+      </button>
+    );
+  }
+  return buttons.length ? (
+    <div className="jp-Dtrain-actions">{buttons}</div>
+  ) : null;
+}
+
+function Progress(props: {
+  cluster: Cluster;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { cluster, trans } = props;
+  const names: Record<string, string> = {
+    load: trans.__('Load PyTorch'),
+    fork: trans.__('Start ranks'),
+    connect: trans.__('Connect the ranks')
+  };
+  const known = new Map(cluster.progress.map(p => [p.phase, p]));
+  return (
+    <ol className="jp-Dtrain-phases" aria-label={trans.__('Progress')}>
+      {Object.entries(names).map(([phase, name]) => {
+        const entry = known.get(phase);
+        const done = !!entry && entry.done >= entry.total;
+        const kind = done ? 'good' : entry ? 'starting' : 'todo';
+        return (
+          <li key={phase} data-done={done || undefined}>
+            <Glyph
+              kind={kind}
+              label={done ? trans.__('done') : trans.__('not done')}
+            />
+            <span>{name}</span>
+            <span className="jp-Dtrain-under">
+              {entry && entry.total > 1
+                ? trans.__('%1 of %2', entry.done, entry.total)
+                : ''}
+            </span>
+            <span className="jp-Dtrain-colNumber">
+              {entry ? formatTime(entry.elapsed_s) : ''}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function Figures(props: {
+  cluster: Cluster;
+  history: readonly IPoint[];
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { cluster, history, trans } = props;
+  const { metrics } = cluster;
+  const split = meanSplit(cluster.ranks);
+  const known = history.some(p => p.samples !== null || p.overhead !== null);
+  if (!known && metrics.step_s === null) {
+    return null;
+  }
+  const error = metrics.comm_overhead_error;
+  return (
+    <div className="jp-Dtrain-figures">
+      <div className="jp-Dtrain-figure">
+        <span className="jp-Dtrain-name">{trans.__('Throughput')}</span>
+        <span>
+          <b data-figure="throughput">{formatRate(metrics.samples_per_s)}</b>{' '}
+          {trans.__('samples/s')}
+        </span>
+        <Sparkline
+          values={history.map(p => p.samples)}
+          label={trans.__('Throughput of the last minutes')}
+        />
+      </div>
+      {split && (
+        <div className="jp-Dtrain-figure">
+          <span className="jp-Dtrain-name">{trans.__('Step')}</span>
+          <span>
+            <b>{formatTime(metrics.step_s)}</b> {trans.__('of which')}
+          </span>
+          <SplitBar split={split} trans={trans} />
+          <span className="jp-Dtrain-legend">
+            <span data-part="own">
+              {trans.__('compute %1', formatShare(split.own))}
+            </span>
+            <span data-part="transfer">
+              {trans.__('transfer %1', formatShare(split.transfer))}
+            </span>
+            <span data-part="waiting">
+              {trans.__('waiting %1', formatShare(split.waiting))}
+            </span>
+          </span>
+        </div>
+      )}
+      <div className="jp-Dtrain-figure">
+        <span className="jp-Dtrain-name">{trans.__('Communication')}</span>
+        <span>
+          <b data-figure="overhead">{formatShare(metrics.comm_overhead)}</b>{' '}
+          {error
+            ? trans.__('± %1 of the step, estimated', Math.round(error * 100))
+            : trans.__('of the step')}
+        </span>
+        <Sparkline
+          values={history.map(p => p.overhead)}
+          label={trans.__('Communication of the last minutes')}
+        />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,187 @@
+import { ServerConnection } from '@jupyterlab/services';
+import { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+
+import { Live } from '../request/live';
+import { request } from '../request/rest';
+import {
+  Cluster,
+  Frame,
+  IClusters,
+  IPoint,
+  Link,
+  Profile,
+  Site,
+  StartRequest
+} from '../tokens';
+
+/** Points kept of each cluster: five minutes at two frames a second. */
+export const HISTORY = 600;
+
+/** State of the panel, without a DOM. */
+export class ClustersModel implements IClusters, IDisposable {
+  readonly changed = new Signal<this, void>(this);
+
+  constructor(private _settings: ServerConnection.ISettings) {}
+
+  get clusters(): readonly Cluster[] {
+    return this._clusters;
+  }
+
+  get site(): Site | null {
+    return this._site;
+  }
+
+  get profiles(): readonly Profile[] {
+    return this._profiles;
+  }
+
+  get link(): Link {
+    return this._link;
+  }
+
+  get seen(): Date | null {
+    return this._seen;
+  }
+
+  get retryAt(): number | null {
+    return this._live?.retryAt ?? null;
+  }
+
+  get selected(): Cluster | null {
+    return (
+      this._clusters.find(c => c.id === this._selected) ??
+      this._clusters[this._clusters.length - 1] ??
+      null
+    );
+  }
+
+  get isDisposed(): boolean {
+    return this._disposed;
+  }
+
+  history(id: string): readonly IPoint[] {
+    return this._history.get(id) ?? [];
+  }
+
+  select(id: string): void {
+    this._selected = id;
+    this.changed.emit();
+  }
+
+  setVisible(visible: boolean): void {
+    if (visible && !this._live) {
+      const live = (this._live = new Live(this._settings));
+      live.frame.connect((_, frame) => this.receive(frame));
+      live.link.connect((_, link) => this._setLink(link));
+      void this._loadSite();
+    } else if (!visible) {
+      this._live?.dispose();
+      this._live = null;
+    }
+  }
+
+  reconnect(): void {
+    this._live?.reconnect();
+  }
+
+  /** Take a frame. */
+  receive(frame: Frame): void {
+    this._link = 'open';
+    this._clusters = frame.clusters;
+    this._seen = new Date();
+    const alive = new Set(frame.clusters.map(c => c.id));
+    for (const id of this._history.keys()) {
+      if (!alive.has(id)) {
+        this._history.delete(id);
+      }
+    }
+    for (const cluster of frame.clusters) {
+      const points = this._history.get(cluster.id) ?? [];
+      const { samples_per_s, comm_overhead } = cluster.metrics;
+      points.push({ samples: samples_per_s, overhead: comm_overhead });
+      if (points.length > HISTORY) {
+        points.splice(0, points.length - HISTORY);
+      }
+      this._history.set(cluster.id, points);
+    }
+    this.changed.emit();
+  }
+
+  async start(body: Partial<StartRequest>): Promise<Cluster> {
+    const cluster = await request<Cluster>(
+      this._settings,
+      'POST',
+      'clusters',
+      body
+    );
+    this._selected = cluster.id;
+    if (!this._clusters.some(c => c.id === cluster.id)) {
+      this._clusters = [...this._clusters, cluster];
+    }
+    this.changed.emit();
+    return cluster;
+  }
+
+  async stop(id: string): Promise<void> {
+    await request(this._settings, 'DELETE', `clusters/${id}`);
+  }
+
+  async interrupt(id: string): Promise<void> {
+    await request(this._settings, 'POST', `clusters/${id}/interrupt`, {});
+  }
+
+  async restart(id: string, ranks: number[] | null): Promise<void> {
+    const path = `clusters/${id}/restart`;
+    await request(this._settings, 'POST', path, { ranks });
+  }
+
+  async stacks(id: string): Promise<{ rank: number; text: string | null }[]> {
+    return request(this._settings, 'GET', `clusters/${id}/stacks`);
+  }
+
+  dispose(): void {
+    if (this._disposed) {
+      return;
+    }
+    this._disposed = true;
+    this._live?.dispose();
+    Signal.clearData(this);
+  }
+
+  private async _loadSite(): Promise<void> {
+    try {
+      const [site, profiles] = await Promise.all([
+        request<Site>(this._settings, 'GET', 'site'),
+        request<Profile[]>(this._settings, 'GET', 'profiles')
+      ]);
+      this._site = site;
+      this._profiles = profiles;
+      this.changed.emit();
+    } catch (error) {
+      // without a server the panel says so itself; anything else is ours to mend
+      if (!(error instanceof ServerConnection.NetworkError)) {
+        throw error;
+      }
+    }
+  }
+
+  private _setLink(link: Link): void {
+    const before = this._link;
+    this._link = link;
+    if (link === 'open' && before === 'lost' && !this._site) {
+      void this._loadSite();
+    }
+    this.changed.emit();
+  }
+
+  private _clusters: readonly Cluster[] = [];
+  private _disposed = false;
+  private _history = new Map<string, IPoint[]>();
+  private _link: Link = 'connecting';
+  private _live: Live | null = null;
+  private _profiles: readonly Profile[] = [];
+  private _seen: Date | null = null;
+  private _selected: string | null = null;
+  private _site: Site | null = null;
+}

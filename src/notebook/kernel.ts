@@ -1,0 +1,46 @@
+import { Kernel, KernelMessage } from '@jupyterlab/services';
+
+/** How code failed in a kernel. */
+export interface IKernelError {
+  ename: string;
+  evalue: string;
+}
+
+/** Is this a kernel that has magics? */
+export async function isIPython(
+  kernel: Kernel.IKernelConnection
+): Promise<boolean> {
+  const info = await kernel.info;
+  return info.implementation === 'ipython';
+}
+
+/**
+ * Run code without a trace in the notebook: no number, no history, no output.
+ *
+ * @returns the error, or null
+ */
+export async function runQuietly(
+  kernel: Kernel.IKernelConnection,
+  code: string
+): Promise<IKernelError | null> {
+  const future = kernel.requestExecute({
+    code,
+    silent: true,
+    store_history: false,
+    stop_on_error: false
+  });
+  let shown: IKernelError | null = null;
+  future.onIOPub = message => {
+    if (KernelMessage.isErrorMsg(message)) {
+      shown = message.content;
+    }
+  };
+  const reply = await future.done;
+  if (reply.content.status === 'ok') {
+    return null;
+  }
+  if (reply.content.status === 'error') {
+    return reply.content;
+  }
+  return shown ?? { ename: 'Aborted', evalue: 'The kernel is busy.' };
+}

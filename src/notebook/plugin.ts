@@ -1,0 +1,127 @@
+import {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
+import {
+  INotebookTracker,
+  NotebookActions,
+  NotebookPanel
+} from '@jupyterlab/notebook';
+import { Kernel } from '@jupyterlab/services';
+import {
+  ITranslator,
+  nullTranslator,
+  TranslationBundle
+} from '@jupyterlab/translation';
+
+import { SNIPPET } from '../cluster/empty';
+import { CommandIDs } from '../commands';
+import { IClusters } from '../tokens';
+import { isIPython, runQuietly } from './kernel';
+
+const LOAD = "get_ipython().extension_manager.load_extension('dtrain_lab')";
+
+/** Attaches notebooks to clusters, and makes the magics ready in the current one. */
+export const notebookPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'dtrain-lab:notebook',
+  description: 'Attaches notebooks to clusters; loads the magics silently.',
+  autoStart: true,
+  requires: [IClusters, INotebookTracker],
+  optional: [ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    model: IClusters,
+    tracker: INotebookTracker,
+    translator: ITranslator | null
+  ): void => {
+    const trans = (translator ?? nullTranslator).load('dtrain_lab');
+    const { commands } = app;
+    const loaded = new Set<string>();
+
+    commands.addCommand(CommandIDs.attachNotebook, {
+      label: trans.__('Attach to the Notebook'),
+      caption: trans.__('Run the cells of the current notebook here'),
+      isEnabled: () => !!tracker.currentWidget && !!model.selected,
+      execute: async args => {
+        const cluster =
+          model.clusters.find(c => c.id === args.id) ?? model.selected;
+        const panel = tracker.currentWidget;
+        if (cluster && panel) {
+          await attach(panel, cluster.name, trans);
+        }
+      },
+      describedBy: {
+        args: { type: 'object', properties: { id: { type: 'string' } } }
+      }
+    });
+
+    commands.addCommand(CommandIDs.insertSnippet, {
+      label: trans.__('Insert a Distributed Cell'),
+      isEnabled: () => !!tracker.currentWidget,
+      execute: () => {
+        const panel = tracker.currentWidget;
+        if (!panel) {
+          Notification.info(trans.__('Open a notebook first.'));
+          return;
+        }
+        for (const source of SNIPPET.split(/\n(?=%%)/)) {
+          NotebookActions.insertBelow(panel.content);
+          panel.content.activeCell?.model.sharedModel.setSource(source);
+        }
+      },
+      describedBy: { args: { type: 'object', properties: {} } }
+    });
+
+    const prepare = async (): Promise<void> => {
+      const kernel = tracker.currentWidget?.sessionContext.session?.kernel;
+      if (kernel && model.site && !loaded.has(kernel.id)) {
+        loaded.add(kernel.id);
+        kernel.statusChanged.connect((_, status) => {
+          if (status === 'restarting' || status === 'autorestarting') {
+            loaded.delete(kernel.id);
+          }
+        });
+        await load(kernel);
+      }
+    };
+    model.changed.connect(() => void prepare());
+    tracker.currentChanged.connect(() => void prepare());
+  }
+};
+
+async function load(kernel: Kernel.IKernelConnection): Promise<void> {
+  if (await isIPython(kernel)) {
+    // a kernel without the package is told so when somebody attaches or runs a cell
+    await runQuietly(kernel, LOAD);
+  }
+}
+
+async function attach(
+  panel: NotebookPanel,
+  name: string,
+  trans: TranslationBundle
+): Promise<void> {
+  const kernel = panel.sessionContext.session?.kernel;
+  if (!kernel) {
+    Notification.warning(trans.__('This notebook has no kernel.'));
+    return;
+  }
+  const code = `${LOAD}\nget_ipython().run_line_magic('distributed', 'attach ${name}')`;
+  const error = await runQuietly(kernel, code);
+  if (error === null) {
+    Notification.success(
+      trans.__('%1 uses %2.', panel.title.label, name),
+      { autoClose: 4000 }
+    );
+  } else if (error.ename === 'ModuleNotFoundError') {
+    Notification.error(
+      trans.__(
+        "This notebook's kernel has no dtrain-lab. Run in a cell: %1",
+        '%pip install dtrain-lab'
+      )
+    );
+  } else {
+    Notification.error(error.evalue);
+  }
+}

@@ -1,0 +1,56 @@
+import { Token } from '@lumino/coreutils';
+import { ISignal } from '@lumino/signaling';
+
+import { components } from './api/types';
+
+type Schemas = components['schemas'];
+
+export type Cluster = Schemas['Cluster'];
+export type Rank = Schemas['Rank'];
+export type Verdict = Schemas['Verdict'];
+export type Site = Schemas['Site'];
+export type Profile = Schemas['Listed'];
+export type StartRequest = Schemas['Request'];
+export type ApiError = Schemas['Error'];
+export type Frame = Schemas['Frame'];
+
+/** How the browser stands to the server. */
+export type Link = 'connecting' | 'open' | 'lost';
+
+/** One point of a cluster's recent past; null where not known. */
+export interface IPoint {
+  samples: number | null;
+  overhead: number | null;
+}
+
+/** All clusters of this user, as the panel shows them. */
+export interface IClusters {
+  /** Emitted at each change, at most a few times a second. */
+  readonly changed: ISignal<IClusters, void>;
+  readonly clusters: readonly Cluster[];
+  readonly site: Site | null;
+  readonly profiles: readonly Profile[];
+  readonly link: Link;
+  /** When the last frame came; null before the first. */
+  readonly seen: Date | null;
+  /** When the next attempt to connect is made; null while connected. */
+  readonly retryAt: number | null;
+  /** The cluster that the panel shows. */
+  readonly selected: Cluster | null;
+  /** Recent figures of a cluster, oldest first. */
+  history(id: string): readonly IPoint[];
+  select(id: string): void;
+  /** Frames are asked for only while somebody looks. */
+  setVisible(visible: boolean): void;
+  reconnect(): void;
+  start(request: Partial<StartRequest>): Promise<Cluster>;
+  stop(id: string): Promise<void>;
+  interrupt(id: string): Promise<void>;
+  restart(id: string, ranks: number[] | null): Promise<void>;
+  stacks(id: string): Promise<{ rank: number; text: string | null }[]>;
+}
+
+export const IClusters = new Token<IClusters>(
+  'dtrain-lab:IClusters',
+  'All clusters of this user, live while somebody looks, and what can be done with them.'
+);

@@ -1,0 +1,69 @@
+import React, { useEffect, useRef } from 'react';
+
+/**
+ * A line through recent values on a canvas; gaps where nothing is known.
+ *
+ * `label` is what a screen reader says in place of the picture.
+ */
+export function Sparkline(props: {
+  values: readonly (number | null)[];
+  label: string;
+}): JSX.Element {
+  const ref = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    if (ref.current) {
+      draw(ref.current, props.values);
+    }
+  });
+  return (
+    <canvas
+      ref={ref}
+      className="jp-Dtrain-spark"
+      width={192}
+      height={40}
+      role="img"
+      aria-label={props.label}
+    />
+  );
+}
+
+/** Points of the line, NaN for gaps: x and y in pixels. */
+export function layout(
+  values: readonly (number | null)[],
+  width: number,
+  height: number
+): [number, number][] {
+  const most = values.reduce<number>((m, v) => Math.max(m, v ?? 0), 0) || 1;
+  const last = Math.max(1, values.length - 1);
+  return values.map((v, i) => [
+    (i * (width - 2)) / last + 1,
+    v === null ? NaN : height - 2 - (v / most) * (height - 4)
+  ]);
+}
+
+function draw(
+  canvas: HTMLCanvasElement,
+  values: readonly (number | null)[]
+): void {
+  const context = canvas.getContext('2d');
+  if (!context) {
+    return;
+  }
+  const { width, height } = canvas;
+  context.clearRect(0, 0, width, height);
+  context.strokeStyle = getComputedStyle(canvas).color;
+  context.lineWidth = 2;
+  context.beginPath();
+  let down = false;
+  for (const [x, y] of layout(values.slice(-120), width, height)) {
+    if (Number.isNaN(y)) {
+      down = false;
+    } else if (down) {
+      context.lineTo(x, y);
+    } else {
+      context.moveTo(x, y);
+      down = true;
+    }
+  }
+  context.stroke();
+}

@@ -1,0 +1,71 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Rank } from '../tokens';
+import { formatShare } from './format';
+
+/** A step apart: own time, transfer, waiting for slower ranks; shares of the step, adding up to 1. */
+export interface ISplit {
+  own: number;
+  transfer: number;
+  waiting: number;
+}
+
+/** own = step × (1 − overhead), waiting = wait, transfer = the rest. */
+export function splitOf(
+  figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s'>
+): ISplit | null {
+  const { step_s, comm_overhead, wait_s } = figures;
+  if (!step_s || comm_overhead === null) {
+    return null;
+  }
+  const waiting = Math.min(comm_overhead, (wait_s ?? 0) / step_s);
+  return {
+    own: 1 - comm_overhead,
+    transfer: comm_overhead - waiting,
+    waiting
+  };
+}
+
+/** The split of the world: the mean over its ranks. */
+export function meanSplit(ranks: readonly Rank[]): ISplit | null {
+  const splits = ranks.map(splitOf).filter((s): s is ISplit => s !== null);
+  if (!splits.length) {
+    return null;
+  }
+  const mean = (key: keyof ISplit): number =>
+    splits.reduce((sum, s) => sum + s[key], 0) / splits.length;
+  return {
+    own: mean('own'),
+    transfer: mean('transfer'),
+    waiting: mean('waiting')
+  };
+}
+
+/** A step as a bar: grey, blue, hatched orange. */
+export function SplitBar(props: {
+  split: ISplit;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { split, trans } = props;
+  return (
+    <span
+      className="jp-Dtrain-split"
+      role="img"
+      aria-label={trans.__(
+        'compute %1, transfer %2, waiting %3',
+        formatShare(split.own),
+        formatShare(split.transfer),
+        formatShare(split.waiting)
+      )}
+    >
+      {(['own', 'transfer', 'waiting'] as const).map(part => (
+        <span
+          key={part}
+          data-part={part}
+          style={{ width: `${split[part] * 100}%` }}
+        />
+      ))}
+    </span>
+  );
+}
