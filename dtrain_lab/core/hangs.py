@@ -16,6 +16,7 @@ BACKWARD = "backward"
 def verdict(
     samples: Sequence[RankSample],
     busy: Sequence[int],
+    in_cell: Sequence[int],
     size: int,
     places: dict[int, Where],
     threshold_s: float = STUCK_AFTER_S,
@@ -25,6 +26,7 @@ def verdict(
     Args:
         samples: the latest of each rank that runs.
         busy: ranks that run a cell.
+        in_cell: ranks that run it or have ended it.
         size: world size.
         places: where ranks are in the user's code, as far as it was asked.
         threshold_s: how long a collective may stand before somebody is to blame.
@@ -48,21 +50,27 @@ def verdict(
             f"No progress for {since:.0f} s. Every rank waits in {_operations(waiting)}.",
             "Often ranks called different collectives, or with different shapes.",
         )  # fmt: skip
-    idle = tuple(rank for rank in missing if rank not in busy)
+    ended = tuple(rank for rank in missing if rank not in busy and rank in in_cell)
+    outside = tuple(rank for rank in missing if rank not in busy and rank not in in_cell)
     wait = "waits" if len(peers) == 1 else "wait"
-    if idle == missing:
-        don_t = "doesn't" if len(idle) == 1 else "don't"
+    one = len(missing) == 1
+    who = f"{rank_names.sentence_name(peers)} {wait} in {first.operation}"
+    if outside == missing:
         return _verdict(
             "not_in_cell", missing, peers, first, since, None,
-            f"{rank_names.sentence_name(peers)} {wait} in {first.operation}; "
-            f"{rank_names.name(idle)} {don_t} run this cell.",
+            f"{who}; {rank_names.name(missing)} {'does' if one else 'do'}n't run this cell.",
             "Run the cell on all ranks, or make a group of the ranks that run it.",
         )  # fmt: skip
-    is_are = "is" if len(missing) == 1 else "are"
-    it = "it" if len(missing) == 1 else "them"
+    if ended == missing:
+        return _verdict(
+            "left", missing, peers, first, since, None,
+            f"{who}; {rank_names.name(missing)} {'has' if one else 'have'} ended the cell.",
+            "Often its data ended early, or a branch skipped a collective on this rank alone.",
+        )  # fmt: skip
     return _verdict(
         "stuck", missing, peers, first, since, places.get(missing[0]),
-        f"{rank_names.sentence_name(missing)} {is_are} stuck. {rank_names.count(len(peers))} {wait} for {it}.",
+        f"{rank_names.sentence_name(missing)} {'is' if one else 'are'} stuck. "
+        f"{rank_names.count(len(peers))} {wait} for {'it' if one else 'them'}.",
         "Often its data ended early, or a branch skipped a step on this rank alone.",
     )  # fmt: skip
 

@@ -116,9 +116,12 @@ class Aggregate:
         return replace(metrics, verdicts=(found,)) if found is not None else metrics
 
     def _verdict(self, state: State) -> hangs.Verdict | None:
-        if state.phase != "ready" or not state.busy:
+        running = [m for m in state.members if m.cell is not None]
+        if state.phase != "ready" or not running or any(m.interrupted for m in running):
             return None
-        return hangs.verdict(self.samples(), state.busy, state.size, self.places)
+        cells = {m.cell for m in running}
+        in_cell = tuple(m.rank for m in state.members if m.last in cells)
+        return hangs.verdict(self.samples(), state.busy, in_cell, state.size, self.places)
 
     def _ranks(self, state: State, metrics: Metrics, running: Sequence[RunningCell]) -> tuple[Rank, ...]:
         if self.plan is None:

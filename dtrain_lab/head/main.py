@@ -285,6 +285,7 @@ class Head:
         if self._pid(message.key) == message.pid:
             self._ranks.pop(message.key, None)
             self.store.forget(message.key)
+            self.aggregate.forget(message.key)
         self.membership.happened(on.RankExited(message.key, message.pid, message.code, message.last))
 
     def _pid(self, rank: int) -> int | None:

@@ -9,6 +9,8 @@ from dtrain_lab.kernel.magics import DistributedMagics
 
 def load(shell: Any) -> None:
     """Put the magics into a shell, and warm a head for the first cell."""
+    if any(isinstance(m, DistributedMagics) for m in shell.magics_manager.registry.values()):
+        return  # the panel was here first
     magics = DistributedMagics(shell)
     shell.register_magics(magics)
     magics.session.warm()
@@ -16,5 +18,6 @@ def load(shell: Any) -> None:
 
 def unload(shell: Any) -> None:
     """Take the magics out; clusters live as their leases say."""
+    shell.magics_manager.registry.pop(DistributedMagics.__name__, None)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("distributed", None)

@@ -120,7 +120,7 @@ class Session:
             ranks or None,
             timeout=timeout,
             check=False,
-            label=cells.label(self._shell.execution_count),
+            label=cells.label(self._number()),
             first_line=2,
             notebook=self.notebook,
             on_output=emitter.put,
@@ -134,6 +134,10 @@ class Session:
 
         future = asyncio.run_coroutine_threadsafe(shown(), self._portal.loop)
         return self._wait(future, target, cell)
+
+    def _number(self) -> int:
+        """Number of the cell that runs now; `execution_count` is already the next one's in newer IPython."""
+        return len(self._shell.history_manager.input_hist_raw) - 1
 
     def _wait(self, future: concurrent.futures.Future[Result], target: Cluster, cell: str) -> Result:
         while True:

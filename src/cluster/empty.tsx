@@ -47,7 +47,8 @@ export function Empty(props: {
       </p>
       <p>
         {trans.__(
-          'A cluster runs %%distributed cells on many ranks, one per GPU.'
+          'A cluster runs %1 cells on many ranks, one per GPU.',
+          '%%distributed'
         )}{' '}
         {machine}
       </p>

@@ -20,7 +20,9 @@ import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
 import { isIPython, runQuietly } from './kernel';
 
-const LOAD = "get_ipython().extension_manager.load_extension('dtrain_lab')";
+// not as an extension: a later %load_ext of the user's would say that it is loaded already
+const LOAD =
+  "__import__('dtrain_lab').load_ipython_extension(get_ipython())";
 
 /** Attaches notebooks to clusters, and makes the magics ready in the current one. */
 export const notebookPlugin: JupyterFrontEndPlugin<void> = {

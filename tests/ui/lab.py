@@ -1,0 +1,148 @@
+"""A real JupyterLab and the system's Chromium, both on loopback only."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.waiting import wait_until
+
+TOKEN = "ui-test"
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--no-first-run",
+    # nothing but loopback resolves, whatever the page or the browser asks for
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+]
+
+
+class Lab:
+    """A running JupyterLab."""
+
+    def __init__(self, url: str, work: Path, environment: dict[str, str]) -> None:
+        self.url = url
+        self.work = work
+        self.environment = environment
+
+    def request(self, method: str, path: str, body: Any = None) -> Any:
+        """Ask its REST interface."""
+        request = urllib.request.Request(
+            f"{self.url}/dtrain-lab/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"token {TOKEN}"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def notebook(self, name: str, cells: list[str]) -> str:
+        """Write a notebook of code cells; returns its path in the lab."""
+        document = {
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "id": f"cell-{index}",
+                    "metadata": {},
+                    "outputs": [],
+                    "execution_count": None,
+                    "source": source,
+                }
+                for index, source in enumerate(cells)
+            ],
+            "metadata": {
+                "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+            },
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+        (self.work / name).write_text(json.dumps(document))
+        return name
+
+
+def chromium() -> str | None:
+    """Path of the system's browser."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@contextmanager
+def run_lab(root: Path) -> Iterator[Lab]:
+    """Start JupyterLab with folders of its own."""
+    work = root / "work"
+    work.mkdir(parents=True)
+    quiet = root / "settings" / "@jupyterlab" / "apputils-extension"
+    quiet.mkdir(parents=True)
+    (quiet / "notification.jupyterlab-settings").write_text(
+        '{"fetchNews": "false", "checkForUpdates": false}'
+    )
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(root / "config"),
+        "JUPYTER_DATA_DIR": str(root / "data"),
+        "JUPYTER_RUNTIME_DIR": str(root / "runtime"),
+        "IPYTHONDIR": str(root / "ipython"),
+        "JUPYTERLAB_SETTINGS_DIR": str(root / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(root / "workspaces"),
+        "OMP_NUM_THREADS": "1",
+    }
+    log = (root / "lab.log").open("wb")
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            "--no-browser",
+            "--allow-root",
+            "--ServerApp.ip=127.0.0.1",
+            f"--ServerApp.port={port}",
+            "--ServerApp.port_retries=0",
+            f"--IdentityProvider.token={TOKEN}",
+            f"--ServerApp.root_dir={work}",
+            "--ServerApp.allow_unauthenticated_access=False",
+            "--LabApp.extension_manager=readonly",
+            "--LabApp.expose_app_in_browser=True",
+        ],
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        env=environment,
+    )
+    lab = Lab(f"http://127.0.0.1:{port}", work, environment)
+    try:
+        wait_until(lambda: _answers(lab, process, root), 60, "JupyterLab to answer")
+        yield lab
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        log.close()
+
+
+def _answers(lab: Lab, process: subprocess.Popen[bytes], root: Path) -> bool:
+    assert process.poll() is None, (root / "lab.log").read_text()
+    try:
+        lab.request("GET", "site")
+    except (urllib.error.URLError, ConnectionError):
+        return False
+    return True
+
+
