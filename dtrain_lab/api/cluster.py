@@ -68,7 +68,8 @@ class Cluster:
 
     def cluster(self) -> Info:
         """Everything about it, typed."""
-        return self._portal.call(self._ask(doors.Info()))
+        found: Info = self._portal.call(self._ask(doors.Info()))
+        return found
 
     def info(self) -> dict[str, Any]:
         """Everything about it, as REST and `--json` give it."""
@@ -130,7 +131,9 @@ class Cluster:
         """`run`, inside the portal's loop; `on_output` sees output as it comes."""
         check_source(code)
         if timeout is not None and timeout <= 0:
-            raise BadRequest(f"A time-out of {timeout:g} s is over before it begins.", "Give a number above 0.")
+            raise BadRequest(
+                f"A time-out of {timeout:g} s is over before it begins.", "Give a number above 0."
+            )
         order = doors.Run(
             cell=cell or cell_id(),
             code=code,
@@ -164,7 +167,9 @@ class Cluster:
             BadRequest: the name is none, or a rank does not have it.
         """
         if not all(part.isidentifier() for part in name.split(".")):
-            raise BadRequest(f'"{name}" is no name of a variable.', "Give a name such as loss or model.fc.weight.")
+            raise BadRequest(
+                f'"{name}" is no name of a variable.', "Give a name such as loss or model.fc.weight."
+            )
         view = self._view_of(ranks)
         import ipyparallel as ipp
 
@@ -282,5 +287,3 @@ def _not_there(name: str, error: BaseException) -> BadRequest:
 def _as_json(cluster: Info) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(cluster))
     return plain
-
-

@@ -49,7 +49,9 @@ class Portal:
         """Run a coroutine in the loop thread and wait for it; an interrupt cancels it."""
         if threading.current_thread() is self._thread:
             work.close()
-            raise RuntimeError("a sync call from the portal's own thread would wait for itself; use the async twin")
+            raise RuntimeError(
+                "a sync call from the portal's own thread would wait for itself; use the async twin"
+            )
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
             return future.result()

@@ -41,7 +41,9 @@ class Backend(Protocol):
     async def facts(self) -> NodeFacts:
         """What a node of this back-end has."""
 
-    def plan(self, facts: NodeFacts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
+    def plan(
+        self, facts: NodeFacts, profile: Profile, request: Request, *, python: str, directory: str
+    ) -> Plan:
         """Turn a request into a plan. Pure.
 
         Raises:

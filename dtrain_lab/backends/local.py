@@ -28,7 +28,9 @@ class LocalBackend:
         """What this machine lets this process use."""
         return await asyncio.to_thread(local_facts)
 
-    def plan(self, facts: NodeFacts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
+    def plan(
+        self, facts: NodeFacts, profile: Profile, request: Request, *, python: str, directory: str
+    ) -> Plan:
         """One node, or several simulated ones."""
         return plan_local(profile, request, facts, python=python, directory=directory)
 
@@ -92,7 +94,7 @@ def _cpus() -> int:
 
 
 def _memory() -> int:
-    total = psutil.virtual_memory().total
+    total = int(psutil.virtual_memory().total)
     try:
         limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
     except FileNotFoundError:

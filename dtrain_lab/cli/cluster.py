@@ -201,8 +201,20 @@ def _leave() -> None:
 
 def _ranks(info: Info) -> Table:
     table = Table(box=None, pad_edge=False)
-    for column in ("rank", "node", "device", "state", "doing", "step", "samples/s", "communication", "memory GiB"):
-        table.add_column(column, justify="left" if column in ("node", "device", "state", "doing") else "right")
+    for column in (
+        "rank",
+        "node",
+        "device",
+        "state",
+        "doing",
+        "step",
+        "samples/s",
+        "communication",
+        "memory GiB",
+    ):
+        table.add_column(
+            column, justify="left" if column in ("node", "device", "state", "doing") else "right"
+        )
     for rank in info.ranks:
         table.add_row(
             str(rank.rank),
@@ -216,4 +228,3 @@ def _ranks(info: Info) -> Table:
             "–" if rank.memory_bytes is None else f"{rank.memory_bytes / 2**30:.1f}",
         )
     return table
-

@@ -21,8 +21,19 @@ from dtrain_lab.errors import CellFailed, DtrainError
 from dtrain_lab.services import folders, profiles
 
 PACKAGES = ("torch", "ipyparallel", "ipykernel", "jupyterlab", "jupyter_server", "pyzmq", "msgspec", "numpy")
-SUM = "import torch, torch.distributed as dist\nt = torch.ones(1, device=device)\ndist.all_reduce(t)\nprint(int(t))"
-STUCK = "import time, torch, torch.distributed as dist\nif rank: time.sleep(600)\nt = torch.ones(1, device=device)\ndist.all_reduce(t)\nprint(t.item())"
+SUM = """
+import torch, torch.distributed as dist
+t = torch.ones(1, device=device)
+dist.all_reduce(t)
+print(int(t))
+"""
+STUCK = """
+import time, torch, torch.distributed as dist
+if rank: time.sleep(600)
+t = torch.ones(1, device=device)
+dist.all_reduce(t)
+print(t.item())
+"""
 DIE = "import os, signal\nkept = 1\nos.kill(os.getpid(), signal.SIGKILL) if rank == world_size - 1 else None"
 
 
@@ -117,14 +128,16 @@ def _trial(gpu: bool, ranks: int | None) -> list[dict[str, Any]]:
         step("kill a rank", lambda: _killed(cluster))
         step("replace it", lambda: _replaced(cluster))
         step("all_reduce after the replacement", lambda: _summed(cluster))
-        step("stop", lambda: (cluster.stop(), "no process is left")[1])
+        step("stop", lambda: _stopped(cluster))
     return steps
 
 
 def _summed(cluster: Cluster) -> str:
     result = cluster.run(SUM, timeout=60)
     size = len(result.ranks)
-    assert all(text.strip() == str(size) for text in result.stdout.values()), f"expected {size}: {result.stdout}"
+    assert all(text.strip() == str(size) for text in result.stdout.values()), (
+        f"expected {size}: {result.stdout}"
+    )
     return f"the sum over all ranks is {size}"
 
 
@@ -148,6 +161,11 @@ def _replaced(cluster: Cluster) -> str:
     if last:
         assert cluster.run("print(kept)", ranks=[0]).stdout[0].strip() == "1", "rank 0 lost its variables"
     return f"rank {last} is new; the others kept their variables"
+
+
+def _stopped(cluster: Cluster) -> str:
+    cluster.stop()
+    return "no process is left"
 
 
 def _print(report: dict[str, Any]) -> None:

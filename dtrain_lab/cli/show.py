@@ -21,7 +21,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 console = Console(highlight=False, soft_wrap=True)
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON: one object, or an array for lists.")
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: one object, or an array for lists."
+)
 
 EXIT_CODES: tuple[tuple[type[DtrainError], int], ...] = (
     (BadRequest, 2),

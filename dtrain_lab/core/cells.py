@@ -151,7 +151,9 @@ def render_frames(frames: Sequence[Frame]) -> list[str]:
 
 def is_library(frame: Frame) -> bool:
     """Not the user's own code."""
-    return frame.cell is None and ("site-packages" in frame.file or "/lib/python" in frame.file or frame.file.startswith("<frozen"))
+    return frame.cell is None and (
+        "site-packages" in frame.file or "/lib/python" in frame.file or frame.file.startswith("<frozen")
+    )
 
 
 class LineLabels:

@@ -20,7 +20,9 @@ WorldPhase = Literal[
     "failed",
 ]
 VerdictKind = Literal["slow", "stuck", "mismatch", "lost", "input_bound", "unknown"]
-OutputKind = Literal["stdout", "stderr", "display_data", "update_display_data", "execute_result", "clear_output", "error"]
+OutputKind = Literal[
+    "stdout", "stderr", "display_data", "update_display_data", "execute_result", "clear_output", "error"
+]
 LeaseKind = Literal["server", "kernel", "terminal", "python"]
 
 ENDED: frozenset[str] = frozenset({"stopped", "failed"})

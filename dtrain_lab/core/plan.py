@@ -71,9 +71,7 @@ MOST_RANKS_PER_CORE = 32
 """Ranks without a GPU share cores; past this they hardly move, and memory goes first."""
 
 
-def plan_local(
-    profile: Profile, request: Request, facts: NodeFacts, *, python: str, directory: str
-) -> Plan:
+def plan_local(profile: Profile, request: Request, facts: NodeFacts, *, python: str, directory: str) -> Plan:
     """Plan a world on this machine.
 
     One rank per GPU; two CPU ranks where there is none. Several nodes are simulated, a node agent each.

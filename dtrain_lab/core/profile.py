@@ -120,7 +120,12 @@ def _refuse_unknown(
         where = f"[{path[0]}] {key}" if path else key
         hint = f'Did you mean "{near[0]}"?' if near else f"Known keys: {', '.join(known)}."
         raise _error(
-            file, _line(text, (*path, key)), f'unknown key "{where}"', hint, key=key, near=near[0] if near else None
+            file,
+            _line(text, (*path, key)),
+            f'unknown key "{where}"',
+            hint,
+            key=key,
+            near=near[0] if near else None,
         )
 
 

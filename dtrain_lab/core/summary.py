@@ -36,7 +36,9 @@ def summarize(
             joined = sum(m.joined for m in state.members)
             if preloading:
                 return _say("loading_torch", "Starting: loading PyTorch.", size=size)
-            return _say("starting", f"Starting: {joined} of {rank_names.count(size)}.", done=joined, total=size)
+            return _say(
+                "starting", f"Starting: {joined} of {rank_names.count(size)}.", done=joined, total=size
+            )
         case "connecting":
             return _say("connecting", f"Connecting {rank_names.count(size)}.", total=size)
         case "rebuilding":

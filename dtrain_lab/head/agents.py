@@ -74,11 +74,11 @@ class Agents:
                 process.wait()
 
     async def _watch(self, node: int, process: subprocess.Popen[bytes]) -> None:
-        done = asyncio.get_running_loop().create_future()
+        done = asyncio.Event()
         descriptor = os.pidfd_open(process.pid)
-        asyncio.get_running_loop().add_reader(descriptor, lambda: done.done() or done.set_result(None))
+        asyncio.get_running_loop().add_reader(descriptor, done.set)
         try:
-            await done
+            await done.wait()
         finally:
             asyncio.get_running_loop().remove_reader(descriptor)
             os.close(descriptor)

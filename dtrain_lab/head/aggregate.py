@@ -16,6 +16,7 @@ from dtrain_lab.core.cluster import (
     Rank,
     Reason,
     RunningCell,
+    Verdict,
     Where,
     World,
 )
@@ -115,7 +116,7 @@ class Aggregate:
         metrics = figures.world_metrics(self.samples(), self._crowded())
         return replace(metrics, verdicts=(found,)) if found is not None else metrics
 
-    def _verdict(self, state: State) -> hangs.Verdict | None:
+    def _verdict(self, state: State) -> Verdict | None:
         running = [m for m in state.members if m.cell is not None]
         if state.phase != "ready" or not running or any(m.interrupted for m in running):
             return None
@@ -135,7 +136,9 @@ class Aggregate:
                 member = state.members[node.first_rank + local]
                 device = f"cuda:{local % node.gpus}" if node.gpus else "cpu"
                 ranks.append(
-                    self._rank(member, node.name, local, device, blamed, splits.get(member.rank), error, running)
+                    self._rank(
+                        member, node.name, local, device, blamed, splits.get(member.rank), error, running
+                    )
                 )
         return tuple(ranks)
 
@@ -219,7 +222,7 @@ def _reason(state: State) -> Reason | None:
         return Reason(
             code="rank_lost",
             message=describe_loss(state.losses[0]),
-            hint=f"Restart it: %distributed restart {ranks}. It comes back empty: run the set-up cells there again.",
+            hint=f"Restart it: %distributed restart {ranks}. It comes back empty: run its set-up cells.",
         )
     if state.reason is None:
         return None

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-
 from dtrain_lab.core import turns as pure
 from dtrain_lab.core.cells import blame, failure_sentence
 from dtrain_lab.core.cluster import CellResult, Failure, RunningCell

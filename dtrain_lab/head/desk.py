@@ -40,8 +40,9 @@ class Desk:
     def received(self, door: bytes, frame: bytes) -> None:
         """A door has asked something."""
         call = doors.decode_to_head(frame)
-        if isinstance(call.body, doors.Run):  # in the order of arrival, without a task's delay
-            self._answer(door, call.id, self._guarded(call, lambda: self._run(door, call.body)))
+        order = call.body
+        if isinstance(order, doors.Run):  # in the order of arrival, without a task's delay
+            self._answer(door, call.id, self._guarded(call, lambda: self._run(door, order)))
             return
         task = asyncio.get_running_loop().create_task(self._serve(door, call))
         self._tasks.add(task)
@@ -98,7 +99,7 @@ class Desk:
         self._head.to_door(door, doors.encode(answer))
 
     def _handler(self, body: doors.AnyBody) -> Callable[[bytes, Any], Awaitable[Any]]:
-        return {
+        handlers: dict[type, Callable[[bytes, Any], Awaitable[Any]]] = {
             doors.Launch: self._launch,
             doors.Hold: self._hold,
             doors.Release: self._release,
@@ -110,7 +111,8 @@ class Desk:
             doors.Stacks: self._stacks,
             doors.ReadOutput: self._output,
             doors.Engines: self._engines,
-        }[type(body)]
+        }
+        return handlers[type(body)]
 
     async def _launch(self, _: bytes, order: doors.Launch) -> Cluster:
         if self._head.plan is not None:
@@ -149,12 +151,14 @@ class Desk:
             verb = "was" if len(lost) == 1 else "were"
             raise Conflict(
                 f"{rank_sets.sentence_name(lost)} {verb} lost.",
-                f"Restart: %distributed restart {rank_sets.compact(lost)}, or run the cell on the other ranks.",
+                f"Restart: %distributed restart {rank_sets.compact(lost)}, or use the other ranks.",
                 code="rank_lost",
             )
         if state.phase == "degraded" and state.reason is not None:
             raise Conflict(state.reason[1], state.reason[2], code=state.reason[0])
-        self._head.cells.add(order, ranks, door, ready=state.phase in ("ready", "degraded") and not state.forming)
+        self._head.cells.add(
+            order, ranks, door, ready=state.phase in ("ready", "degraded") and not state.forming
+        )
 
     async def _interrupt(self, _: bytes, order: doors.Interrupt) -> Cluster:
         head = self._head
@@ -174,7 +178,9 @@ class Desk:
         head = self._head
         if head.membership.state.phase not in ("ready", "degraded"):
             raise Conflict(
-                f"{head.aggregate.name} is {head.membership.state.phase}.", "Wait until it is ready.", code="not_ready"
+                f"{head.aggregate.name} is {head.membership.state.phase}.",
+                "Wait until it is ready.",
+                code="not_ready",
             )
         ranks = self._ranks(order.ranks)
         head.membership.happened(on.RestartAsked(ranks))
@@ -183,7 +189,9 @@ class Desk:
             async with asyncio.timeout(RESTARTED_WITHIN_S):
                 state = await head.membership.until(lambda s: s.phase in wanted)
         except TimeoutError:
-            raise Conflict(head.cluster().summary.text, "Its log has the details.", code="restart_failed") from None
+            raise Conflict(
+                head.cluster().summary.text, "Its log has the details.", code="restart_failed"
+            ) from None
         if state.phase != "ready":
             cluster = head.cluster()
             raise Conflict(cluster.summary.text, code="restart_failed")
@@ -224,7 +232,9 @@ class Desk:
         known = await self._ask(ranks, stacks=False)
         running = self._head.cells.running
         for rank, here in known.items():
-            frame = next((f for f in reversed(here.frames) if f.cell), here.frames[-1] if here.frames else None)
+            frame = next(
+                (f for f in reversed(here.frames) if f.cell), here.frames[-1] if here.frames else None
+            )
             if frame is not None:
                 cell = next((c for c in running if rank in c.ranks), None)
                 self._head.aggregate.places[rank] = Where(

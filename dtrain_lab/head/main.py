@@ -9,7 +9,9 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
@@ -240,9 +242,7 @@ class Head:
                 _check_version(version, f"rank {rank}")
                 self.membership.happened(on.RankJoined(rank, pid))
             case links.GroupFormed(rank, generation, error):
-                event = (
-                    on.GroupFailed(rank, generation, error) if error else on.GroupFormed(rank, generation)
-                )
+                event = on.GroupFailed(rank, generation, error) if error else on.GroupFormed(rank, generation)
                 self.membership.happened(event)
             case links.Here():
                 self.desk.heard(message)
@@ -302,7 +302,9 @@ class Head:
         if not self._ending:
             name = self.plan.nodes[node].name if self.plan else self.settings.node.name
             self.membership.happened(
-                on.NodeFailed(node, f"the node agent of {name} ended with code {code}", "Its log has the details.")
+                on.NodeFailed(
+                    node, f"the node agent of {name} ended with code {code}", "Its log has the details."
+                )
             )
 
     # ---- cells
@@ -344,8 +346,8 @@ class Head:
         for door, frames in outgoing.items():
             self._door.send(door, frames)
 
-    def _start(self, work: object) -> None:
-        task = asyncio.ensure_future(work)  # type: ignore[arg-type]
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -404,7 +406,9 @@ def _free_port() -> int:
 
 def _check_version(version: int, who: str) -> None:
     if version != VERSION:
-        raise RuntimeError(f"{who} speaks version {version}, this head {VERSION}: one environment, one dtrain-lab")
+        raise RuntimeError(
+            f"{who} speaks version {version}, this head {VERSION}: one environment, one dtrain-lab"
+        )
 
 
 def main() -> None:

@@ -62,10 +62,11 @@ class Membership:
         """Wait for a state."""
         if wanted(self.state):
             return self.state
-        entry = (wanted, asyncio.get_running_loop().create_future())
+        future: asyncio.Future[State] = asyncio.get_running_loop().create_future()
+        entry = (wanted, future)
         self._waiting.append(entry)
         try:
-            return await entry[1]
+            return await future
         finally:
             self._waiting.remove(entry)
 

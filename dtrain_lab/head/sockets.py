@@ -42,7 +42,8 @@ class Router:
         os.chmod(path, 0o600)
         self.url = f"ipc://{path}"
         self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(self._socket.fd, self._drain)
+        self._descriptor = int(self._socket.fd)
+        self._loop.add_reader(self._descriptor, self._drain)
         self._again: asyncio.Handle | None = None
 
     def send(self, peer: bytes, frames: list[bytes]) -> None:
@@ -54,7 +55,7 @@ class Router:
 
     def close(self) -> None:
         """Stop reading; what was sent still leaves."""
-        self._loop.remove_reader(self._socket.fd)
+        self._loop.remove_reader(self._descriptor)
         if self._again is not None:
             self._again.cancel()
         self._socket.close()

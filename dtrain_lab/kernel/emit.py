@@ -27,7 +27,7 @@ class Emitter:
     """
 
     def __init__(self, shell: Any) -> None:
-        kernel = getattr(shell, "kernel", None)
+        kernel: Any = getattr(shell, "kernel", None)
         self._kernel = kernel
         self._parent = kernel.get_parent("shell") if kernel is not None else None
         self._labels = LineLabels()
@@ -101,13 +101,15 @@ class Emitter:
                 self._stream("stdout", f"[{output.rank}] {data['text/plain']}\n")
                 return
         content.setdefault("transient", {})
-        metadata = {**content.get("metadata", {}), "dtrain": {"rank": output.rank}} if "data" in content else {}
+        metadata = (
+            {**content.get("metadata", {}), "dtrain": {"rank": output.rank}} if "data" in content else {}
+        )
         if "data" in content:
             content["metadata"] = metadata
         self._send(kind, content, {"rank": output.rank})
 
     def _send(self, kind: str, content: dict[str, Any], metadata: dict[str, Any]) -> None:
-        kernel = self._kernel
+        kernel: Any = self._kernel
         kernel.session.send(
             kernel.iopub_socket,
             kind,

@@ -44,7 +44,9 @@ class Session:
             NotFound: none by that name, or none at all.
         """
         if name is not None:
-            return self._cluster if self._cluster is not None and self._cluster.name == name else connect(name)
+            return (
+                self._cluster if self._cluster is not None and self._cluster.name == name else connect(name)
+            )
         if self._cluster is not None and self._cluster.state not in ("stopped", "failed"):
             return self._cluster
         self._cluster = None
@@ -110,7 +112,7 @@ class Session:
     # ---- cells
 
     def run(self, code: str, ranks: str, *, cluster: str | None, timeout: float | None) -> Result:
-        """Run a cell on ranks, with its output live below it; an interrupt of this kernel interrupts it there."""
+        """Run a cell on ranks, its output live below it; an interrupt of this kernel interrupts it there."""
         cells.check_source(code)
         target = self.cluster_or_start(cluster)
         emitter = Emitter(self._shell)
@@ -167,7 +169,9 @@ class Session:
         """Assign variables of this kernel on all ranks."""
         missing = [name for name in names if name not in self._shell.user_ns]
         if missing:
-            raise BadRequest(f"{', '.join(missing)} is not defined here.", "Define it in this notebook first.")
+            raise BadRequest(
+                f"{', '.join(missing)} is not defined here.", "Define it in this notebook first."
+            )
         self.cluster().push(**{name: self._shell.user_ns[name] for name in names})
 
     def pull(self, name: str, ranks: str) -> None:
@@ -185,8 +189,9 @@ def rank_lines(info: Info) -> list[str]:
         rate = f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "–"
         share = f"{rank.comm_overhead:.0%}" if rank.comm_overhead is not None else "–"
         memory = f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "–"
+        step = str(rank.step) if rank.step is not None else "–"
         lines.append(
-            f"  rank {rank.rank:<3} {rank.state:<14} {rank.device:<7} step {rank.step if rank.step is not None else '–':<7} "
+            f"  rank {rank.rank:<3} {rank.state:<14} {rank.device:<7} step {step:<7} "
             f"{rate:<20} communication {share:<5} {memory}"
         )
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import psutil
 from msgspec import Struct
@@ -77,7 +78,7 @@ def _physical(device: int) -> int:
     return device
 
 
-def _open_nvml():  # type: ignore[no-untyped-def]  # pynvml has no types
+def _open_nvml() -> Any:
     import pynvml
 
     try:

@@ -22,7 +22,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -159,7 +159,8 @@ class ForkServer:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         while True:
-            ready, _, _ = select.select([self._channel, self._wake[0]], [], [])
+            watched: list[Any] = [self._channel, self._wake[0]]
+            ready, _, _ = select.select(watched, [], [])
             if self._wake[0] in ready:
                 os.read(self._wake[0], 4096)
                 self._reap()
@@ -205,7 +206,8 @@ class ForkServer:
             code = 0
         except SystemExit as leave:
             code = leave.code if isinstance(leave.code, int) else 1
-        except BaseException:  # the child's last word goes to its log; it must never return into our loop
+        # the child's last word goes to its log; it must never return into our loop
+        except BaseException:  # noqa: BLE001
             traceback.print_exc()
         finally:
             sys.stderr.flush()
@@ -250,8 +252,10 @@ def _streams(log: str) -> None:
     os.dup2(nowhere, 0)
     os.dup2(target, 1)
     os.dup2(target, 2)
-    sys.stdout = sys.__stdout__ = open(1, "w", buffering=1, closefd=False)
-    sys.stderr = sys.__stderr__ = open(2, "w", buffering=1, closefd=False)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        stream = open(number, "w", buffering=1, closefd=False)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
 def _be_rank(spec: RankSpec, descriptor: int) -> None:

@@ -145,5 +145,3 @@ def main() -> None:
     """Entry point of `python -m dtrain_lab.node`."""
     settings = msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
     asyncio.run(Agent(settings).run())
-
-

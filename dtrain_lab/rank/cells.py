@@ -84,7 +84,8 @@ class CellRunner:
         bad_syntax = None
         try:
             transformed = shell.transform_cell(order.code)
-        except Exception:  # a transformer refused it: the shell reports that as the cell's error
+        # a transformer refused it: the shell reports that as the cell's error
+        except Exception:  # noqa: BLE001
             transformed, bad_syntax = order.code, sys.exc_info()
         name = shell.compile.get_code_name(order.code, transformed, shell.execution_count)
         blank = len(order.code) - len(order.code.lstrip("\n"))
@@ -106,7 +107,7 @@ class CellRunner:
         finally:
             shell.events.trigger("post_execute")
         shell.events.trigger("post_run_cell", result)
-        failed = result.error_before_exec or result.error_in_exec
+        failed: BaseException | None = result.error_before_exec or result.error_in_exec
         if isinstance(failed, asyncio.CancelledError):
             return KeyboardInterrupt()
         return failed
@@ -117,7 +118,8 @@ class CellRunner:
         interrupted = isinstance(error, KeyboardInterrupt)
         try:
             message = str(error)
-        except Exception as second:  # a user's __str__ may fail; the cell's own error must still be told
+        # a user's __str__ may fail; the cell's own error must still be told
+        except Exception as second:  # noqa: BLE001
             message = f"(its message could not be made: {type(second).__name__})"
         return {
             "kind": "interrupted" if interrupted else "raised",

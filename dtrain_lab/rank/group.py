@@ -101,7 +101,8 @@ class Group:
         """The groups of this rank in the order they were made, and how many names were given out."""
         world = c10d._world
         groups = tuple(
-            (world.pg_names[pg], tuple(sorted(world.pg_group_ranks[pg])), pg.group_desc) for pg in world.pg_map
+            (world.pg_names[pg], tuple(sorted(world.pg_group_ranks[pg])), pg.group_desc)
+            for pg in world.pg_map
         )
         return groups, world.group_count
 

@@ -15,6 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -97,9 +98,9 @@ class Link:
                 case links.AskWhere():
                     self._outbox.put(self._where(order), now=True)
                 case links.Execute():
-                    self._on_main(lambda order=order: self._execute(order))
+                    self._on_main(partial(self._execute, order))
                 case links.Form():
-                    self._on_main(lambda order=order: self._form(order))
+                    self._on_main(partial(self._form, order))
                 case links.End():
                     self._outbox.flush()
                     os._exit(0)
@@ -145,11 +146,13 @@ class Link:
         self._io.schedule(lambda: self._outbox.put(reply, now=True))
 
     async def _form(self, order: links.Form) -> None:
-        error, unpointed = "", ()
+        error = ""
+        unpointed: tuple[str, ...] = ()
         async with self._kernel._main_asyncio_lock:
             try:
                 unpointed = self._group.form(order)
-            except Exception as failure:  # whatever torch raises: the head decides what it means
+            # whatever torch raises: the head decides what it means
+            except Exception as failure:  # noqa: BLE001
                 error = f"{type(failure).__name__}: {failure}"[:2000]
         self.send(
             links.GroupFormed(

@@ -79,7 +79,7 @@ class Calls:
             pending.done.set()
 
 
-class LinkStore(dist.Store):
+class LinkStore(dist.Store):  # type: ignore[misc]
     """`dist.Store` over the link."""
 
     def __init__(self, calls: Calls) -> None:

@@ -24,7 +24,9 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
     allow_local = Bool(
         True, config=True, help="May ranks run on this machine? Set to False on login nodes and shared Hubs."
     )
-    updates_per_second = Float(2.0, config=True, help="Frames per second that the panel gets at most (1 to 4).")
+    updates_per_second = Float(
+        2.0, config=True, help="Frames per second that the panel gets at most (1 to 4)."
+    )
 
     worlds: Worlds
     hub: Hub

@@ -49,11 +49,17 @@ OPERATIONS = (
     Operation("get", "/clusters/{identity}", "One cluster, by id or name.", Cluster),
     Operation("delete", "/clusters/{identity}", "Stop it.", Stopping, 202),
     Operation(
-        "get", "/clusters/{identity}/output", "Output after `after`, oldest first.", list[Output], query=("after", "most")
+        "get",
+        "/clusters/{identity}/output",
+        "Output after `after`, oldest first.",
+        list[Output],
+        query=("after", "most"),
     ),
     Operation("get", "/clusters/{identity}/metrics", "Figures of the world.", Metrics),
     Operation("get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack]),
-    Operation("post", "/clusters/{identity}/interrupt", "Interrupt; variables are kept.", Cluster, 200, RankSet),
+    Operation(
+        "post", "/clusters/{identity}/interrupt", "Interrupt; variables are kept.", Cluster, 200, RankSet
+    ),
     Operation("post", "/clusters/{identity}/restart", "New processes for ranks.", Cluster, 202, RankSet),
     Operation("get", "/live", "WebSocket: one frame a tick while somebody looks.", Frame),
 )
@@ -78,7 +84,8 @@ def describe() -> dict[str, Any]:
 
 def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     parameters = [
-        {"name": name, "in": "query", "required": False, "schema": {"type": "integer"}} for name in operation.query
+        {"name": name, "in": "query", "required": False, "schema": {"type": "integer"}}
+        for name in operation.query
     ]
     if "{identity}" in operation.path:
         parameters.insert(
@@ -88,7 +95,9 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         "summary": operation.summary,
         "parameters": parameters,
         "responses": {
-            str(operation.code): _content("Done." if operation.code == 200 else "Begun.", schemas[str(operation.answer)]),
+            str(operation.code): _content(
+                "Done." if operation.code == 200 else "Begun.", schemas[str(operation.answer)]
+            ),
             "default": _content("An error.", schemas[str(Error)]),
         },
     }

@@ -12,11 +12,21 @@ from importlib import util
 from dtrain_lab.errors import EnvironmentUnfit
 
 NEEDED = ("dtrain_lab", "torch", "ipyparallel", "ipykernel")
-SECRET = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN", "JUPYTER_TOKEN", "CONFIGPROXY_AUTH_TOKEN", "JUPYTERHUB_OAUTH")
-PASSING = (
-    "PWD", "OLDPWD", "_", "SHLVL", "TERM", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST", "COLORTERM", "PAGER", "GIT_PAGER",
-    "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "PYDEVD_USE_FRAME_EVAL", "PYDEVD_DISABLE_FILE_VALIDATION", "MPLBACKEND",
-)  # fmt: skip
+SECRET = (
+    "JUPYTERHUB_API_TOKEN",
+    "JPY_API_TOKEN",
+    "JUPYTER_TOKEN",
+    "CONFIGPROXY_AUTH_TOKEN",
+    "JUPYTERHUB_OAUTH",
+)
+PASSING = frozenset(
+    {
+        *("PWD", "OLDPWD", "_", "SHLVL", "TERM", "COLUMNS", "LINES", "COLORTERM", "PAGER", "GIT_PAGER"),
+        *("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "MPLBACKEND", "PYTEST_CURRENT_TEST"),
+        *("PYDEVD_USE_FRAME_EVAL", "PYDEVD_DISABLE_FILE_VALIDATION"),
+    }
+)
+"""Variables that differ between a server, its kernels and a terminal, and that training does not read."""
 PASSING_PREFIXES = ("JPY_", "JUPYTER_", "KERNEL_", "JUPYTERHUB_", "VSCODE_", "SSH_", "LC_", "XDG_")
 CHECK = "import importlib.util as u,json;print(json.dumps([n for n in %r if u.find_spec(n) is None]))"
 CHECK_WITHIN_S = 30.0
@@ -31,9 +41,7 @@ def variables(profile: dict[str, str]) -> dict[str, str]:
 def key(python: str, profile: dict[str, str]) -> str:
     """Tells environments apart: a warm head can be claimed only by a start with the same key."""
     lasting = {
-        k: v
-        for k, v in variables(profile).items()
-        if k not in PASSING and not k.startswith(PASSING_PREFIXES)
+        k: v for k, v in variables(profile).items() if k not in PASSING and not k.startswith(PASSING_PREFIXES)
     }
     text = json.dumps([os.path.realpath(python), os.path.dirname(python), sorted(lasting.items())])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -64,16 +72,25 @@ async def check(python: str) -> None:
 async def _ask(python: str) -> list[str]:
     try:
         process = await asyncio.create_subprocess_exec(
-            python, "-P", "-c", CHECK % (NEEDED,), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+            python,
+            "-P",
+            "-c",
+            CHECK % (NEEDED,),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
     except OSError as error:
-        raise EnvironmentUnfit(f"{python} can't be run: {error.strerror}.", "Choose a kernel whose Python exists.") from error
+        raise EnvironmentUnfit(
+            f"{python} can't be run: {error.strerror}.", "Choose a kernel whose Python exists."
+        ) from error
     try:
         async with asyncio.timeout(CHECK_WITHIN_S):
             out, err = await process.communicate()
     except TimeoutError:
         process.kill()
-        raise EnvironmentUnfit(f"{python} did not answer in {CHECK_WITHIN_S:.0f} s.", "Is its disk reachable?") from None
+        raise EnvironmentUnfit(
+            f"{python} did not answer in {CHECK_WITHIN_S:.0f} s.", "Is its disk reachable?"
+        ) from None
     if process.returncode:
         last = err.decode("utf-8", "replace").strip().splitlines()
         raise EnvironmentUnfit(

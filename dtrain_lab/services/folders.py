@@ -23,11 +23,14 @@ def records() -> Path:
 
 
 def sockets() -> Path:
-    """Parent of the heads' folders: node-local, and short, because a unix socket's path may have 107 bytes."""
+    """Parent of the heads' folders: node-local, and short: a unix socket's path may have 107 bytes."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     if base and os.path.isdir(base) and len(base) < 40:
         return private(Path(base) / "dtrain-lab")
-    return private(Path(tempfile.gettempdir() if len(tempfile.gettempdir()) < 40 else "/tmp") / f"dtrain-lab-{os.getuid()}")
+    return private(
+        Path(tempfile.gettempdir() if len(tempfile.gettempdir()) < 40 else "/tmp")
+        / f"dtrain-lab-{os.getuid()}"
+    )
 
 
 def private(path: Path) -> Path:
@@ -43,7 +46,9 @@ def private(path: Path) -> Path:
         pass
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise Forbidden(f"{path} is not a folder of yours.", "Remove it, or set XDG_RUNTIME_DIR to a folder of yours.")
+        raise Forbidden(
+            f"{path} is not a folder of yours.", "Remove it, or set XDG_RUNTIME_DIR to a folder of yours."
+        )
     if found.st_mode & 0o077:
         path.chmod(0o700)
     return path

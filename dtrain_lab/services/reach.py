@@ -80,7 +80,8 @@ class Connection:
                 return await future
         except TimeoutError:
             raise Unreachable(
-                f"{self.record.name} did not answer in {within_s:.0f} s.", "Its log is in " + self.record.directory
+                f"{self.record.name} did not answer in {within_s:.0f} s.",
+                "Its log is in " + self.record.directory,
             ) from None
         finally:
             self._answers.pop(number, None)

@@ -39,8 +39,7 @@ def living() -> list[HeadRecord]:
 def _runs(record: HeadRecord) -> bool:
     try:
         process = psutil.Process(record.pid)
-        return (
-            abs(process.create_time() - record.started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
-        )
+        same = abs(process.create_time() - record.started) < 1.0
+        return bool(same and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False

@@ -52,9 +52,7 @@ class Worlds:
         pid: int | None = None,
     ) -> None:
         pid = pid or os.getpid()
-        self.lease = doors.Lease(
-            kind, socket.gethostname(), pid, psutil.Process(pid).create_time(), notebook
-        )
+        self.lease = doors.Lease(kind, socket.gethostname(), pid, psutil.Process(pid).create_time(), notebook)
         self._server = server
         self._open: dict[str, Connection] = {}
 
@@ -111,7 +109,9 @@ class Worlds:
                 hint = cluster.reason.hint if cluster.reason else ""
                 raise StartFailed(cluster.summary.text, hint, details={"id": cluster.id})
             await asyncio.sleep(0.02)
-        raise StartFailed(f"{connection.record.name} was not ready in {READY_WITHIN_S:.0f} s.", "See its log.")
+        raise StartFailed(
+            f"{connection.record.name} was not ready in {READY_WITHIN_S:.0f} s.", "See its log."
+        )
 
     async def warm(self, profile_name: str = "local", python: str | None = None) -> bool:
         """Start a head without ranks, for the next start to claim; False where there is one already."""
@@ -215,9 +215,7 @@ class Worlds:
         self._open[connection.record.id] = connection
         await self.hold(connection, attach=self.lease.notebook is not None)
 
-    async def _claim(
-        self, plan: Plan, profile: Profile, request: Request, name: str
-    ) -> Connection | None:
+    async def _claim(self, plan: Plan, profile: Profile, request: Request, name: str) -> Connection | None:
         """Use a warm head of the same environment, unless somebody else is faster."""
         key = environment.key(plan.python, profile.environment.variables)
         for record in records.living():
@@ -270,7 +268,8 @@ class Worlds:
             await asyncio.sleep(POLL_S)
         log = (await backend.log(handle, "head", 0)).decode("utf-8", "replace").strip().splitlines()
         raise StartFailed(
-            f"The head did not start: {log[-1] if log else 'it said nothing'}", f"Its log: {directory}/head.log"
+            f"The head did not start: {log[-1] if log else 'it said nothing'}",
+            f"Its log: {directory}/head.log",
         )
 
 
@@ -307,5 +306,3 @@ def _free_name(wanted: str | None, usual: str) -> str:
 
 def _directory(path: str) -> str:
     return path if Path(path).is_dir() else str(Path.home())
-
-

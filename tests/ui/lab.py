@@ -64,9 +64,7 @@ class Lab:
                 }
                 for index, source in enumerate(cells)
             ],
-            "metadata": {
-                "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
-            },
+            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
             "nbformat": 4,
             "nbformat_minor": 5,
         }
@@ -144,5 +142,3 @@ def _answers(lab: Lab, process: subprocess.Popen[bytes], root: Path) -> bool:
     except (urllib.error.URLError, ConnectionError):
         return False
     return True
-
-

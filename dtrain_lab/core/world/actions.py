@@ -67,5 +67,13 @@ class EndWorld(Base, frozen=True):
 
 
 Action = (
-    ForkRanks | FormGroup | SignalRanks | AbortRanks | KillRanks | FailCell | StartTimer | StopTimer | EndWorld
+    ForkRanks
+    | FormGroup
+    | SignalRanks
+    | AbortRanks
+    | KillRanks
+    | FailCell
+    | StartTimer
+    | StopTimer
+    | EndWorld
 )

@@ -59,7 +59,12 @@ def _engines_ready(state: State, event: on.EnginesReady) -> Moved:
 
 def _fork_when_ready(state: State) -> Moved:
     started = any(m.pid is not None for m in state.members)
-    if state.phase != "starting" or started or not state.engines_ready or len(state.ready_nodes) < state.nodes:
+    if (
+        state.phase != "starting"
+        or started
+        or not state.engines_ready
+        or len(state.ready_nodes) < state.nodes
+    ):
         return state, []
     every = tuple(range(state.size))
     return state, [do.ForkRanks(every), do.StartTimer("join", JOIN_WITHIN_S)]
@@ -93,7 +98,9 @@ def _group_formed(state: State, event: on.GroupFormed) -> Moved:
 def _group_failed(state: State, event: on.GroupFailed) -> Moved:
     if event.generation != state.generation or not state.forming:
         return state, []
-    return _formation_failed(state, f"{rank_names.sentence_name([event.rank])} could not connect: {event.message}")
+    return _formation_failed(
+        state, f"{rank_names.sentence_name([event.rank])} could not connect: {event.message}"
+    )
 
 
 def _formation_failed(state: State, message: str) -> Moved:
@@ -121,7 +128,13 @@ def _rank_exited(state: State, event: on.RankExited) -> Moved:
     failed: list[Action] = [do.FailCell(event.rank, _how(event))] if member.cell is not None else []
     if member.expected_exit:
         state = state.member(
-            event.rank, pid=None, joined=False, cell=None, generation=-1, expected_exit=False, interrupted=False
+            event.rank,
+            pid=None,
+            joined=False,
+            cell=None,
+            generation=-1,
+            expected_exit=False,
+            interrupted=False,
         )
         return state, [*failed, do.ForkRanks((event.rank,)), do.StartTimer("join", JOIN_WITHIN_S)]
     if state.phase in ("starting", "connecting") and all(m.new for m in state.members):
@@ -218,7 +231,9 @@ def _timer_fired(state: State, event: on.TimerFired) -> Moved:
             return _end_peers(state)
         case "form" if state.forming:
             late = [m.rank for m in state.members if m.generation != state.generation]
-            return _formation_failed(state, f"{rank_names.sentence_name(late)} did not connect in {FORM_WITHIN_S:.0f} s.")
+            return _formation_failed(
+                state, f"{rank_names.sentence_name(late)} did not connect in {FORM_WITHIN_S:.0f} s."
+            )
         case "join":
             return _joined_too_late(state)
         case "stop" if state.phase == "stopping":

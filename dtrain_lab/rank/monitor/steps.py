@@ -18,7 +18,9 @@ from dtrain_lab.rank.monitor.recorder import Recorder, now
 
 LOGGER_RATE = 10
 """DDP's own timing of backward is taken each so many iterations; the rest use the last reading."""
-FORWARD, BACKWARD, OPTIMIZER, DATA = (ring.DOINGS.index(n) for n in ("forward", "backward", "optimizer", "data"))
+FORWARD, BACKWARD, OPTIMIZER, DATA = (
+    ring.DOINGS.index(n) for n in ("forward", "backward", "optimizer", "data")
+)
 
 
 def watch_steps(recorder: Recorder, *, sync: bool) -> None:
@@ -68,7 +70,7 @@ def _watch_optimizers(recorder: Recorder) -> None:
             recorder.optimizer_stepped(id(optimizer))
         return result
 
-    GradScaler.step = step  # type: ignore[method-assign]
+    GradScaler.step = step
 
 
 def _watch_loaders(recorder: Recorder) -> None:

@@ -46,7 +46,9 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         except msgspec.ValidationError as error:
             raise BadRequest(f"{error}.", "See the OpenAPI file for the fields.", code="bad_body") from error
         except msgspec.DecodeError as error:
-            raise BadRequest(f"The body is not JSON: {error}.", "Send a JSON object.", code="bad_body") from error
+            raise BadRequest(
+                f"The body is not JSON: {error}.", "Send a JSON object.", code="bad_body"
+            ) from error
 
     def number(self, name: str, usual: int) -> int:
         """A whole number of the query.

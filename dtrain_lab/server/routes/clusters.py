@@ -38,7 +38,9 @@ class ClustersHandler(BaseHandler):
 
     def _check(self, request: Request) -> None:
         if not self.ours.allow_local and profiles.load(request.profile).backend == "local":
-            raise Forbidden("Ranks may not run on this machine.", "Choose another profile.", code="no_local_ranks")
+            raise Forbidden(
+                "Ranks may not run on this machine.", "Choose another profile.", code="no_local_ranks"
+            )
         limit = self.ours.max_ranks
         asked = request.ranks or (request.nodes or 1) * (request.ranks_per_node or 1)
         if limit and asked > limit:

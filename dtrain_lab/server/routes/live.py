@@ -36,9 +36,7 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         await ensure_async(super().get(*args, **kwargs))
 
     async def _allowed(self, action: str) -> bool:
-        allowed = await ensure_async(
-            self.authorizer.is_authorized(self, self.current_user, action, RESOURCE)
-        )
+        allowed = await ensure_async(self.authorizer.is_authorized(self, self.current_user, action, RESOURCE))
         return bool(allowed)
 
     def get_compression_options(self) -> dict[str, Any]:
