@@ -1,0 +1,41 @@
+"""What all tests share: folders of their own, and no process left behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
+
+pytest_plugins = ["pytest_jupyter.jupyter_server"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Config, data and runtime folders that no user has."""
+    root = tmp_path_factory.mktemp("jupyter")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CONFIG", "DATA", "RUNTIME"):
+            patch.setenv(f"JUPYTER_{name}_DIR", str(root / name.lower()))
+        patch.setenv("IPYTHONDIR", str(root / "ipython"))
+        yield root
+
+
+def ours() -> list[psutil.Process]:
+    """Processes of ours that run now, below this test run or orphaned by it."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status", "environ"]):
+        command = process.info["cmdline"] or []
+        environment = process.info["environ"] or {}
+        mine = environment.get("JUPYTER_RUNTIME_DIR") == os.environ.get("JUPYTER_RUNTIME_DIR")
+        if mine and process.info["status"] != psutil.STATUS_ZOMBIE and command[:1] == [sys.executable]:
+            if any(part.startswith(("dtrain_lab.head", "dtrain_lab.node")) for part in command):
+                found.append(process)
+    return found

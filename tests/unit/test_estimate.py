@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+
+from dtrain_lab.core.estimate import figures, ring
+from dtrain_lab.core.estimate.steps import StepCycle
+from dtrain_lab.core.wire.links import RankSample
+
+MS = 1_000_000
+
+
+def record(ended_ms: float, wall_ms: float, exposed_ms: float = 0, **more: float) -> ring.StepRecord:
+    return ring.StepRecord(
+        ended=int(ended_ms * MS),
+        wall=int(wall_ms * MS),
+        data=int(more.get("data_ms", 0) * MS),
+        exposed=int(exposed_ms * MS),
+        tail=int(more.get("tail_ms", 0) * MS),
+        samples=int(more.get("samples", 0)),
+        calls=0,
+    )
+
+
+def test_what_a_rank_writes_the_agent_reads_also_after_the_ring_is_full() -> None:
+    memory = memoryview(bytearray(ring.BYTES))
+    writer, reader = ring.Writer(memory), ring.Reader(memory)
+    for index in range(ring.RECORDS + 50):
+        writer.append(record(index, 1, samples=index))
+    assert reader.steps == ring.RECORDS + 50
+    assert [r.samples for r in reader.last(3)] == [ring.RECORDS + 47, ring.RECORDS + 48, ring.RECORDS + 49]
+    writer.add_tail(5)
+    assert reader.last(1)[0].tail == 5
+
+
+def test_one_optimizer_ends_a_step_each_time() -> None:
+    cycle = StepCycle()
+    assert [cycle.ends(1) for _ in range(4)] == [True] * 4
+    assert not cycle.unsure
+
+
+def test_two_optimizers_in_turn_are_one_step_once_the_cycle_is_known() -> None:
+    cycle = StepCycle()
+    ends = [cycle.ends(o) for o in (1, 2, 1, 2, 1, 2, 1, 2)]
+    assert ends[-4:] == [False, True, False, True]
+    assert not cycle.unsure
+
+
+def test_five_to_one_is_found_after_two_cycles_and_unsure_before() -> None:
+    cycle = StepCycle()
+    ends = [cycle.ends(o) for o in [1, 1, 1, 1, 1, 2] * 2]
+    assert ends[-1]
+    assert sum(cycle.ends(o) for o in [1, 1, 1, 1, 1, 2] * 3) == 3
+    fresh = StepCycle()
+    for optimizer in (1, 1, 2):
+        fresh.ends(optimizer)
+    assert fresh.unsure
+
+
+def test_figures_of_a_rank() -> None:
+    records = [record(i * 10, 10, 2, samples=32, data_ms=1, tail_ms=1) for i in range(1, 101)]
+    found = figures.rank_figures(records, now=1000 * MS)
+    assert found.steps_per_s == pytest.approx(100)
+    assert found.samples_per_s == pytest.approx(3200)
+    assert found.step_s == pytest.approx(0.010)
+    assert found.data_s == pytest.approx(0.001)
+    assert found.exposed_s == pytest.approx(0.003)
+
+
+def test_a_pause_before_a_step_is_not_part_of_the_rate() -> None:
+    records = [record(10, 10), record(5000, 4990), *(record(5000 + 10 * i, 10) for i in range(1, 10))]
+    assert figures.rank_figures(records, now=5100 * MS).step_s == pytest.approx(0.010)
+
+
+def test_old_or_too_few_steps_give_no_rate() -> None:
+    assert figures.rank_figures([], now=0).steps_per_s is None
+    assert figures.rank_figures([record(10, 10)], now=20 * MS).steps_per_s is None
+    old = [record(i * 10, 10) for i in range(10)]
+    assert figures.rank_figures(old, now=60_000 * MS).steps_per_s is None
+
+
+def sample(rank: int, step_ms: float, exposed_ms: float, rate: float | None = None) -> RankSample:
+    return RankSample(rank=rank, step_s=step_ms / 1e3, exposed_s=exposed_ms / 1e3, samples_per_s=rate)
+
+
+def test_the_slowest_rank_waits_least_and_the_others_wait_for_it() -> None:
+    samples = [sample(0, 100, 40), sample(1, 100, 10), sample(2, 100, 40)]
+    parts = figures.split(samples)
+    assert parts[1].wait_s == 0
+    assert parts[0].wait_s == pytest.approx(0.030)
+    assert parts[0].transfer_s == parts[1].transfer_s == pytest.approx(0.010)
+    world = figures.world_metrics(samples, crowded=False)
+    assert world.slowest_rank == 1
+    assert world.skew_s == pytest.approx(0.030)
+    assert world.comm_overhead == pytest.approx(0.30)
+
+
+def test_one_rank_has_no_communication_and_no_doubt_about_it() -> None:
+    world = figures.world_metrics([sample(0, 10, 3, 64.0)], crowded=True)
+    assert (world.comm_overhead, world.comm_overhead_error, world.samples_per_s) == (0.0, 0.0, 64.0)
+
+
+def test_the_world_adds_the_rates_of_its_ranks_and_says_nothing_without_steps() -> None:
+    assert figures.world_metrics([sample(0, 10, 1, 10.0), sample(1, 10, 1, 20.0)], False).samples_per_s == 30
+    assert figures.world_metrics([RankSample(rank=0)], False).step_s is None

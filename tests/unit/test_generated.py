@@ -1,0 +1,26 @@
+"""Generated files are those that the types give."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dtrain_lab.server import openapi
+from dtrain_lab.server.routes import handlers
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_openapi_file_is_not_stale() -> None:
+    assert (ROOT / "docs" / "openapi.json").read_text() == openapi.text(), "run: make types"
+
+
+def test_every_route_is_described() -> None:
+    described = {operation.path for operation in openapi.OPERATIONS}
+    for pattern, _ in handlers():
+        path = pattern.removeprefix("/dtrain-lab")
+        choices = re.search(r"\(\?P<action>([^)]*)\)", path)
+        for action in choices[1].split("|") if choices else [""]:
+            plain = re.sub(r"\(\?P<action>[^)]*\)", action, path)
+            plain = re.sub(r"\(\?P<(\w+)>[^)]*\)", r"{\1}", plain)
+            assert plain in described, plain

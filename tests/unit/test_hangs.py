@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from dtrain_lab.core.cluster import Where
+from dtrain_lab.core.hangs import BACKWARD, verdict
+from dtrain_lab.core.wire.links import RankSample
+
+
+def waits(rank: int, seconds: float, operation: str = "all_reduce") -> RankSample:
+    return RankSample(rank=rank, operation=operation, sequence=7, in_operation_s=seconds)
+
+
+def works(rank: int) -> RankSample:
+    return RankSample(rank=rank)
+
+
+def test_the_rank_that_never_came_is_named_with_its_line() -> None:
+    where = Where(cell="[7]", line=6)
+    found = verdict([waits(0, 14), works(1), waits(2, 14)], (0, 1, 2), (0, 1, 2), 3, {1: where})
+    assert found is not None
+    assert found.text == "Rank 1 is stuck. 2 ranks wait for it."
+    assert (found.kind, found.ranks, found.peers, found.operation, found.sequence) == (
+        "stuck", (1,), (0, 2), "all_reduce", 7,
+    )  # fmt: skip
+    assert found.where == where
+
+
+def test_below_the_threshold_nobody_is_blamed() -> None:
+    assert verdict([waits(0, 9), works(1)], (0, 1), (0, 1), 2, {}) is None
+
+
+def test_ranks_outside_the_cell_are_told_apart_from_those_that_have_left_it() -> None:
+    outside = verdict([waits(0, 12), works(1)], (0,), (0,), 2, {})
+    left = verdict([waits(0, 12), works(1)], (0,), (0, 1), 2, {})
+    assert outside is not None
+    assert outside.text == "Rank 0 waits in all_reduce; rank 1 doesn't run this cell."
+    assert left is not None
+    assert left.text == "Rank 0 waits in all_reduce; rank 1 has ended the cell."
+
+
+def test_all_in_collectives_is_no_progress_but_a_long_backward_everywhere_is_work() -> None:
+    both = verdict([waits(0, 12), waits(1, 12, "broadcast")], (0, 1), (0, 1), 2, {})
+    assert both is not None
+    assert (both.kind, both.ranks) == ("unknown", ())
+    assert "all_reduce and broadcast" in both.text
+    assert verdict([waits(0, 12, BACKWARD), waits(1, 12, BACKWARD)], (0, 1), (0, 1), 2, {}) is None

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dtrain_lab.core.plan import NodeFacts, Plan, Request, plan_local
+from dtrain_lab.core.profile import Profile
+from dtrain_lab.errors import BadSize
+
+CPU = NodeFacts("box", "127.0.0.1", cpus=8, gpus=0, memory_bytes=1 << 34)
+GPU = NodeFacts("box", "127.0.0.1", cpus=32, gpus=4, memory_bytes=1 << 36)
+
+
+def plan(facts: NodeFacts, profile: Profile | None = None, **request: Any) -> Plan:
+    return plan_local(profile or Profile(), Request(**request), facts, python="/p", directory="/d")
+
+
+def test_one_rank_per_gpu_with_nccl_two_cpu_ranks_where_there_is_none() -> None:
+    assert (plan(GPU).size, plan(GPU).collectives) == (4, "cpu:gloo,cuda:nccl")
+    assert (plan(CPU).size, plan(CPU).collectives) == (2, "gloo")
+
+
+def test_ranks_that_share_a_gpu_use_gloo() -> None:
+    assert plan(GPU, ranks=5).collectives == "gloo"
+    assert plan(GPU, ranks=3).collectives == "cpu:gloo,cuda:nccl"
+
+
+def test_threads_are_the_cores_divided_by_local_ranks() -> None:
+    assert plan(CPU, ranks=2).nodes[0].threads == 4
+    assert plan(CPU, ranks=64).nodes[0].threads == 1
+
+
+def test_simulated_nodes_have_names_and_first_ranks() -> None:
+    nodes = plan(CPU, nodes=2, ranks_per_node=3).nodes
+    assert [(n.name, n.first_rank, n.ranks) for n in nodes] == [("box-1", 0, 3), ("box-2", 3, 3)]
+
+
+def test_the_profile_gives_the_size_and_the_request_overrides_it() -> None:
+    profile = Profile(nodes=2, ranks_per_node=2, monitor=False)
+    assert plan(CPU, profile).size == 4
+    assert plan(CPU, profile, ranks=3).size == 3
+    assert plan(CPU, profile, ranks_per_node=1).size == 2
+    assert not plan(CPU, profile).monitor
+    assert plan(CPU, profile, monitor=True).monitor
+
+
+@pytest.mark.parametrize("request_", [{"ranks": 0}, {"ranks": -1}, {"nodes": 0}, {"ranks_per_node": 0}])
+def test_no_ranks_is_refused_and_says_what_the_machine_has(request_: dict[str, int]) -> None:
+    with pytest.raises(BadSize, match="at least one rank") as error:
+        plan(CPU, **request_)
+    assert "8 cores and no GPU" in error.value.hint
+
+
+def test_too_many_ranks_are_refused_with_the_most_that_fit() -> None:
+    with pytest.raises(BadSize, match="8 cores and no GPU") as error:
+        plan(CPU, ranks=257)
+    assert error.value.details["most"] == 256
+
+
+def test_ranks_and_nodes_together_make_no_sense() -> None:
+    with pytest.raises(BadSize, match="both given"):
+        plan(CPU, ranks=2, nodes=2)

@@ -1,0 +1,229 @@
+"""The membership state machine: no socket, no clock."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dtrain_lab.core.world import Event, State, initial, step
+from dtrain_lab.core.world import actions as do
+from dtrain_lab.core.world import events as on
+
+
+def play(state: State, *events: Event) -> tuple[State, list[do.Action]]:
+    """Feed events; returns the state and the actions of all."""
+    done: list[do.Action] = []
+    for event in events:
+        state, actions = step(state, event)
+        done += actions
+    return state, done
+
+
+def forked(size: int) -> State:
+    state, _ = play(initial(), on.Launched(size, 1), on.NodeReady(0), on.EnginesReady())
+    return play(state, *(on.RankForked(rank, 100 + rank) for rank in range(size)))[0]
+
+
+def ready(size: int = 3) -> State:
+    state, _ = play(forked(size), *(on.RankJoined(rank, 100 + rank) for rank in range(size)))
+    return play(state, *(on.GroupFormed(rank, state.generation) for rank in range(size)))[0]
+
+
+def formed(state: State) -> State:
+    """Everybody forms the present generation."""
+    return play(state, *(on.GroupFormed(m.rank, state.generation) for m in state.members))[0]
+
+
+def of(kind: type, actions: list[do.Action]) -> list[do.Action]:
+    return [a for a in actions if isinstance(a, kind)]
+
+
+def test_ranks_are_forked_once_all_parts_are_there_in_any_order() -> None:
+    parts: list[Event] = [on.Launched(2, 1), on.NodeReady(0), on.EnginesReady()]
+    for order in ([0, 1, 2], [1, 2, 0], [2, 0, 1]):
+        _, actions = play(initial(), *(parts[i] for i in order))
+        assert of(do.ForkRanks, actions) == [do.ForkRanks((0, 1))]
+
+
+def test_a_start_goes_through_connecting_to_ready() -> None:
+    state = forked(2)
+    assert state.phase == "starting"
+    state, actions = play(state, on.RankJoined(0, 100), on.RankJoined(1, 101))
+    assert state.phase == "connecting"
+    assert of(do.FormGroup, actions) == [do.FormGroup(0, (0, 1))]
+    state, _ = play(state, on.GroupFormed(0, 0))
+    assert state.phase == "connecting"
+    state, _ = play(state, on.GroupFormed(1, 0))
+    assert (state.phase, state.generation) == ("ready", 0)
+
+
+def test_a_rank_that_ends_while_it_starts_fails_the_world_with_its_last_line() -> None:
+    state, actions = play(forked(2), on.RankExited(1, 101, 1, "Traceback\nImportError: no x\n"))
+    assert state.phase == "failed"
+    assert state.reason is not None
+    assert "Rank 1 ended while it started: exited with code 1" in state.reason[1]
+    assert state.reason[2] == "ImportError: no x"
+    assert of(do.EndWorld, actions)
+
+
+def test_a_node_without_torch_fails_the_world() -> None:
+    state, _ = play(initial(), on.Launched(2, 1), on.NodeFailed(0, "no torch", "install it"))
+    assert (state.phase, state.reason) == ("failed", ("node_failed", "no torch", "install it"))
+
+
+def test_an_interrupt_signals_first_and_breaks_collectives_later() -> None:
+    state, _ = play(ready(), on.CellBegan("a", (0, 1, 2)))
+    state, actions = play(state, on.InterruptAsked((0, 1, 2)))
+    assert of(do.SignalRanks, actions) == [do.SignalRanks((0, 1, 2))]
+    assert not of(do.AbortRanks, actions)
+    state, _ = play(state, on.CellReplied(0, "interrupted"))
+    state, actions = play(state, on.TimerFired("abort"))
+    assert actions == [do.AbortRanks((1, 2))]
+    state, actions = play(state, on.CellReplied(1, "interrupted"), on.CellReplied(2, "raised"))
+    assert (state.phase, state.generation) == ("rebuilding", 1)
+    assert of(do.FormGroup, actions) == [do.FormGroup(1, ())]
+    assert formed(state).phase == "ready"
+
+
+def test_an_interrupt_of_an_idle_world_does_nothing() -> None:
+    state, actions = play(ready(), on.InterruptAsked((0, 1, 2)))
+    assert (state.phase, actions) == ("ready", [])
+
+
+def test_the_same_error_everywhere_leaves_the_group_alone() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)))
+    state, actions = play(
+        state, on.CellReplied(0, "raised", sequence=7), on.CellReplied(1, "raised", sequence=7)
+    )
+    assert (state.phase, state.generation) == ("ready", 0)
+    assert not of(do.FormGroup, actions)
+
+
+def test_an_error_that_left_ranks_at_different_collectives_rebuilds_the_group() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)))
+    state, _ = play(state, on.CellReplied(0, "raised", sequence=7), on.CellReplied(1, "ok", sequence=8))
+    assert (state.phase, state.generation) == ("rebuilding", 1)
+
+
+def test_peers_of_a_rank_that_raised_are_freed_after_a_grace() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)))
+    state, actions = play(state, on.CellReplied(0, "raised", sequence=1))
+    assert of(do.StartTimer, actions) == [do.StartTimer("peers", 1.0)]
+    state, actions = play(state, on.TimerFired("peers"))
+    assert of(do.AbortRanks, actions) == [do.AbortRanks((1,))]
+
+
+def test_a_cell_on_other_ranks_is_not_freed_with_them() -> None:
+    state, _ = play(ready(3), on.CellBegan("a", (0, 1)), on.CellBegan("b", (2,)))
+    state, _ = play(state, on.CellReplied(0, "raised", sequence=1))
+    _, actions = play(state, on.TimerFired("peers"))
+    assert of(do.AbortRanks, actions) == [do.AbortRanks((1,))]
+
+
+def test_a_destroyed_group_is_formed_again() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)))
+    state, _ = play(state, on.CellReplied(0, "ok", has_group=False), on.CellReplied(1, "ok", has_group=False))
+    assert (state.phase, state.generation) == ("rebuilding", 1)
+
+
+def test_a_lost_rank_fails_its_cell_frees_its_peers_and_waits_for_a_restart() -> None:
+    state, _ = play(ready(), on.CellBegan("a", (0, 1, 2)))
+    state, actions = play(state, on.RankExited(1, 101, -9))
+    assert state.phase == "degraded"
+    assert state.lost == (1,)
+    assert of(do.FailCell, actions) == [do.FailCell(1, "killed by signal 9 (SIGKILL)")]
+    assert of(do.AbortRanks, actions) == [do.AbortRanks((0, 2))]
+    state, actions = play(state, on.CellReplied(0, "raised"), on.CellReplied(2, "interrupted"))
+    assert state.phase == "degraded"
+    assert not of(do.FormGroup, actions)
+    state, actions = play(state, on.RestartAsked((1,)))
+    assert of(do.ForkRanks, actions) == [do.ForkRanks((1,))]
+    state, actions = play(state, on.RankForked(1, 201), on.RankJoined(1, 201))
+    assert of(do.FormGroup, actions) == [do.FormGroup(1, (1,))]
+    state = formed(state)
+    assert (state.phase, state.lost, state.losses) == ("ready", (), ())
+
+
+def test_a_rank_that_dies_while_the_group_forms_frees_those_that_wait_in_it() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)), on.InterruptAsked((0, 1)))
+    state, _ = play(state, on.CellReplied(0, "interrupted"), on.CellReplied(1, "interrupted"))
+    assert state.forming
+    state, actions = play(state, on.RankExited(1, 101, -11))
+    assert state.phase == "degraded"
+    assert of(do.AbortRanks, actions) == [do.AbortRanks((0,))]
+
+
+def test_a_restart_replaces_living_ranks_one_by_one_as_they_end() -> None:
+    state, actions = play(ready(2), on.RestartAsked((0, 1)))
+    assert of(do.KillRanks, actions) == [do.KillRanks((0, 1))]
+    state, actions = play(state, on.RankExited(0, 100, -9), on.RankExited(1, 101, -9))
+    assert of(do.ForkRanks, actions) == [do.ForkRanks((0,)), do.ForkRanks((1,))]
+    assert state.phase == "rebuilding"
+    assert not state.losses
+
+
+def test_an_exit_of_a_past_process_is_no_loss() -> None:
+    state = ready(2)
+    after, actions = play(state, on.RankExited(1, 999, -9))
+    assert (after.phase, actions) == ("ready", [])
+
+
+def test_a_group_that_does_not_form_in_time_is_told() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)), on.InterruptAsked((0, 1)))
+    state, _ = play(state, on.CellReplied(0, "interrupted"), on.CellReplied(1, "interrupted"))
+    state, _ = play(state, on.GroupFormed(0, 1), on.TimerFired("form"))
+    assert state.phase == "degraded"
+    assert state.reason is not None
+    assert "Rank 1 did not connect" in state.reason[1]
+
+
+def test_stop_kills_and_ends_once_all_are_gone() -> None:
+    state, actions = play(ready(2), on.StopAsked())
+    assert of(do.KillRanks, actions) == [do.KillRanks((0, 1))]
+    state, actions = play(state, on.RankExited(0, 100, -9))
+    assert (state.phase, actions) == ("stopping", [])
+    state, actions = play(state, on.RankExited(1, 101, -9))
+    assert state.phase == "stopped"
+    assert of(do.EndWorld, actions)
+
+
+def test_the_history_is_kept_and_bounded() -> None:
+    state = ready(2)
+    assert isinstance(state.history[0], on.Launched)
+    for _ in range(500):
+        state, _ = step(state, on.TimerFired("join"))
+    assert len(state.history) == 200
+
+
+RANK = st.integers(0, 2)
+ANY_EVENT = st.one_of(
+    st.builds(on.RankExited, RANK, st.integers(100, 102), st.sampled_from([-9, 1])),
+    st.builds(on.RankForked, RANK, st.integers(200, 205)),
+    st.builds(on.RankJoined, RANK, st.integers(200, 205)),
+    st.builds(on.GroupFormed, RANK, st.integers(0, 3)),
+    st.builds(on.GroupFailed, RANK, st.integers(0, 3), st.just("x")),
+    st.builds(on.CellBegan, st.sampled_from("ab"), st.just((0, 1, 2))),
+    st.builds(on.CellReplied, RANK, st.sampled_from(["ok", "raised", "interrupted"])),
+    st.builds(on.InterruptAsked, st.just((0, 1, 2))),
+    st.builds(on.RestartAsked, st.sampled_from([(0,), (1, 2)])),
+    st.builds(on.TimerFired, st.sampled_from(["abort", "peers", "form", "join", "stop"])),
+    st.builds(on.StopAsked),
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(ANY_EVENT, max_size=25))
+def test_whatever_happens_the_world_stays_consistent(events: list[Event]) -> None:
+    state = ready(3)
+    generation = state.generation
+    for event in events:
+        state, actions = step(state, event)
+        assert state.generation >= generation
+        generation = state.generation
+        for action in of(do.FormGroup, actions):
+            assert all(m.joined and m.cell is None for m in state.members), action
+        if state.phase == "ready":
+            assert not state.lost
+            assert all(m.generation == state.generation for m in state.members if not m.lost and m.joined)
+        if state.phase in ("stopped", "failed"):
+            assert step(state, on.InterruptAsked((0,)))[1] == []
