@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def ours() -> list[psutil.Process]:
         command = process.info["cmdline"] or []
         environment = process.info["environ"] or {}
         mine = environment.get("JUPYTER_RUNTIME_DIR") == os.environ.get("JUPYTER_RUNTIME_DIR")
-        if mine and process.info["status"] != psutil.STATUS_ZOMBIE and command[:1] == [sys.executable]:
-            if any(part.startswith(("dtrain_lab.head", "dtrain_lab.node")) for part in command):
-                found.append(process)
+        named = any(part.startswith(("dtrain_lab.head", "dtrain_lab.node")) for part in command)
+        if mine and named and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process)
     return found

@@ -5,14 +5,10 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
-import fcntl
 import inspect
 import linecache
 import signal
-import struct
 import sys
-import termios
-import time
 import traceback
 from collections.abc import Iterator
 from types import TracebackType
@@ -21,6 +17,7 @@ from typing import Any
 from dtrain_lab.core.cluster import Frame
 from dtrain_lab.core.wire.links import CellReply, Execute
 from dtrain_lab.rank.group import Group
+from dtrain_lab.rank.streams import RankStream
 
 PYTHON_FLUSH_S = 0.002
 """OutStream hands over this soon while a cell runs; its own 0.2 s is what makes %%px lines late."""
@@ -49,7 +46,9 @@ class CellRunner:
             kernel.set_parent([], {"header": _header(order.cell), "content": {}})
             with self._quick_streams():
                 error = await self._execute(order)
-                self._drain_descriptors()
+                for stream in (sys.stdout, sys.stderr):
+                    if isinstance(stream, RankStream):
+                        stream.drain()
             groups, count = self._group.specs()
             return CellReply(
                 cell=order.cell,
@@ -145,25 +144,10 @@ class CellRunner:
             for stream, interval in zip(streams, usual, strict=True):
                 stream.flush_interval = interval
 
-    def _drain_descriptors(self) -> None:
-        """Wait until what C code and child processes wrote has been read from the pipes."""
-        for stream in (sys.stdout, sys.stderr):
-            descriptor = getattr(stream, "_fid", None)
-            if descriptor is None:
-                continue
-            until = time.monotonic() + 0.05
-            while time.monotonic() < until and _unread(descriptor):
-                time.sleep(0.0005)
-
 
 def _header(cell: str) -> dict[str, str]:
     """Parent of everything the cell puts out; the link finds the cell's id in it."""
     return {"msg_id": cell, "msg_type": "execute_request", "session": "dtrain", "dtrain_cell": cell}
-
-
-def _unread(descriptor: int) -> int:
-    (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4))
-    return int(count)
 
 
 def _has_await(code: str) -> bool:

@@ -15,6 +15,7 @@ from ipyparallel.engine.app import IPEngine
 
 from dtrain_lab.core.wire.links import RankSpec
 from dtrain_lab.rank import link as rank_link
+from dtrain_lab.rank.streams import RankStream
 
 
 class RankEngine(IPEngine):  # type: ignore[misc]
@@ -54,6 +55,7 @@ def run(spec: RankSpec, ring: memoryview) -> None:
     app = RankEngine.instance()
     app.spec = spec
     app.ring = ring
+    app.out_stream_factory = RankStream
     app.initialize(
         [
             f"--profile-dir={spec.profile_dir}",

@@ -51,7 +51,8 @@ def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
         failed(2, "", "aborted", operation="barrier"),
     ]
     assert cells.failure_sentence(found, (0, 1, 2)) == (
-        "Rank 1 failed: RuntimeError: bad batch. Ranks 0 and 2 were interrupted in barrier; variables are kept."
+        "Rank 1 failed: RuntimeError: bad batch. "
+        "Ranks 0 and 2 were interrupted in barrier; variables are kept."
     )
 
 

@@ -77,10 +77,14 @@ def _node_failed(state: State, event: on.NodeFailed) -> Moved:
 
 
 def _rank_forked(state: State, event: on.RankForked) -> Moved:
+    if state.members[event.rank].pid is not None:  # it has joined already: its own hello was faster
+        return state, []
     return state.member(event.rank, pid=event.pid, lost=False, joined=False, generation=-1), []
 
 
 def _rank_joined(state: State, event: on.RankJoined) -> Moved:
+    if state.members[event.rank].pid not in (None, event.pid):  # a process that was replaced meanwhile
+        return state, []
     return _settle(state.member(event.rank, pid=event.pid, joined=True, lost=False))
 
 

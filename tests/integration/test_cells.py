@@ -1,0 +1,147 @@
+"""Cells on real ranks."""
+
+from __future__ import annotations
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.errors import BadCell, BadRankSet, BadRequest, CellFailed
+
+pytestmark = pytest.mark.processes
+
+ALL_REDUCE = """
+import torch, torch.distributed as dist
+t = torch.ones(1) * (rank + 1)
+dist.all_reduce(t)
+print(t.item())
+"""
+
+
+def test_every_rank_knows_itself_and_the_group_is_there(pair: dt.Cluster) -> None:
+    result = pair.run("print(rank, local_rank, world_size, device)")
+    assert result.stdout == {0: "0 0 2 cpu\n", 1: "1 1 2 cpu\n"}
+    assert pair.run(ALL_REDUCE).stdout == {0: "3.0\n", 1: "3.0\n"}
+
+
+def test_environment_and_threads(pair: dt.Cluster) -> None:
+    names = (
+        "RANK",
+        "LOCAL_RANK",
+        "WORLD_SIZE",
+        "LOCAL_WORLD_SIZE",
+        "NODE_RANK",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+    )
+    result = pair.run(
+        f"import os, torch\nprint([os.environ[n] for n in {names!r}][:5], torch.get_num_threads())"
+    )
+    assert result.stdout[1] == "['1', '1', '2', '2', '0'] 1\n"
+
+
+def test_a_subset_runs_alone(pair: dt.Cluster) -> None:
+    assert pair.run("print(rank)", ranks="1").stdout == {1: "1\n"}
+    assert pair.run("print(rank)", ranks=[0]).stdout == {0: "0\n"}
+
+
+def test_values_magics_await_shell_and_stderr(pair: dt.Cluster) -> None:
+    assert pair.run("6 * 7", ranks=[0]).data[0] == [{"text/plain": "42"}]
+    result = pair.run(
+        "%time x = 1\n!echo from the shell\nimport asyncio\nawait asyncio.sleep(0)\nx", ranks=[0]
+    )
+    assert "Wall time" in result.stdout[0]
+    assert "from the shell" in result.stdout[0]
+    assert pair.run("import sys; print('e', file=sys.stderr)", ranks=[0]).stderr == {0: "e\n"}
+
+
+def test_c_level_and_child_output_comes_before_the_end(pair: dt.Cluster) -> None:
+    code = "import os, subprocess\nos.write(1, b'raw\\n')\nsubprocess.run(['echo', 'child'])"
+    assert sorted(pair.run(code, ranks=[0]).stdout[0].split()) == ["child", "raw"]
+
+
+def test_all_output_is_there_when_the_cell_ends(pair: dt.Cluster) -> None:
+    for number in range(30):
+        code = f"import sys\nprint('out {number}')\nprint('err {number}', file=sys.stderr)"
+        result = pair.run(code)
+        assert set(result.stdout.values()) == {f"out {number}\n"}
+        assert set(result.stderr.values()) == {f"err {number}\n"}
+
+
+def test_an_exception_names_rank_type_and_source_line(pair: dt.Cluster) -> None:
+    with pytest.raises(CellFailed, match="Rank 1 failed: ZeroDivisionError: division by zero") as error:
+        pair.run("def f(x):\n    return 1 / (1 - x)\n\nf(rank)")
+    text = "\n".join(error.value._render_traceback_())
+    assert "line 4" in text
+    assert "----> 2     return 1 / (1 - x)" in text
+    assert "rank/cells.py" not in text
+
+
+def test_an_error_that_is_not_checked_is_a_result(pair: dt.Cluster) -> None:
+    result = pair.run("raise ValueError('no')", check=False)
+    assert not result.ok
+    assert [(f.rank, f.kind, f.type) for f in result.failures] == [
+        (0, "raised", "ValueError"),
+        (1, "raised", "ValueError"),
+    ]
+
+
+@pytest.mark.parametrize("ranks", ["7", "0,0", "x", [5], []])
+def test_bad_rank_sets_are_refused_before_anything_runs(pair: dt.Cluster, ranks: object) -> None:
+    with pytest.raises(BadRankSet):
+        pair.run("print(1)", ranks=ranks)  # type: ignore[arg-type]
+
+
+def test_a_syntax_error_fails_before_anything_is_sent(pair: dt.Cluster) -> None:
+    with pytest.raises(BadCell, match="SyntaxError"):
+        pair.run("x = (")
+
+
+def test_a_time_out_interrupts_and_says_so(pair: dt.Cluster) -> None:
+    result = pair.run("import time\ntime.sleep(60)", timeout=0.5, check=False)
+    assert result.timed_out
+    assert result.sentence.startswith("The cell took longer than 0.5 s. Ranks 0-1 were interrupted")
+    with pytest.raises(BadRequest):
+        pair.run("1", timeout=0)
+
+
+def test_push_pull_and_view(pair: dt.Cluster) -> None:
+    pair.push(a=[1, 2])
+    pair.run("b = [rank] * 2")
+    assert pair.pull("a", ranks="0") == {0: [1, 2]}
+    assert pair.pull("b") == {0: [0, 0], 1: [1, 1]}
+    assert sorted(pair.view().apply_sync(lambda: __import__("os").environ["RANK"])) == ["0", "1"]
+    with pytest.raises(BadRequest, match="could not be pulled"):
+        pair.pull("never_defined")
+    with pytest.raises(BadRequest, match="no name"):
+        pair.pull("a; b")
+
+
+def test_info_has_the_fields_of_the_contract(pair: dt.Cluster) -> None:
+    info = pair.info()
+    assert set(info) >= {
+        "id", "name", "profile", "state", "reason", "summary", "world", "nodes", "ranks", "metrics",
+        "progress", "notebooks", "owner", "may", "created_at", "ends_at", "idle_since",
+    }  # fmt: skip
+    assert set(info["ranks"][0]) >= {
+        "rank", "node", "local_rank", "device", "pid", "state", "doing", "where", "slow", "unsure", "step",
+        "steps_per_s", "samples_per_s", "step_s", "data_s", "transfer_s", "wait_s", "comm_overhead",
+        "comm_overhead_error", "cpu_utilization", "memory_bytes", "device_memory_bytes",
+        "device_memory_total_bytes", "device_utilization", "last_seen_s",
+    }  # fmt: skip
+    assert info["summary"]["text"] == "Ready. 2 ranks wait for a cell."
+    assert [p["phase"] for p in info["progress"]] == ["load", "fork", "connect"]
+
+
+def test_stacks_show_where_the_ranks_are(pair: dt.Cluster) -> None:
+    stacks = pair.stacks()
+    assert sorted(stacks) == [0, 1]
+    assert all("Main thread" in text for text in stacks.values())
+
+
+def test_the_journal_keeps_what_was_printed(pair: dt.Cluster) -> None:
+    pair.run("print('kept')", ranks=[1])
+    from dtrain_lab.core.wire import doors
+
+    outputs = pair._portal.call(pair._ask(doors.ReadOutput()))
+    assert (outputs[-1].text, outputs[-1].ranks, outputs[-1].kind) == ("kept\n", (1,), "stdout")
+    assert pair._portal.call(pair._ask(doors.ReadOutput(after=outputs[-1].seq))) == []

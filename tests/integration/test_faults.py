@@ -1,0 +1,145 @@
+"""Interrupts inside collectives, deaths, and models that go on working after them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.errors import CellFailed, Conflict
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.processes
+
+SETUP = """
+import time, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+model = DDP(net, bucket_cap_mb=0.001)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+pair_group = dist.new_group([0, 1])
+def train(stall=-1):
+    optimizer.zero_grad()
+    out = model(torch.randn(4, 8))
+    if rank == stall:
+        out.register_hook(lambda g: time.sleep(600))
+    out.square().mean().backward()
+    optimizer.step()
+def total():
+    return sum(p.double().abs().sum().item() for p in model.parameters())
+train(); train()
+"""
+
+
+def same_everywhere(cluster: dt.Cluster) -> None:
+    """Train on with the same objects; parameters agree on all ranks, and so do the subgroup's sums."""
+    result = cluster.run("for _ in range(3): train()\nprint(round(total(), 9))", timeout=60)
+    assert len(set(result.stdout.values())) == 1, result.stdout
+    result = cluster.run(
+        "t = torch.ones(1)\ndist.all_reduce(t, group=pair_group)\nprint(t.item())", timeout=60
+    )
+    assert set(result.stdout.values()) == {"2.0\n"}
+
+
+def in_background(work: Any) -> tuple[threading.Thread, list[Any]]:
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(work()))
+    thread.start()
+    return thread, results
+
+
+def stands_in(cluster: dt.Cluster, rank: int, states: tuple[str, ...]) -> None:
+    wait_until(lambda: cluster.info()["ranks"][rank]["state"] in states, 20, f"rank {rank} to be {states}")
+
+
+@pytest.fixture(scope="module")
+def trained(pair: dt.Cluster) -> dt.Cluster:
+    pair.run(SETUP)
+    return pair
+
+
+@pytest.mark.parametrize("turn", range(3))
+def test_an_interrupt_in_backward_keeps_model_and_subgroups(trained: dt.Cluster, turn: int) -> None:
+    thread, results = in_background(lambda: trained.run(f"train(stall={turn % 2})", check=False))
+    stands_in(trained, 0, ("busy", "in collective"))
+    trained.interrupt()
+    thread.join(20)
+    assert "interrupted" in results[0].sentence
+    assert "variables are kept" in results[0].sentence
+    same_everywhere(trained)
+
+
+def test_an_interrupt_in_a_collective_names_it(trained: dt.Cluster) -> None:
+    code = "time.sleep(600) if rank else dist.barrier()"
+    thread, results = in_background(lambda: trained.run(code, check=False))
+    stands_in(trained, 0, ("in collective",))
+    trained.interrupt()
+    thread.join(20)
+    assert results[0].sentence == "Ranks 0-1 were interrupted (rank 0 in barrier); variables are kept."
+    same_everywhere(trained)
+
+
+def test_an_exception_on_one_rank_frees_the_others(trained: dt.Cluster) -> None:
+    with pytest.raises(
+        CellFailed, match=r"Rank 1 failed: ValueError: bad batch\. Rank 0 was interrupted in barrier"
+    ):
+        trained.run("if rank == 1:\n    raise ValueError('bad batch')\ndist.barrier()")
+    same_everywhere(trained)
+
+
+def test_a_killed_rank_is_named_and_replaced_and_the_survivors_models_go_on(trained: dt.Cluster) -> None:
+    code = """
+import os, signal
+kept = 17
+if rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+dist.barrier()
+"""
+    with pytest.raises(CellFailed, match=r"Rank 1 was lost: killed by signal 9 \(SIGKILL\)."):
+        trained.run(code)
+    info = trained.info()
+    assert (info["state"], info["ranks"][1]["state"]) == ("degraded", "lost")
+    assert info["summary"]["text"] == "Rank 1 was lost. The cell has failed."
+    assert "%distributed restart 1" in info["reason"]["hint"]
+    with pytest.raises(Conflict, match="Rank 1 was lost"):
+        trained.run("print(1)")
+    assert trained.run("print(kept)", ranks=[0]).stdout == {0: "17\n"}
+    trained.restart([1])
+    assert trained.state == "ready"
+    # a newcomer builds its model without the collectives that the survivors would have to join
+    newcomer = SETUP.replace("DDP(net, ", "DDP(net, init_sync=False, ").replace("train(); train()", "")
+    trained.run(newcomer.replace("pair_group = dist.new_group([0, 1])", ""), ranks=[1])
+    trained.run("for p in model.parameters(): dist.broadcast(p.data, 0)")
+    result = trained.run("for _ in range(3): train()\nprint(round(total(), 9))", timeout=60)
+    assert len(set(result.stdout.values())) == 1
+
+
+def test_a_rank_that_leaves_by_itself_is_told_with_its_code(pair: dt.Cluster) -> None:
+    with pytest.raises(CellFailed, match="Rank 0 was lost: exited with code 3"):
+        pair.run("import os\nif rank == 0:\n    os._exit(3)\nimport time; time.sleep(600)")
+    pair.restart()
+    assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
+
+
+def test_a_destroyed_group_comes_back_with_the_next_cell(pair: dt.Cluster) -> None:
+    pair.run("import torch, torch.distributed as dist\ndist.destroy_process_group()")
+    result = pair.run("t = torch.ones(1)\ndist.all_reduce(t)\nprint(t.item())", timeout=60)
+    assert set(result.stdout.values()) == {"2.0\n"}
+
+
+def test_a_stuck_world_says_who_is_missing_and_where(pair: dt.Cluster) -> None:
+    code = "import time, torch.distributed as dist\nif rank == 1:\n    time.sleep(600)\ndist.barrier()"
+    thread, _ = in_background(lambda: pair.run(code, check=False))
+    verdicts = wait_until(lambda: pair.info()["metrics"]["verdicts"], 30, "a verdict")
+    wait_until(lambda: (pair.info()["metrics"]["verdicts"] or [{}])[0].get("where"), 10, "the place")
+    info = pair.info()
+    assert info["summary"]["text"] == "Rank 1 is stuck. 1 rank waits for it."
+    assert (verdicts[0]["ranks"], verdicts[0]["peers"], verdicts[0]["operation"]) == ([1], [0], "barrier")
+    assert info["metrics"]["verdicts"][0]["where"]["line"] == 3
+    assert info["ranks"][1]["state"] == "stuck"
+    pair.interrupt()
+    thread.join(20)
+    assert pair.run("print(1)", timeout=30).ok
