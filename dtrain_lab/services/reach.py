@@ -41,6 +41,7 @@ class Connection:
         self._reader: asyncio.Task[None] | None = None
         self._renewer: asyncio.Task[None] | None = None
         self._death: int | None = None
+        self._gone_event = asyncio.Event()
 
     async def open(self) -> None:
         """Connect.
@@ -115,6 +116,10 @@ class Connection:
             self._renewer = None
             await self.ask(doors.Watch(0.0))
 
+    async def ended(self) -> None:
+        """Wait until the head's process is gone."""
+        await self._gone_event.wait()
+
     def close(self) -> None:
         """Disconnect; whoever still waits gets `Unreachable`."""
         if self.closed:
@@ -172,6 +177,7 @@ class Connection:
             future.set_result(msgspec.msgpack.decode(answer.result, type=kind))
 
     def _died(self) -> None:
+        self._gone_event.set()
         # what it said last may still be in the socket
         asyncio.get_running_loop().call_later(0.05, self.close)
         if self._death is not None:

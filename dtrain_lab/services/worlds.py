@@ -185,12 +185,7 @@ class Worlds:
             await connection.ask(doors.Stop())
         except Unreachable:
             return
-        backend = registry.backend("local")
-        while True:
-            handle = await backend.find(connection.record.id, connection.record.directory)
-            if handle is None:
-                break
-            await asyncio.sleep(POLL_S)
+        await connection.ended()
         connection.close()
         records.living()
 

@@ -1,0 +1,66 @@
+"""Every listening socket of every process of a world."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import psutil
+import pytest
+
+import dtrain_lab as dt
+
+pytestmark = pytest.mark.processes
+
+
+def test_nothing_listens_but_unix_sockets_of_ours_and_loopback(pair: dt.Cluster) -> None:
+    pair.run("import torch.distributed as dist\ndist.barrier()")
+    record = pair._connection.record
+    head = psutil.Process(record.pid)
+    processes = [head, *head.children(recursive=True)]
+    ranks = {r["pid"] for r in pair.info()["ranks"]}
+    controller = [p for p in processes if p.pid not in ranks and "forkserver" in " ".join(p.cmdline())][1:]
+    assert len(controller) >= 2
+    for process in processes:
+        for connection in process.net_connections("inet"):
+            if connection.status != psutil.CONN_LISTEN:
+                continue
+            assert connection.laddr.ip in ("127.0.0.1", "::1"), (process.cmdline(), connection)
+            # gloo's data sockets in ranks, ipyparallel's (CURVE) in its controller: nobody else's
+            assert process.pid in ranks or process in controller, (process.cmdline(), connection)
+        for connection in process.net_connections("unix"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr:
+                assert connection.laddr.startswith(record.directory), (process.cmdline(), connection)
+
+
+def test_ipyparallel_runs_with_curve(pair: dt.Cluster) -> None:
+    import json
+
+    security = Path(pair._connection.record.directory) / "ipp" / "security"
+    for name in ("engine", "client"):
+        assert json.loads((security / f"ipcontroller-{name}.json").read_text())["curve_serverkey"]
+
+
+def test_folders_and_files_are_closed_to_others(pair: dt.Cluster) -> None:
+    record = pair._connection.record
+    for folder in (Path(record.directory), Path(record.directory).parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for name in ("door", "link"):
+        assert stat.S_IMODE((Path(record.directory) / name).stat().st_mode) == 0o600
+
+
+def test_no_secret_on_a_command_line_or_in_an_environment(pair: dt.Cluster) -> None:
+    import json
+
+    security = Path(pair._connection.record.directory) / "ipp" / "security"
+    info = json.loads((security / "ipcontroller-engine.json").read_text())
+    secrets = [s for s in (info.get("key"), info.get("curve_serverkey")) if s]
+    assert secrets
+    head = psutil.Process(pair._connection.record.pid)
+    for process in [head, *head.children(recursive=True)]:
+        seen = " ".join(process.cmdline()) + " ".join(process.environ().values())
+        assert not any(secret in seen for secret in secrets)
+    printed = pair.run("import os\nprint(sorted(os.environ.values()))").stdout[0]
+    assert not any(secret in printed for secret in secrets)
+    assert os.getuid() == Path(pair._connection.record.directory).stat().st_uid
