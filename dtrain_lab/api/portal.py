@@ -28,7 +28,8 @@ class Portal:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, name="dtrain-portal", daemon=True)
         self._thread.start()
-        atexit.register(self.close)
+        if kind != "terminal":  # its leases are the shell's, which lives on after each command
+            atexit.register(self.close)
 
     @classmethod
     def get(
@@ -62,10 +63,6 @@ class Portal:
     async def wrap(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the loop thread from another loop."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
-
-    def abandon(self) -> None:
-        """Keep the leases: they are held for another process, which lives on."""
-        atexit.unregister(self.close)
 
     def close(self) -> None:
         """Give the leases back, in order: this process is done with its clusters."""

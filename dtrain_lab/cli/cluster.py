@@ -65,7 +65,6 @@ def start(
         console.print(
             f"{info.name} is ready: {rank_sets.count(info.world.size)}, in {time.monotonic() - began:.1f} s."
         )
-    _leave()
 
 
 @cluster.command("list")
@@ -73,6 +72,7 @@ def start(
 @reports_errors
 def listing(as_json: bool) -> None:
     """List running clusters."""
+    Portal.get("terminal", pid=_terminal())
     infos = [info for c in clusters() if (info := _info(c)) is not None]
     if as_json:
         print_json(infos)
@@ -85,7 +85,6 @@ def listing(as_json: bool) -> None:
         for info in infos:
             table.add_row(info.name, info.profile, str(info.world.size), info.state, info.summary.text)
         console.print(table)
-    _leave()
 
 
 @cluster.command()
@@ -102,7 +101,6 @@ def show(name: str, as_json: bool) -> None:
         if info.reason is not None:
             console.print(f"{info.reason.message} {info.reason.hint}")
         console.print(_ranks(info))
-    _leave()
 
 
 @cluster.command()
@@ -143,7 +141,6 @@ def stacks(name: str, ranks: str, as_json: bool) -> None:
         for rank, text in found.items():
             console.rule(f"rank {rank}", align="left")
             click.echo(text)
-    _leave()
 
 
 @cluster.command()
@@ -158,7 +155,6 @@ def stop(name: str, as_json: bool) -> None:
         print_json({"id": target.id, "name": target.name, "state": "stopped"})
     else:
         console.print(f"{target.name} is stopped.")
-    _leave()
 
 
 def _terminal() -> int:
@@ -191,12 +187,6 @@ def _done(target: Cluster, text: str, as_json: bool) -> None:
         print_json(target.cluster())
     else:
         console.print(text)
-    _leave()
-
-
-def _leave() -> None:
-    """The lease stays with the terminal: leave without giving it back."""
-    Portal.get().abandon()
 
 
 def _ranks(info: Info) -> Table:

@@ -57,6 +57,7 @@ class Head:
         self.client_file = ""
         self._agents_by_node: dict[int, bytes] = {}
         self._ranks: dict[int, bytes] = {}
+        self._forked: set[int] = set()
         self._groups: dict[int, tuple[tuple[links.GroupSpec, ...], int]] = {}
         self._operations: dict[int, str] = {}
         self._outgoing: dict[bytes, list[bytes]] = {}
@@ -147,6 +148,7 @@ class Head:
                     monitor=self.plan.monitor,
                     master_port=master_port,
                     variables=self.plan.variables,
+                    replaces=rank in self._forked,
                 )
                 for rank in ranks
                 if rank in mine
@@ -154,6 +156,7 @@ class Head:
             if specs:
                 self._link.send(self._agents_by_node[index], [links.encode(links.Fork(specs))])
         for rank in ranks:
+            self._forked.add(rank)
             self.aggregate.forget(rank)
             self.store.forget(rank)
 
@@ -241,9 +244,8 @@ class Head:
                 self._ranks[rank] = peer
                 _check_version(version, f"rank {rank}")
                 self.membership.happened(on.RankJoined(rank, pid))
-            case links.GroupFormed(rank, generation, error):
-                event = on.GroupFailed(rank, generation, error) if error else on.GroupFormed(rank, generation)
-                self.membership.happened(event)
+            case links.GroupFormed():
+                self._formed(message)
             case links.Here():
                 self.desk.heard(message)
             case links.NodeHello(node, version=version):
@@ -256,6 +258,14 @@ class Head:
                     self.membership.happened(on.RankForked(key, pid))
             case links.Exited():
                 self._exited(message)
+
+    def _formed(self, message: links.GroupFormed) -> None:
+        rank, generation = message.rank, message.generation
+        if message.error:
+            self.membership.happened(on.GroupFailed(rank, generation, message.error))
+            return
+        self._groups[rank] = (message.groups, message.group_count)
+        self.membership.happened(on.GroupFormed(rank, generation))
 
     def _preloaded(self, message: links.Preloaded) -> None:
         if message.error:

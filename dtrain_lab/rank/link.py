@@ -154,9 +154,15 @@ class Link:
             # whatever torch raises: the head decides what it means
             except Exception as failure:  # noqa: BLE001
                 error = f"{type(failure).__name__}: {failure}"[:2000]
+        groups, count = self._group.specs()
         self.send(
             links.GroupFormed(
-                rank=self._spec.rank, generation=order.generation, error=error, unpointed=unpointed
+                rank=self._spec.rank,
+                generation=order.generation,
+                error=error,
+                unpointed=unpointed,
+                groups=groups,
+                group_count=count,
             )
         )
 

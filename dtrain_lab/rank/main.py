@@ -34,6 +34,21 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, self._signal_stop)
 
+    async def register(self) -> None:
+        """Register, as the successor of a process that had this rank's number before."""
+        if self.spec.replaces:
+            usual = self.session.send
+
+            def send(stream: Any, kind: Any, *args: Any, **kwargs: Any) -> Any:
+                if kind == "registration_request":
+                    self.session.send = usual
+                    # on the same socket, so that the number is free when we ask for it
+                    usual(stream, "unregistration_request", content={"id": self.spec.rank})
+                return usual(stream, kind, *args, **kwargs)
+
+            self.session.send = send
+        await super().register()
+
     async def complete_registration(self, msg: Any, connect: Any, maybe_tunnel: Any) -> None:
         """Attach the link: from here on the head can form the group and run cells."""
         await super().complete_registration(msg, connect, maybe_tunnel)

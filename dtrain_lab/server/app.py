@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
@@ -33,8 +33,6 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
 
     def initialize_settings(self) -> None:
         """Make what the handlers share."""
-        import os
-
         self.worlds = Worlds("server", server=os.getpid())
         self.hub = Hub(self.worlds, 1 / min(4.0, max(1.0, self.updates_per_second)), self.log)
         self.settings.update(dtrain_lab=self)
@@ -44,12 +42,10 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         self.handlers.extend(handlers())
 
     async def _start_jupyter_server_extension(self, _app: Any) -> None:
-        self._keeper = asyncio.create_task(self.hub.keep())
+        self.hub.start()
 
     async def stop_extension(self) -> None:
         """The server ends in order: its leases go back, and what nobody else holds ends."""
-        keeper = getattr(self, "_keeper", None)
-        if keeper is not None:
-            keeper.cancel()
+        self.hub.stop()
         await self.worlds.release()
         self.worlds.close()

@@ -35,6 +35,7 @@ class Hub:
         self._clusters: dict[str, Cluster] = {}
         self._watched: dict[str, Connection] = {}
         self._viewers: set[asyncio.Event] = set()
+        self._keeper: asyncio.Task[None] | None = None
 
     async def keep(self) -> None:
         """Hold a lease on every cluster of this server's kernels; forget what has ended."""
@@ -45,8 +46,19 @@ class Hub:
                 self._log.warning("dtrain-lab: %s", error)
             await asyncio.sleep(KEEP_S)
 
+    def start(self) -> None:
+        """Start keeping, once."""
+        if self._keeper is None:
+            self._keeper = asyncio.create_task(self.keep())
+
+    def stop(self) -> None:
+        """Stop keeping."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+
     def add(self, viewer: asyncio.Event) -> None:
         """Somebody watches; the event is set at each change."""
+        self.start()
         self._viewers.add(viewer)
 
     async def remove(self, viewer: asyncio.Event) -> None:
@@ -59,7 +71,9 @@ class Hub:
                     await connection.unwatch()
 
     async def refresh(self) -> None:
-        """Ask all clusters now, and watch those that are new."""
+        """Ask all clusters now, and watch those that are new; nothing where nobody watches."""
+        if not self._viewers:
+            return
         found = await asyncio.to_thread(self.worlds.found)
         for record in found:
             if record.id not in self._watched or self._watched[record.id].closed:
@@ -82,8 +96,7 @@ class Hub:
         for record in found:
             connection = await self.worlds.reach(record)
             await self.worlds.hold(connection)
-        if self._viewers:
-            await self.refresh()
+        await self.refresh()
 
     def _ours(self) -> list[HeadRecord]:
         """Clusters that this server's doors started, and orphans of a server that is gone."""

@@ -124,6 +124,14 @@ def test_a_rank_that_leaves_by_itself_is_told_with_its_code(pair: dt.Cluster) ->
     assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
 
 
+def test_a_fresh_world_survives_a_restart_and_views_still_find_their_ranks() -> None:
+    with dt.start(ranks=2) as cluster:
+        cluster.restart([1])
+        assert cluster.run("import torch.distributed as dist\ndist.barrier()", timeout=30).ok
+        ranks = cluster.view().apply_sync(lambda: int(__import__("os").environ["RANK"]))
+        assert ranks == [0, 1]
+
+
 def test_a_destroyed_group_comes_back_with_the_next_cell(pair: dt.Cluster) -> None:
     pair.run("import torch, torch.distributed as dist\ndist.destroy_process_group()")
     result = pair.run("t = torch.ones(1)\ndist.all_reduce(t)\nprint(t.item())", timeout=60)

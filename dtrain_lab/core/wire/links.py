@@ -109,6 +109,8 @@ class RankSpec(Struct, frozen=True, omit_defaults=True):
     monitor: bool
     master_port: int
     variables: dict[str, str] = {}
+    replaces: bool = False
+    """Another process was this rank before."""
 
 
 class Fork(Message, frozen=True, tag="fork"):
@@ -158,6 +160,8 @@ class GroupFormed(Message, frozen=True, tag="formed"):
     error: str = ""
     unpointed: tuple[str, ...] = ()
     """Live objects that could not be given the new group, by name."""
+    groups: tuple[GroupSpec, ...] = ()
+    group_count: int = 0
 
 
 class CellOutput(Message, frozen=True, tag="output"):

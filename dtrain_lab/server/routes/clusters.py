@@ -34,6 +34,7 @@ class ClustersHandler(BaseHandler):
         request = self.body(Request)
         self._check(request)
         connection = await self.ours.worlds.begin(request, directory=self.settings.get("server_root_dir"))
+        await self.ours.hub.refresh()
         self.answer(await connection.ask(doors.Info()), 202)
 
     def _check(self, request: Request) -> None:

@@ -1,0 +1,197 @@
+"""The server extension: every route authenticated and authorized, errors as JSON, clusters end to end."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.websocket import websocket_connect
+
+from dtrain_lab.server.openapi import OPERATIONS
+from dtrain_lab.server.routes import handlers
+from dtrain_lab.services.worlds import Worlds
+
+METHODS = ("GET", "POST", "DELETE", "PUT", "PATCH")
+
+
+def routes() -> list[tuple[str, str]]:
+    """Every path, filled in, with every method that its handler has."""
+    found = []
+    for pattern, handler in handlers():
+        path = re.sub(r"\(\?P<identity>[^)]*\)", "some", pattern)
+        actions = re.search(r"\(\?P<action>([^)]*)\)", path)
+        for action in actions[1].split("|") if actions else [""]:
+            filled = re.sub(r"\(\?P<action>[^)]*\)", action, path)
+            methods = [m for m in METHODS if m.lower() in handler.__dict__]
+            found += [(method, filled.lstrip("/")) for method in methods]
+    return found
+
+
+@pytest.fixture
+def jp_server_config() -> dict[str, Any]:
+    return {
+        "ServerApp": {
+            "jpserver_extensions": {"dtrain_lab": True},
+            "allow_unauthenticated_access": False,
+        }
+    }
+
+
+@pytest.fixture
+def live_url(jp_http_port: int, jp_base_url: str) -> str:
+    return f"ws://127.0.0.1:{jp_http_port}{jp_base_url}dtrain-lab/live"
+
+
+def test_the_walk_finds_all_routes() -> None:
+    assert len(routes()) == len(OPERATIONS)
+
+
+@pytest.mark.parametrize(("method", "path"), routes())
+async def test_no_route_answers_a_stranger(
+    method: str, path: str, http_server_client: Any, jp_base_url: str, jp_serverapp: Any
+) -> None:
+    body = "{}" if method in ("POST", "PUT", "PATCH") else None
+    with pytest.raises(HTTPClientError) as error:
+        await http_server_client.fetch(jp_base_url + path, method=method, body=body, follow_redirects=False)
+    assert error.value.code in (302, 403)
+
+
+@pytest.mark.parametrize(("method", "path"), routes())
+async def test_no_route_answers_whom_the_authorizer_refuses(
+    method: str,
+    path: str,
+    jp_fetch: Any,
+    jp_ws_fetch: Any,
+    jp_serverapp: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def refuse(handler: Any, user: Any, action: str, resource: str) -> bool:
+        asked.append(resource)
+        return False
+
+    monkeypatch.setattr(jp_serverapp.authorizer, "is_authorized", refuse)
+    body = "{}" if method == "POST" else None
+    asking = jp_ws_fetch(path) if path.endswith("live") else jp_fetch(path, method=method, body=body)
+    with pytest.raises(HTTPClientError) as error:
+        await asking
+    assert error.value.code == 403
+    assert set(asked) == {"dtrain-lab"}
+
+
+async def test_a_cookie_needs_the_same_origin_and_xsrf(
+    jp_fetch: Any, http_server_client: Any, jp_http_port: int, jp_base_url: str, live_url: str
+) -> None:
+    answer = await jp_fetch("dtrain-lab", "site")
+    pairs = dict(c.split(";")[0].split("=", 1) for c in answer.headers.get_list("Set-Cookie"))
+    jar = "; ".join(f"{k}={v}" for k, v in pairs.items())
+
+    def connect(origin: str) -> Any:
+        return websocket_connect(HTTPRequest(live_url, headers={"Cookie": jar, "Origin": origin}))
+
+    (await connect(f"http://127.0.0.1:{jp_http_port}")).close()
+    with pytest.raises(HTTPClientError) as error:
+        await connect("http://elsewhere.test")
+    assert error.value.code == 403
+    with pytest.raises(HTTPClientError) as error:
+        await http_server_client.fetch(
+            jp_base_url + "dtrain-lab/clusters", method="POST", body="{}", headers={"Cookie": jar}
+        )
+    assert error.value.code == 403
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code", "part"),
+    [
+        ("POST", "clusters", {"ranks": 0}, 400, "at least one rank"),
+        ("POST", "clusters", {"ranks": 100_000}, 400, "more than this machine can hold"),
+        ("POST", "clusters", {"rnks": 2}, 400, "unknown field `rnks`"),
+        ("POST", "clusters", {"ranks": "two"}, 400, "Expected `int | null`"),
+        ("POST", "clusters", {"profile": "lokal"}, 404, 'no profile "lokal"'),
+        ("POST", "clusters", {"name": "../x"}, 400, "can't be a name"),
+        ("POST", "clusters", {"kernel": "nope"}, 409, 'no kernel "nope"'),
+        ("GET", "clusters/nope", None, 404, 'no cluster "nope"'),
+        ("DELETE", "clusters/nope", None, 404, 'no cluster "nope"'),
+        ("GET", "clusters/nope/output", None, 404, 'no cluster "nope"'),
+    ],
+)
+async def test_bad_input_is_a_clear_error_without_a_traceback(
+    jp_fetch: Any, method: str, path: str, body: Any, code: int, part: str
+) -> None:
+    with pytest.raises(HTTPClientError) as error:
+        await jp_fetch("dtrain-lab", path, method=method, body=None if body is None else json.dumps(body))
+    assert error.value.code == code
+    answer = json.loads(error.value.response.body)
+    assert set(answer) == {"code", "message", "hint", "details"}
+    assert part in answer["message"]
+    assert answer["hint"]
+    assert "Traceback" not in error.value.response.body.decode()
+
+
+async def test_a_body_that_is_no_json_or_too_large(jp_fetch: Any) -> None:
+    for body in ("{", "x" * 70_000):
+        with pytest.raises(HTTPClientError) as error:
+            await jp_fetch("dtrain-lab", "clusters", method="POST", body=body)
+        assert error.value.code == 400
+
+
+async def next_frame(socket: Any, wanted: Any) -> dict[str, Any]:
+    """The next frame whose clusters are as wanted."""
+    while True:
+        frame = json.loads(await socket.read_message())
+        if wanted(frame["clusters"]):
+            return frame
+
+
+@pytest.mark.processes
+async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any) -> None:
+    socket = await jp_ws_fetch("dtrain-lab", "live")
+    answer = await jp_fetch("dtrain-lab", "clusters", method="POST", body='{"ranks": 2, "name": "web"}')
+    assert answer.code == 202
+    begun = json.loads(answer.body)
+    assert begun["state"] in ("starting", "connecting", "ready")
+    frame = await next_frame(socket, lambda cs: cs and cs[0]["state"] == "ready")
+    assert frame["type"] == "clusters"
+    assert [r["state"] for r in frame["clusters"][0]["ranks"]] == ["idle", "idle"]
+
+    async def fetch(path: str, **more: Any) -> Any:
+        return json.loads((await jp_fetch("dtrain-lab", f"clusters/{path}", **more)).body)
+
+    assert (await fetch("web"))["id"] == begun["id"]
+    assert (await fetch("web/metrics"))["verdicts"] == []
+    assert len(await fetch("web/stacks")) == 2
+    worlds = Worlds("python")
+    connection = await worlds.connect("web")
+    from dtrain_lab.core.wire import doors
+
+    await connection.run(doors.Run(cell="t", code="print('seen', rank)", label="[1]"), lambda o: None)
+    worlds.close()
+    outputs = await fetch("web/output")
+    assert {(o["text"], tuple(o["ranks"])) for o in outputs} == {("seen 0\n", (0,)), ("seen 1\n", (1,))}
+    assert all(set(o) >= {"seq", "time", "cell", "ranks", "kind"} for o in outputs)
+    restarted = await jp_fetch("dtrain-lab", "clusters/web/restart", method="POST", body='{"ranks": [1]}')
+    assert restarted.code in (200, 202)
+    await next_frame(
+        socket, lambda cs: cs and cs[0]["world"]["generation"] == 1 and cs[0]["state"] == "ready"
+    )
+    assert (await jp_fetch("dtrain-lab", "clusters/web/interrupt", method="POST", body="{}")).code == 200
+    stopped = await jp_fetch("dtrain-lab", "clusters/web", method="DELETE")
+    assert stopped.code == 202
+    await next_frame(socket, lambda cs: not cs)
+    socket.close()
+
+
+async def test_limits_of_the_administrator(jp_fetch: Any, jp_serverapp: Any) -> None:
+    app = jp_serverapp.web_app.settings["dtrain_lab"]
+    app.max_ranks = 3
+    with pytest.raises(HTTPClientError) as error:
+        await jp_fetch("dtrain-lab", "clusters", method="POST", body='{"ranks": 4}')
+    assert "at most 3 ranks" in error.value.response.body.decode()
+    app.allow_local = False
+    with pytest.raises(HTTPClientError) as error:
+        await jp_fetch("dtrain-lab", "clusters", method="POST", body='{"ranks": 2}')
+    assert error.value.code == 403
