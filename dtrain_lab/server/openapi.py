@@ -112,10 +112,23 @@ def _content(description: str, schema: Any) -> dict[str, Any]:
 
 def _all_present(schema: dict[str, Any]) -> dict[str, Any]:
     """What we send has every field, defaults too; what we are sent may leave defaults out."""
+    schema = _open_dicts(schema)
     inputs = ("Request", "RankSet")
     if "properties" in schema and schema.get("title") not in inputs:
         return {**schema, "required": list(schema["properties"])}
     return schema
+
+
+def _open_dicts(schema: Any) -> Any:
+    """A dict of anything: said, because TypeScript takes an object without properties for an empty one."""
+    if isinstance(schema, list):
+        return [_open_dicts(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    opened = {key: _open_dicts(value) for key, value in schema.items()}
+    if opened.get("type") == "object" and "properties" not in opened:
+        opened.setdefault("additionalProperties", True)
+    return opened
 
 
 def text() -> str:

@@ -562,7 +562,9 @@ export interface components {
          * @description A request that would start sooner, or at all.
          */
         Alternative: {
-            request: Record<string, never>;
+            request: {
+                [key: string]: unknown;
+            };
             text: string;
         };
         /**
@@ -618,7 +620,9 @@ export interface components {
          */
         Error: {
             code: string;
-            details: Record<string, never>;
+            details: {
+                [key: string]: unknown;
+            };
             hint: string;
             message: string;
         };
@@ -663,7 +667,9 @@ export interface components {
             /** @default null */
             step_s: number | null;
             /** @default {} */
-            values: Record<string, never>;
+            values: {
+                [key: string]: unknown;
+            };
             /** @default [] */
             verdicts: components["schemas"]["Verdict"][];
         };
@@ -693,7 +699,9 @@ export interface components {
         Output: {
             cell: string;
             /** @default null */
-            data: Record<string, never> | null;
+            data: {
+                [key: string]: unknown;
+            } | null;
             /** @enum {unknown} */
             kind: "clear_output" | "display_data" | "error" | "execute_result" | "stderr" | "stdout" | "update_display_data";
             ranks: number[];
@@ -954,7 +962,9 @@ export interface components {
         Summary: {
             code: string;
             text: string;
-            values: Record<string, never>;
+            values: {
+                [key: string]: unknown;
+            };
         };
         /**
          * Verdict
@@ -982,7 +992,9 @@ export interface components {
             /** @default null */
             since_s: number | null;
             text: string;
-            values: Record<string, never>;
+            values: {
+                [key: string]: unknown;
+            };
             /** @default null */
             where: components["schemas"]["Where"] | null;
         };

@@ -78,23 +78,28 @@ export function addClusterCommands(
     }
   });
 
-  add(CommandIDs.stopCluster, trans.__('Stop…'), null, async (cluster, args) => {
-    const sure =
-      args.ask === false ||
-      (await confirmLoss(
-        trans.__('Stop %1?', cluster.name),
-        trans._n(
-          'Its rank ends, and its variables are lost.',
-          'Its %1 ranks end, and their variables are lost.',
-          cluster.world.size
-        ),
-        trans.__('Stop'),
-        trans
-      ));
-    if (sure) {
-      await model.stop(cluster.id);
+  add(
+    CommandIDs.stopCluster,
+    trans.__('Stop…'),
+    null,
+    async (cluster, args) => {
+      const sure =
+        args.ask === false ||
+        (await confirmLoss(
+          trans.__('Stop %1?', cluster.name),
+          trans._n(
+            'Its rank ends, and its variables are lost.',
+            'Its %1 ranks end, and their variables are lost.',
+            cluster.world.size
+          ),
+          trans.__('Stop'),
+          trans
+        ));
+      if (sure) {
+        await model.stop(cluster.id);
+      }
     }
-  });
+  );
 
   add(
     CommandIDs.interruptRanks,

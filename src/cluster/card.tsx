@@ -4,19 +4,9 @@ import React from 'react';
 
 import { CommandIDs } from '../commands';
 import { Cluster, IPoint, Verdict } from '../tokens';
-import {
-  formatRanks,
-  formatRate,
-  formatShare,
-  formatTime
-} from '../ui/format';
+import { formatRanks, formatRate, formatShare, formatTime } from '../ui/format';
 import { Glyph, GlyphKind } from '../ui/glyph';
-import {
-  clusterGlyph,
-  isTrouble,
-  sentence,
-  stateWord
-} from '../ui/sentence';
+import { clusterGlyph, isTrouble, sentence, stateWord } from '../ui/sentence';
 import { Sparkline } from '../ui/sparkline';
 import { meanSplit, SplitBar } from '../ui/split';
 

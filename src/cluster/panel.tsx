@@ -62,7 +62,9 @@ function Body(props: IBodyProps): JSX.Element {
       </header>
       {lost && <Disconnected model={model} trans={trans} />}
       {site && !mayWrite && selected && (
-        <p className="jp-Dtrain-note">{trans.__('You can watch this cluster.')}</p>
+        <p className="jp-Dtrain-note">
+          {trans.__('You can watch this cluster.')}
+        </p>
       )}
       <div className="jp-Dtrain-body" data-stale={lost || undefined}>
         <Section
@@ -125,6 +127,10 @@ function ClusterList(
     ]) {
       menu.addItem({ command, args });
     }
+    menu.aboutToClose.connect(() => {
+      // after the command that was chosen has run
+      requestAnimationFrame(() => menu.dispose());
+    });
     menu.open(at.left, at.bottom);
   };
   return (
@@ -197,10 +203,7 @@ function asOf(model: IClusters, trans: TranslationBundle): string {
     : '';
 }
 
-function count(
-  clusters: readonly Cluster[],
-  trans: TranslationBundle
-): string {
+function count(clusters: readonly Cluster[], trans: TranslationBundle): string {
   const bad = clusters.filter(c => c.state === 'failed').length;
   if (bad) {
     return trans.__('%1 failed', bad);

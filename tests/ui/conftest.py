@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.lab import CHROMIUM_FLAGS, TOKEN, Lab, chromium, run_lab
+
+SHOTS = Path(os.environ.get("DTRAIN_LAB_SHOTS", Path(__file__).parents[2] / "docs" / "_shots"))
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with run_lab(tmp_path_factory.mktemp("lab")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    path = chromium()
+    if path is None:
+        pytest.skip("NO CHROMIUM: the browser tests did not run; see tests/system_packages.sh")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.set_default_timeout(40_000)
+    yield page
+    assert page.problems == []
+    context.close()
+
+
+def open_notebook(page: Any, lab: Lab, path: str) -> None:
+    """Open a notebook and wait until its kernel answers.
+
+    The toolbar says idle before the kernel is connected; the status bar only after.
+    """
+    page.goto(f"{lab.url}/lab/tree/{path}?token={TOKEN}")
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for()
+
+
+def shot(page: Any, name: str) -> None:
+    """Keep a picture for people to look at."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / f"{name}.png")

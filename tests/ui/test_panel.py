@@ -1,0 +1,189 @@
+"""The whole way in a real browser: start, train, get stuck, interrupt, lose a rank, restart, reload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import open_notebook, shot
+from tests.ui.lab import Lab
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
+
+SETUP = """%%distributed
+import time, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+model = DDP(net)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def train(steps):
+    for step in range(steps):
+        loss = model(torch.randn(32, 64)).square().mean()
+        loss.backward()
+        optimizer.step(); optimizer.zero_grad()
+        time.sleep(0.005)
+    return round(sum(p.double().sum().item() for p in model.parameters()), 9)
+print("set up", rank)"""
+TRAIN = "%%distributed\nprint('sum', train(600))"
+STUCK = "%%distributed\nif rank == 1:\n    time.sleep(600)\ndist.barrier()"
+AGAIN = "%%distributed\nprint('again', train(20))"
+DIE = "%%distributed\nimport os, signal\nif rank == 1:\n    os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()"
+ALIVE = "%%distributed\nprint('back', rank, 'model' in globals())"
+
+
+class Panel:
+    """The sidebar, as a user finds it."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.node = page.get_by_role("region", name="Distributed training")
+
+    def says(self, sentence: str, within_s: float = 40) -> None:
+        self.node.locator(".jp-Dtrain-sentence", has_text=sentence).wait_for(timeout=within_s * 1e3)
+
+    def press(self, name: str) -> None:
+        self.node.get_by_role("button", name=name).click()
+
+    def figure(self, name: str) -> str:
+        found: str = self.node.locator(f"[data-figure={name}]").inner_text()
+        return found
+
+
+def run_cell(page: Any, index: int) -> None:
+    page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+
+
+def output(page: Any, index: int) -> Any:
+    return page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".jp-OutputArea")
+
+
+def fits(panel: Panel) -> bool:
+    """Nothing is cut off sideways."""
+    return bool(panel.node.evaluate("e => e.scrollWidth <= e.clientWidth"))
+
+
+def test_the_whole_way(lab: Lab, page: Any) -> None:
+    path = lab.notebook("whole.ipynb", [SETUP, TRAIN, STUCK, AGAIN, DIE, ALIVE])
+    open_notebook(page, lab, path)
+    page.keyboard.press("Alt+Shift+D")
+    panel = Panel(page)
+
+    panel.node.get_by_text("No cluster is running.").wait_for()
+    assert fits(panel)
+    shot(page, "empty")
+    panel.press("Start 2 ranks here")
+    panel.says("Ready. 2 ranks wait for a cell.")
+    shot(page, "ready")
+
+    run_cell(page, 0)
+    output(page, 0).get_by_text("[1] set up 1").wait_for()
+    run_cell(page, 1)
+    panel.says("Training. All 2 ranks keep pace.")
+    wait_until(lambda: panel.figure("throughput") not in ("–", ""), 20, "throughput")
+    before = panel.figure("throughput"), panel.figure("overhead")
+    wait_until(lambda: panel.figure("throughput") != before[0], 20, "throughput to move")
+    wait_until(lambda: panel.figure("overhead") not in ("–", ""), 20, "overhead")
+    panel.node.locator("[data-rank='0']").press("Enter")
+    panel.node.get_by_text("Samples/s").wait_for()
+    assert fits(panel)
+    shot(page, "training")
+    panel.node.locator("[data-rank='0']").press("Enter")
+    output(page, 1).get_by_text("[1] sum").wait_for()
+    sums = {line.split("sum ")[1] for line in output(page, 1).inner_text().splitlines() if "sum" in line}
+    assert len(sums) == 1, "the ranks' parameters differ"
+
+    run_cell(page, 2)
+    panel.says("Rank 1 is stuck. 1 rank waits for it.")
+    panel.node.get_by_text("cell [3], line 3").first.wait_for()
+    assert fits(panel)
+    shot(page, "stuck")
+    panel.press("Interrupt, keep variables")
+    output(page, 2).get_by_text("were interrupted (rank 0 in barrier); variables are kept.").wait_for()
+    panel.says("Ready. 2 ranks wait for a cell.")
+    run_cell(page, 3)
+    output(page, 3).get_by_text("[1] again").wait_for()
+
+    run_cell(page, 4)
+    panel.says("Rank 1 was lost. The cell has failed.")
+    output(page, 4).get_by_text("Rank 1 was lost: killed by signal 9 (SIGKILL).").wait_for()
+    shot(page, "lost")
+    panel.press("Restart rank 1")
+    panel.says("Ready. 2 ranks wait for a cell.")
+    run_cell(page, 5)
+    output(page, 5).get_by_text("[0] back 0 True").wait_for()
+    output(page, 5).get_by_text("[1] back 1 False").wait_for()
+
+    page.keyboard.press("Control+s")
+    page.reload()
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    panel = Panel(page)
+    if not panel.node.is_visible():
+        page.keyboard.press("Alt+Shift+D")
+    panel.says("Ready. 2 ranks wait for a cell.")
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
+    run_cell(page, 5)
+    output(page, 5).get_by_text("[0] back 0 True").wait_for()
+
+    page.evaluate(
+        "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
+    )
+    page.locator("body[data-jp-theme-light='false']").wait_for()
+    shot(page, "dark")
+
+    panel.node.get_by_role("button", name="Actions of local-2").click()
+    page.get_by_role("menuitem", name="Stop…").click()
+    page.get_by_text("Its 2 ranks end, and their variables are lost.").wait_for()
+    page.locator(".jp-Dialog").get_by_role("button", name="Stop").click()
+    panel.node.get_by_text("No cluster is running.").wait_for()
+
+
+def test_a_bad_start_says_what_is_wrong_and_a_good_one_takes_its_name(lab: Lab, page: Any) -> None:
+    open_notebook(page, lab, lab.notebook("bad.ipynb", ["print(1)"]))
+    page.keyboard.press("Alt+Shift+D")
+    panel = Panel(page)
+    panel.press("Start")
+    dialog = page.locator(".jp-Dialog")
+    dialog.get_by_label("Ranks").fill("100000")
+    dialog.get_by_role("button", name="Start").click()
+    page.locator(".jp-Dialog").get_by_text("more than this machine can hold").wait_for()
+    page.get_by_role("button", name="Close").click()
+    panel.press("Start")
+    dialog.get_by_label("Ranks").fill("1")
+    dialog.get_by_label("Name").fill("named")
+    dialog.get_by_role("button", name="Start").click()
+    panel.says("Ready. 1 rank waits for a cell.")
+    panel.node.get_by_role("button", name="Actions of named").click()
+    page.get_by_role("menuitem", name="Attach to the Notebook").click()
+    page.get_by_text("bad.ipynb uses named.").wait_for()
+    assert lab.request("GET", "clusters/named")["notebooks"] == ["bad.ipynb"]
+
+
+def test_without_a_server_it_says_so_and_comes_back(lab: Lab, page: Any) -> None:
+    open_notebook(page, lab, lab.notebook("offline.ipynb", ["print(1)"]))
+    page.keyboard.press("Alt+Shift+D")
+    panel = Panel(page)
+    panel.node.get_by_role("heading", name="Distributed").wait_for()
+    page.route_web_socket("**/dtrain-lab/live*", lambda route: route.close())
+    page.get_by_role("tab", name="File Browser").click()
+    page.keyboard.press("Alt+Shift+D")
+    panel.node.get_by_text("No connection to the server.").wait_for()
+    shot(page, "disconnected")
+
+
+def test_nothing_is_sent_while_the_panel_is_hidden(lab: Lab, page: Any) -> None:
+    sockets: list[Any] = []
+    page.on("websocket", lambda socket: sockets.append(socket) if "/dtrain-lab/live" in socket.url else None)
+    open_notebook(page, lab, lab.notebook("hidden.ipynb", ["print(1)"]))
+    page.get_by_role("tab", name="File Browser").click()
+    page.wait_for_function("() => !document.querySelector('#dtrain-lab-panel')?.checkVisibility()")
+    wait_until(lambda: all(s.is_closed() for s in sockets), 10, "the socket to close")
+    opened = len(sockets)
+    page.keyboard.press("Alt+Shift+D")
+    wait_until(lambda: len(sockets) == opened + 1, 10, "a socket to open")
+    page.keyboard.press("Alt+Shift+D")
+    page.get_by_role("tab", name="File Browser").click()
+    wait_until(lambda: all(s.is_closed() for s in sockets), 10, "the socket to close")
