@@ -44,7 +44,7 @@ class CellRunner:
         kernel = self._kernel
         async with kernel._main_asyncio_lock:  # ipyparallel's shell messages take the same one
             kernel.set_parent([], {"header": _header(order.cell), "content": {}})
-            with self._quick_streams():
+            with self._quick_streams(), self._quiet_tracebacks():
                 error = await self._execute(order)
                 for stream in (sys.stdout, sys.stderr):
                     if isinstance(stream, RankStream):
@@ -133,6 +133,19 @@ class CellRunner:
         return bool(dist.is_initialized())
 
     @contextlib.contextmanager
+    def _quiet_tracebacks(self) -> Iterator[None]:
+        """The reply carries the error: the shell must not print it too (it takes up to a second for torch)."""
+        shell = self._kernel.shell
+        quiet = ("showtraceback", "showsyntaxerror", "showindentationerror")
+        for name in quiet:
+            setattr(shell, name, _remember_error)
+        try:
+            yield
+        finally:
+            for name in quiet:
+                delattr(shell, name)
+
+    @contextlib.contextmanager
     def _quick_streams(self) -> Iterator[None]:
         streams = [s for s in (sys.stdout, sys.stderr) if hasattr(s, "flush_interval")]
         usual = [s.flush_interval for s in streams]
@@ -143,6 +156,11 @@ class CellRunner:
         finally:
             for stream, interval in zip(streams, usual, strict=True):
                 stream.flush_interval = interval
+
+
+def _remember_error(*_: object, **__: object) -> None:
+    """For post-mortem debuggers, which look here."""
+    sys.last_type, sys.last_value, sys.last_traceback = sys.exc_info()
 
 
 def _header(cell: str) -> dict[str, str]:

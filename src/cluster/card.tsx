@@ -4,7 +4,13 @@ import React from 'react';
 
 import { CommandIDs } from '../commands';
 import { Cluster, IPoint, Verdict } from '../tokens';
-import { formatRanks, formatRate, formatShare, formatTime } from '../ui/format';
+import {
+  formatRanks,
+  formatRate,
+  formatShare,
+  formatSpan,
+  formatTime
+} from '../ui/format';
 import { Glyph, GlyphKind } from '../ui/glyph';
 import { clusterGlyph, isTrouble, sentence, stateWord } from '../ui/sentence';
 import { Sparkline } from '../ui/sparkline';
@@ -64,9 +70,7 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
   const running = cluster.running[0];
   const parts: string[] = [];
   if (running) {
-    const since = formatTime(
-      Math.max(0, Math.round(props.now / 1000 - running.started_at))
-    );
+    const since = formatSpan(props.now / 1000 - running.started_at);
     if (running.notebook) {
       parts.push(running.notebook.split('/').pop() ?? '');
     }
@@ -115,7 +119,7 @@ function VerdictFacts(props: {
         </dt>
         <dd>{inside}</dd>
         <dt>{trans.__('Since')}</dt>
-        <dd>{formatTime(Math.round(verdict.since_s ?? 0))}</dd>
+        <dd>{formatSpan(verdict.since_s ?? 0)}</dd>
       </dl>
     </>
   );

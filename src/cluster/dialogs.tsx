@@ -20,8 +20,7 @@ class StartBody
       'number',
       String(model.site?.default_ranks ?? 2)
     );
-    this._ranks.min = '1';
-    this._ranks.max = String(model.site?.most_ranks ?? '');
+    // no bounds here: the dialog would grey out its button and say nothing, the server says why
     this._name = this._input(trans.__('Name'), 'text', '');
     this._name.placeholder = trans.__('chosen for you');
   }

@@ -90,7 +90,7 @@ function Grid(props: {
               <th scope="col" className="jp-Dtrain-colNumber">
                 {trans.__('Own')}
               </th>
-              <th scope="col">{trans.__('Step split')}</th>
+              <th scope="col">{trans.__('Split')}</th>
             </>
           ) : (
             <th scope="col" colSpan={2}>

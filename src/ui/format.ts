@@ -45,6 +45,12 @@ export function formatTime(seconds: number | null): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+/** How long something has lasted, in whole seconds. */
+export function formatSpan(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  return whole < 60 ? `${whole} s` : formatTime(whole);
+}
+
 /** Bytes as GiB, one decimal, without the unit. */
 export function formatGiB(bytes: number | null): string {
   return bytes === null ? UNKNOWN : oneDecimal.format(bytes / 2 ** 30);

@@ -12,6 +12,16 @@ from tests.ui.lab import CHROMIUM_FLAGS, TOKEN, Lab, chromium, run_lab
 SHOTS = Path(os.environ.get("DTRAIN_LAB_SHOTS", Path(__file__).parents[2] / "docs" / "_shots"))
 
 
+@pytest.fixture(autouse=True)
+def jp_server_cleanup() -> None:
+    """pytest-jupyter's, which is for servers inside the test process: there is none here."""
+
+
+@pytest.fixture(autouse=True)
+def jp_asyncio_loop() -> None:
+    """pytest-jupyter's, too: Playwright runs a loop of its own here."""
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     with run_lab(tmp_path_factory.mktemp("lab")) as running:

@@ -30,7 +30,11 @@ print("set up", rank)"""
 TRAIN = "%%distributed\nprint('sum', train(600))"
 STUCK = "%%distributed\nif rank == 1:\n    time.sleep(600)\ndist.barrier()"
 AGAIN = "%%distributed\nprint('again', train(20))"
-DIE = "%%distributed\nimport os, signal\nif rank == 1:\n    os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()"
+DIE = """%%distributed
+import os, signal
+if rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+dist.barrier()"""
 ALIVE = "%%distributed\nprint('back', rank, 'model' in globals())"
 
 
@@ -45,7 +49,7 @@ class Panel:
         self.node.locator(".jp-Dtrain-sentence", has_text=sentence).wait_for(timeout=within_s * 1e3)
 
     def press(self, name: str) -> None:
-        self.node.get_by_role("button", name=name).click()
+        self.node.get_by_role("button", name=name, exact=True).click()
 
     def figure(self, name: str) -> str:
         found: str = self.node.locator(f"[data-figure={name}]").inner_text()
@@ -88,7 +92,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     wait_until(lambda: panel.figure("throughput") != before[0], 20, "throughput to move")
     wait_until(lambda: panel.figure("overhead") not in ("–", ""), 20, "overhead")
     panel.node.locator("[data-rank='0']").press("Enter")
-    panel.node.get_by_text("Samples/s").wait_for()
+    panel.node.get_by_text("Samples/s", exact=True).wait_for()
     assert fits(panel)
     shot(page, "training")
     panel.node.locator("[data-rank='0']").press("Enter")
@@ -131,7 +135,8 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     page.evaluate(
         "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
     )
-    page.locator("body[data-jp-theme-light='false']").wait_for()
+    page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
     shot(page, "dark")
 
     panel.node.get_by_role("button", name="Actions of local-2").click()
@@ -167,11 +172,14 @@ def test_without_a_server_it_says_so_and_comes_back(lab: Lab, page: Any) -> None
     page.keyboard.press("Alt+Shift+D")
     panel = Panel(page)
     panel.node.get_by_role("heading", name="Distributed").wait_for()
-    page.route_web_socket("**/dtrain-lab/live*", lambda route: route.close())
     page.get_by_role("tab", name="File Browser").click()
+    page.context.set_offline(True)
     page.keyboard.press("Alt+Shift+D")
     panel.node.get_by_text("No connection to the server.").wait_for()
     shot(page, "disconnected")
+    page.context.set_offline(False)
+    panel.press("Try now")
+    panel.node.get_by_text("No connection to the server.").wait_for(state="detached")
 
 
 def test_nothing_is_sent_while_the_panel_is_hidden(lab: Lab, page: Any) -> None:
