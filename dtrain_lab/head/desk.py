@@ -123,7 +123,7 @@ class Desk:
         return self._head.cluster()
 
     async def _hold(self, _: bytes, order: doors.Hold) -> Cluster:
-        self._head.leases.hold(order.lease)
+        self._head.leases.hold(order.lease, attach=order.attach)
         self.moved()
         return self._head.cluster()
 

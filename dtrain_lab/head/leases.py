@@ -32,21 +32,24 @@ class Leases:
         self._over = over
         self._adoption_s = adoption_s
         self._held: dict[Lease, int | None] = {}
+        self._attached: set[Lease] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def notebooks(self) -> tuple[str, ...]:
         """Notebooks whose kernels are attached."""
-        return tuple(sorted({lease.notebook for lease in self._held if lease.notebook}))
+        return tuple(sorted({lease.notebook for lease in self._attached if lease.notebook}))
 
     @property
     def held(self) -> bool:
         """Somebody holds one."""
         return bool(self._held)
 
-    def hold(self, lease: Lease) -> None:
-        """Take a lease; taking it again changes nothing."""
+    def hold(self, lease: Lease, *, attach: bool) -> None:
+        """Take a lease; taking it again changes nothing, but may attach its notebook."""
         self._cancel()
+        if attach:
+            self._attached.add(lease)
         if lease in self._held:
             return
         descriptor = _watch(lease)
@@ -75,6 +78,7 @@ class Leases:
     def _drop(self, lease: Lease) -> bool:
         """Forget a lease; is it the last?"""
         descriptor = self._held.pop(lease)
+        self._attached.discard(lease)
         if descriptor is not None:
             asyncio.get_running_loop().remove_reader(descriptor)
             os.close(descriptor)

@@ -134,7 +134,7 @@ class CellRunner:
 
     @contextlib.contextmanager
     def _quiet_tracebacks(self) -> Iterator[None]:
-        """The reply carries the error: the shell must not print it too (it takes up to a second for torch)."""
+        """The reply carries the error: the shell must not print it too, which takes a second for torch."""
         shell = self._kernel.shell
         quiet = ("showtraceback", "showsyntaxerror", "showindentationerror")
         for name in quiet:

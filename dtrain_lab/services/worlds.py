@@ -126,9 +126,7 @@ class Worlds:
             await backend.facts(), profile, Request(ranks=1), python=python, directory=os.getcwd()
         )
         record = await self._spawn(plan, profile)
-        connection = Connection(record)
-        await connection.open()
-        await self._hold(connection)
+        await self.hold(await self.reach(record))
         return True
 
     # ---- find and reach

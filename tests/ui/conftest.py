@@ -58,7 +58,8 @@ def open_notebook(page: Any, lab: Lab, path: str) -> None:
 
     The toolbar says idle before the kernel is connected; the status bar only after.
     """
-    page.goto(f"{lab.url}/lab/tree/{path}?token={TOKEN}")
+    workspace = path.removesuffix(".ipynb")
+    page.goto(f"{lab.url}/lab/workspaces/{workspace}/tree/{path}?token={TOKEN}")
     page.locator("#jupyterlab-splash").wait_for(state="detached")
     page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for()
 
