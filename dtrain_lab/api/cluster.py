@@ -66,6 +66,11 @@ class Cluster:
         except Unreachable:
             return "stopped"
 
+    @property
+    def gone(self) -> bool:
+        """Its head has ended, as far as this process knows; asks nobody."""
+        return self._connection.closed
+
     def cluster(self) -> Info:
         """Everything about it, typed."""
         found: Info = self._portal.call(self._ask(doors.Info()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import cache
 
 from IPython.core.inputtransformer2 import TransformerManager
 from msgspec.structs import replace
@@ -21,9 +22,8 @@ def check_source(code: str) -> None:
     """
     if not code.strip():
         raise BadCell("The cell is empty.", "Write the code below the %%distributed line.")
-    transformer = TransformerManager()
     try:
-        plain = transformer.transform_cell(code)
+        plain = _transformer().transform_cell(code)
         compile(plain, "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError as error:
         raise BadCell(
@@ -34,6 +34,11 @@ def check_source(code: str) -> None:
         ) from error
     except ValueError as error:  # a null byte
         raise BadCell(f"The cell can't be compiled: {error}.", "It was not sent to any rank.") from error
+
+
+@cache
+def _transformer() -> TransformerManager:
+    return TransformerManager()
 
 
 def label(count: int) -> str:

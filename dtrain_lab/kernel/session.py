@@ -47,7 +47,7 @@ class Session:
             return (
                 self._cluster if self._cluster is not None and self._cluster.name == name else connect(name)
             )
-        if self._cluster is not None and self._cluster.state not in ("stopped", "failed"):
+        if self._cluster is not None and not self._cluster.gone:
             return self._cluster
         self._cluster = None
         running = clusters()

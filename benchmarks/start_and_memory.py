@@ -1,0 +1,175 @@
+"""8 ranks: request → first all_reduce done, warm and cold, and memory; peers: stock ipyparallel, torchrun."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import ipyparallel as ipp
+import psutil
+
+import dtrain_lab as dt
+from benchmarks.measure import PYTHON, Row, emit, middle, pss, tree
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.core.wire import doors
+from dtrain_lab.services import records
+
+RANKS = 8
+REPEATS = int(os.environ.get("BENCH_REPEATS", "3"))
+SUM = """
+import torch, torch.distributed as dist
+t = torch.ones(1)
+dist.all_reduce(t)
+assert t.item() == world_size
+"""
+SCRIPT = """
+import time, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+t = torch.ones(1)
+dist.all_reduce(t)
+print("T", time.time(), flush=True)
+"""
+
+
+def ours(*, warm: bool) -> tuple[float, int]:
+    """Seconds and PSS of all our processes."""
+    portal = Portal.get()
+    if warm:
+        portal.call(portal.worlds.warm(python=PYTHON))
+        record = next(r for r in records.living() if r.warm)
+        connection = portal.call(portal.worlds.reach(record))
+        while True:
+            cluster = portal.call(_info(connection))
+            if all(p.done for p in cluster.progress if p.phase == "load"):
+                break
+            time.sleep(0.05)
+        time.sleep(1.5)  # its controller starts after torch; a notebook's first cell comes later than this
+    began = time.perf_counter()
+    cluster = dt.start(ranks=RANKS)
+    cluster.run(SUM)
+    seconds = time.perf_counter() - began
+    memory = pss(tree(cluster._connection.record.pid))
+    cluster.stop()
+    return seconds, memory
+
+
+async def _info(connection):  # type: ignore[no-untyped-def]
+    return await connection.ask(doors.Info())
+
+
+def stock() -> tuple[float, int]:
+    """The same with ipyparallel's own Cluster and a process group made by hand."""
+    before = {p.pid for p in psutil.process_iter()}
+    began = time.perf_counter()
+    cluster = ipp.Cluster(n=RANKS, log_level=40)
+    client = cluster.start_and_connect_sync(activate=False)
+    client.wait_for_engines(RANKS, timeout=180, interactive=False)
+    view = client[:]
+    view.block = True
+    port = _free_port()
+    view.scatter("rank", range(RANKS), flatten=True)
+    view.execute(
+        f"""
+import os, torch, torch.distributed as dist
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="{port}", GLOO_SOCKET_IFNAME="lo")
+dist.init_process_group("gloo", rank=rank, world_size={RANKS})
+t = torch.ones(1)
+dist.all_reduce(t)
+assert t.item() == {RANKS}
+"""
+    )
+    seconds = time.perf_counter() - began
+    made = [p for p in psutil.process_iter(["name"]) if p.pid not in before and "python" in p.info["name"]]
+    memory = pss(made)
+    client.shutdown(hub=True, block=False)
+    cluster.stop_cluster_sync()
+    client.close()
+    for process in made:
+        if process.is_running():
+            process.kill()
+    psutil.wait_procs(made, timeout=10)
+    return seconds, memory
+
+
+def torchrun() -> float:
+    """torchrun to the end of the first all_reduce of a script."""
+    path = "/tmp/dtrain-bench-torchrun.py"
+    with open(path, "w") as file:
+        file.write(SCRIPT)
+    began = time.time()
+    done = subprocess.run(
+        [
+            PYTHON,
+            "-m",
+            "torch.distributed.run",
+            f"--nproc-per-node={RANKS}",
+            "--master-port",
+            str(_free_port()),
+            path,
+        ],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "GLOO_SOCKET_IFNAME": "lo"},
+        check=True,
+    )
+    ends = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("T ")]
+    return max(ends) - began
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def main() -> None:
+    """Interleave, take medians."""
+    kinds = {"warm": [], "cold": [], "stock": [], "torchrun": []}  # type: ignore[var-annotated]
+    for _ in range(REPEATS):
+        kinds["stock"].append(stock())
+        kinds["warm"].append(ours(warm=True))
+        kinds["torchrun"].append((torchrun(), 0))
+        kinds["cold"].append(ours(warm=False))
+    seconds = {k: middle([s for s, _ in v]) for k, v in kinds.items()}
+    memory = {k: middle([m for _, m in v]) for k, v in kinds.items()}
+    peer = f"{seconds['stock']:.1f} s, stock ipyparallel"
+    emit(
+        [
+            Row(
+                f"{RANKS} ranks, request to first all_reduce, warm",
+                f"{seconds['warm']:.2f} s",
+                peer,
+                seconds["warm"] / seconds["stock"],
+                0.15,
+            ),
+            Row(
+                f"{RANKS} ranks, request to first all_reduce, cold",
+                f"{seconds['cold']:.2f} s",
+                peer,
+                seconds["cold"] / seconds["stock"],
+                0.35,
+            ),
+            Row(
+                f"{RANKS} ranks, the same, torchrun (for comparison)",
+                f"{seconds['torchrun']:.2f} s",
+                peer,
+                seconds["torchrun"] / seconds["stock"],
+                None,
+            ),
+            Row(
+                f"{RANKS} ranks, memory (PSS) of all processes",
+                f"{memory['warm'] / 2**20:.0f} MiB",
+                f"{memory['stock'] / 2**20:.0f} MiB, stock ipyparallel",
+                memory["warm"] / memory["stock"],
+                0.4,
+            ),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
