@@ -190,7 +190,7 @@ class Aggregate:
         now = time.monotonic()
         size = state.size
         done = {
-            "load": (size and 1 if self.preloaded_s is not None else 0, 1),
+            "load": (int(self.preloaded_s is not None), 1),
             "fork": (sum(m.joined for m in state.members), size),
             "connect": (sum(not m.new for m in state.members), size),
         }

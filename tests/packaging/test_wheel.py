@@ -1,0 +1,106 @@
+"""The wheel: the built front end inside, nothing of this machine, installable without Node."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy of what git tracks, with a production front end."""
+    tree = tmp_path_factory.mktemp("wheel") / "tree"
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    for name in filter(None, tracked.split("\0")):
+        if (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tree / name)
+    (tree / "node_modules").symlink_to(ROOT / "node_modules")
+    subprocess.run(["npm", "run", "-s", "build:prod"], cwd=tree, check=True, capture_output=True)
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--skip-dependency-check"]
+    subprocess.run(build, cwd=tree, check=True, capture_output=True)
+    (found,) = (tree / "dist").glob("*.whl")
+    return found
+
+
+def test_it_carries_the_front_end_and_nothing_of_this_machine(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        assert any(n.endswith("labextensions/dtrain-lab/static/style.js") for n in names)
+        assert any(n.endswith("labextensions/dtrain-lab/install.json") for n in names)
+        assert any(n.endswith("jupyter_server_config.d/dtrain_lab.json") for n in names)
+        assert any(n.endswith("schemas/dtrain-lab/panel.json") for n in names)
+        assert not [n for n in names if n.endswith((".map", "build_log.json")) or "tests/" in n]
+        for name in names:
+            text = archive.read(name)
+            assert str(ROOT).encode() not in text, name
+            assert str(wheel.parents[1]).encode() not in text, name
+
+
+def test_its_base_install_has_no_jupyterlab(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith("METADATA"))
+        metadata = Parser().parsestr(archive.read(name).decode())
+    base = [r for r in metadata.get_all("Requires-Dist", []) if "extra ==" not in r]
+    assert base
+    assert not [r for r in base if r.lower().startswith(("jupyterlab", "notebook"))]
+    assert [r for r in base if r.startswith("torch")] == ["torch>=2.8"]
+
+
+def test_it_installs_without_node_and_jupyter_says_ok(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "fresh", with_pip=True, system_site_packages=False)
+    python = tmp_path / "fresh" / "bin" / "python"
+    # this environment's packages stand in for a download; the wheel itself is installed for real
+    site = next((tmp_path / "fresh" / "lib").glob("python*/site-packages"))
+    ours = next(p for p in sys.path if p.endswith("site-packages"))
+    (site / "outer.pth").write_text(f"{ours}\n")
+    environment = {
+        **os.environ,
+        "PATH": f"{python.parent}:/usr/bin:/bin",
+        "PYTHONPATH": "",
+        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
+    }
+    pip = [python, "-m", "pip", "install", "-q", "--no-deps", "--ignore-installed", str(wheel)]
+    subprocess.run(pip, check=True, env=environment, cwd=tmp_path)
+    for command in ("labextension", "serverextension"):
+        module = (
+            "jupyterlab.labextensions"
+            if command == "labextension"
+            else "jupyter_server.extension.serverextension"
+        )
+        done = subprocess.run(
+            [python, "-m", module, "list"], capture_output=True, text=True, env=environment, cwd=tmp_path
+        )
+        said = done.stdout + done.stderr
+        assert "dtrain" in said, said
+        lines = [
+            line for line in said.splitlines() if "dtrain" in line and ("OK" in line or "enabled" in line)
+        ]
+        assert lines, said
+
+
+def test_versions_agree() -> None:
+    import json
+
+    from dtrain_lab import __version__
+
+    for name in ("package.json", "package-lock.json"):
+        assert json.loads((ROOT / name).read_text())["version"] == __version__
+
+
+def test_lock_file_names_no_registry() -> None:
+    assert '"resolved"' not in (ROOT / "package-lock.json").read_text()
