@@ -29,7 +29,7 @@ bench: setup $(VENV)/.bench  ## the figures that we claim, with their peers
 lint: setup $(VENV)/.test
 	ruff check .
 	ruff format --check .
-	nbqa ruff notebooks
+	nbqa ruff notebooks --extend-ignore D100,E402,F821
 	mypy
 	lint-imports
 	npm run -s lint
