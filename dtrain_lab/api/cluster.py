@@ -226,6 +226,10 @@ class Cluster:
         """Async twin of `stacks`."""
         return await self._portal.wrap(self._stacks(ranks))
 
+    def where(self) -> dict[int, str]:
+        """Where each rank's main thread is, in one line: cell, file, function."""
+        return {rank: innermost(text) for rank, text in self.stacks().items()}
+
     def stop(self) -> None:
         """End the cluster; returns once none of its processes is left."""
         if self._client is not None:
@@ -282,6 +286,13 @@ class Cluster:
         view = self.view()
         targets = self._portal.call(self._rank_set(ranks))
         return view if targets is None else view.client[list(targets)]
+
+
+def innermost(stack: str) -> str:
+    """The innermost frame of the first thread of a stack's text."""
+    first = stack.split("\n\n")[0]
+    lines = [line.strip() for line in first.splitlines() if line.strip().startswith("File")]
+    return lines[-1] if lines else first.strip()
 
 
 def _not_there(name: str, error: BaseException) -> BadRequest:

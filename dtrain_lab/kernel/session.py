@@ -161,9 +161,8 @@ class Session:
 
     def where(self) -> None:
         """Say where each rank is."""
-        for rank, text in self.cluster().stacks().items():
-            lines = [line.strip() for line in text.splitlines() if line.strip().startswith("File")]
-            print(f"[{rank}] {lines[-1] if lines else text}")
+        for rank, place in self.cluster().where().items():
+            print(f"[{rank}] {place}")
 
     def push(self, names: list[str]) -> None:
         """Assign variables of this kernel on all ranks."""

@@ -24,6 +24,11 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
     allow_local = Bool(
         True, config=True, help="May ranks run on this machine? Set to False on login nodes and shared Hubs."
     )
+    warm = Bool(
+        True,
+        config=True,
+        help="May kernels start a process without ranks in the background, for a quick first start?",
+    )
     updates_per_second = Float(
         2.0, config=True, help="Frames per second that the panel gets at most (1 to 4)."
     )
@@ -33,6 +38,8 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
 
     def initialize_settings(self) -> None:
         """Make what the handlers share."""
+        if not (self.warm and self.allow_local):
+            os.environ["DTRAIN_LAB_WARM"] = "0"  # kernels inherit it
         self.worlds = Worlds("server", server=os.getpid())
         self.hub = Hub(self.worlds, 1 / min(4.0, max(1.0, self.updates_per_second)), self.log)
         self.settings.update(dtrain_lab=self)

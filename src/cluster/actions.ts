@@ -172,7 +172,7 @@ async function start(
 ): Promise<void> {
   await commands.execute(CommandIDs.showPanel);
   const profile = (args.profile as string | undefined) ?? 'local';
-  const kernel = (args.kernel as string | undefined) ?? null;
+  const kernel = (args.kernel as string | undefined) ?? model.kernel;
   const request = args.ask
     ? await askStart(model, profile, trans)
     : { profile, ranks: (args.ranks as number | undefined) ?? null };

@@ -21,6 +21,7 @@ export const HISTORY = 600;
 /** State of the panel, without a DOM. */
 export class ClustersModel implements IClusters, IDisposable {
   readonly changed = new Signal<this, void>(this);
+  kernel: string | null = null;
 
   constructor(private _settings: ServerConnection.ISettings) {}
 
