@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import signal
 import socket
@@ -14,17 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 import zmq
 
 from dtrain_lab.core.cluster import Cluster
 from dtrain_lab.core.plan import Plan
-from dtrain_lab.core.record import HeadRecord
 from dtrain_lab.core.rendezvous import Store
 from dtrain_lab.core.wire import VERSION, doors, links
 from dtrain_lab.core.world import State
 from dtrain_lab.core.world import events as on
-from dtrain_lab.head import controller
+from dtrain_lab.head import controller, orders, record
 from dtrain_lab.head.agents import Agents
 from dtrain_lab.head.aggregate import Aggregate
 from dtrain_lab.head.cells import Cells
@@ -58,7 +55,7 @@ class Head:
         self._agents_by_node: dict[int, bytes] = {}
         self._ranks: dict[int, bytes] = {}
         self._forked: set[int] = set()
-        self._groups: dict[int, tuple[tuple[links.GroupSpec, ...], int]] = {}
+        self._groups: orders.Groups = {}
         self._operations: dict[int, str] = {}
         self._outgoing: dict[bytes, list[bytes]] = {}
         self._done = asyncio.Event()
@@ -78,17 +75,16 @@ class Head:
         self.aggregate.phase_began("load")
         self._agents.start(0, self.settings.node.name, self.settings.node.gpus, self.settings.variables)
         self.leases.expect()
-        self.write_record()
+        self._write_record()
         watch = asyncio.create_task(self.desk.watch())
         try:
             await self._done.wait()
         finally:
             watch.cancel()
             self.membership.close()
-            for agent in self._agents_by_node.values():
-                self._link.send(agent, [links.encode(links.Leave())])
+            self._leave()
             await self._agents.close(END_WITHIN_S)
-            self._remove_record()
+            record.remove(self.settings)
             self._link.close()
             self._door.close()
             context.term()
@@ -100,7 +96,7 @@ class Head:
         self.aggregate.name = order.name
         self.aggregate.owner = order.owner
         self.aggregate.created_at = time.time()
-        self.write_record()
+        self._write_record()
         for index, node in enumerate(order.plan.nodes[1:], start=1):
             self._agents.start(index, node.name, node.gpus, order.plan.variables)
         self.membership.happened(on.Launched(order.plan.size, len(order.plan.nodes)))
@@ -127,34 +123,13 @@ class Head:
         """Make processes for ranks."""
         assert self.plan is not None
         self.aggregate.phase_began("fork")
-        master_port = _free_port()
-        for index, node in enumerate(self.plan.nodes):
-            mine = range(node.first_rank, node.first_rank + node.ranks)
+        place = orders.Place(str(self.directory), self._link.url, self.engine_file, _free_port())
+        for index, node, mine in orders.by_node(self.plan, ranks):
             specs = tuple(
-                links.RankSpec(
-                    rank=rank,
-                    local_rank=rank - node.first_rank,
-                    world_size=self.plan.size,
-                    local_world_size=node.ranks,
-                    node_rank=index,
-                    node=node.name,
-                    gpus=node.gpus,
-                    threads=node.threads,
-                    link=self._link.url,
-                    engine=self.engine_file,
-                    profile_dir=str(self.directory / "ipp"),
-                    directory=self.plan.directory,
-                    log=str(self.directory / f"rank.{rank}.log"),
-                    monitor=self.plan.monitor,
-                    master_port=master_port,
-                    variables=self.plan.variables,
-                    replaces=rank in self._forked,
-                )
-                for rank in ranks
-                if rank in mine
+                orders.rank_spec(self.plan, place, index, node, rank, replaces=rank in self._forked)
+                for rank in mine
             )
-            if specs:
-                self._link.send(self._agents_by_node[index], [links.encode(links.Fork(specs))])
+            self._to_agent(index, links.Fork(specs))
         for rank in ranks:
             self._forked.add(rank)
             self.aggregate.forget(rank)
@@ -166,36 +141,17 @@ class Head:
         self.aggregate.phase_ended("fork")
         self.aggregate.phase_began("connect")
         self.store.drop(f"gen{generation - 1}/")
-        groups: dict[str, links.GroupSpec] = {}
-        count = 0
-        for rank, (specs, known) in sorted(self._groups.items()):
-            if rank not in joining:
-                count = max(count, known)
-                for spec in specs:
-                    groups.setdefault(spec[0], spec)
+        for rank, order in orders.form(self.plan, generation, joining, self._groups):
+            self._to_rank(rank, order)
         for rank in joining:
             self._groups.pop(rank, None)
-        for rank in range(self.plan.size):
-            self._to_rank(
-                rank,
-                links.Form(
-                    generation=generation,
-                    size=self.plan.size,
-                    collectives=self.plan.collectives,
-                    join=rank in joining,
-                    groups=tuple(groups.values()),
-                    group_count=count,
-                ),
-            )
 
     def signal(self, ranks: tuple[int, ...], number: int) -> None:
         """Send a signal to ranks."""
         assert self.plan is not None
         self._note_operations(ranks)
-        for index, node in enumerate(self.plan.nodes):
-            keys = tuple(r for r in ranks if node.first_rank <= r < node.first_rank + node.ranks)
-            if keys:
-                self._link.send(self._agents_by_node[index], [links.encode(links.Signal(keys, number))])
+        for index, _, keys in orders.by_node(self.plan, ranks):
+            self._to_agent(index, links.Signal(keys, number))
 
     def abort(self, ranks: tuple[int, ...]) -> None:
         """Break the collectives that ranks wait in."""
@@ -276,8 +232,7 @@ class Head:
         self.aggregate.phase_ended("load")
         if message.node == 0:
             profile_dir = self.directory / "ipp"
-            order = controller.order(profile_dir, self.directory / "controller.log")
-            self._link.send(self._agents_by_node[0], [links.encode(order)])
+            self._to_agent(0, controller.order(profile_dir, self.directory / "controller.log"))
             self._start(self._engines(profile_dir))
         self.membership.happened(on.NodeReady(message.node))
 
@@ -341,6 +296,16 @@ class Head:
 
     # ---- sending
 
+    def _to_agent(self, node: int, message: links.Message) -> None:
+        self._link.send(self._agents_by_node[node], [links.encode(message)])
+
+    def _leave(self) -> None:
+        for node in self._agents_by_node:
+            self._to_agent(node, links.Leave())
+
+    def _write_record(self) -> None:
+        record.write(self.settings, self.aggregate.name, self.aggregate.created_at, warm=self.plan is None)
+
     def _to_rank(self, rank: int, message: links.Message) -> None:
         peer = self._ranks.get(rank)
         if peer is not None:
@@ -365,46 +330,8 @@ class Head:
 
     def _fail(self) -> None:
         self._ending = True
-        for agent in self._agents_by_node.values():
-            self._link.send(agent, [links.encode(links.Leave())])
+        self._leave()
         asyncio.get_running_loop().call_later(LINGER_FAILED_S, self._done.set)
-
-    # ---- record
-
-    def write_record(self) -> None:
-        """Say where this head is found."""
-        process = psutil.Process()
-        record = HeadRecord(
-            id=self.settings.id,
-            name=self.aggregate.name,
-            host=socket.gethostname(),
-            boot=boot_id(),
-            pid=os.getpid(),
-            started=process.create_time(),
-            socket=str(self.directory / "door"),
-            directory=str(self.directory),
-            environment=self.settings.environment,
-            warm=self.plan is None,
-            created_at=self.aggregate.created_at,
-            version=VERSION,
-            server=self.settings.server,
-        )
-        path = Path(self.settings.record)
-        part = path.with_suffix(".part")
-        part.touch(mode=0o600)
-        part.write_bytes(msgspec.json.encode(record))
-        part.rename(path)
-
-    def _remove_record(self) -> None:
-        Path(self.settings.record).unlink(missing_ok=True)
-
-
-def boot_id() -> str:
-    """Tells one boot of this host from the next; records of an earlier one are stale."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except FileNotFoundError:
-        return str(psutil.boot_time())
 
 
 def _free_port() -> int:

@@ -1,0 +1,92 @@
+"""What the head tells agents and ranks, made from the plan. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dtrain_lab.core.plan import NodePlan, Plan
+from dtrain_lab.core.wire import links
+
+Groups = dict[int, tuple[tuple[links.GroupSpec, ...], int]]
+"""Rank → the process groups that it reported last, and how many names it has given out."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What all ranks of a head share. `engine`: ipyparallel's connection, with its key."""
+
+    directory: str
+    link: str
+    engine: str
+    master_port: int
+
+
+def by_node(plan: Plan, ranks: tuple[int, ...]) -> Iterator[tuple[int, NodePlan, tuple[int, ...]]]:
+    """Ranks by the node that they are on; nodes without any are left out."""
+    for index, node in enumerate(plan.nodes):
+        mine = tuple(r for r in ranks if node.first_rank <= r < node.first_rank + node.ranks)
+        if mine:
+            yield index, node, mine
+
+
+def rank_spec(
+    plan: Plan, place: Place, index: int, node: NodePlan, rank: int, *, replaces: bool
+) -> links.RankSpec:
+    """All that a rank needs to know.
+
+    Args:
+        plan: of the world.
+        place: what its ranks share.
+        index: of the node.
+        node: that the rank is on.
+        rank: its number.
+        replaces: another process was this rank before.
+    """
+    return links.RankSpec(
+        rank=rank,
+        local_rank=rank - node.first_rank,
+        world_size=plan.size,
+        local_world_size=node.ranks,
+        node_rank=index,
+        node=node.name,
+        gpus=node.gpus,
+        threads=node.threads,
+        link=place.link,
+        engine=place.engine,
+        profile_dir=f"{place.directory}/ipp",
+        directory=plan.directory,
+        log=f"{place.directory}/rank.{rank}.log",
+        monitor=plan.monitor,
+        master_port=place.master_port,
+        variables=plan.variables,
+        replaces=replaces,
+    )
+
+
+def form(
+    plan: Plan, generation: int, joining: tuple[int, ...], groups: Groups
+) -> Iterator[tuple[int, links.Form]]:
+    """Each rank's order to form a generation. Newcomers learn the groups that survivors have.
+
+    The union of what survivors know: a rank knows only the groups that it is in.
+    """
+    known: dict[str, links.GroupSpec] = {}
+    count = 0
+    for rank, (specs, given) in sorted(groups.items()):
+        if rank not in joining:
+            count = max(count, given)
+            for spec in specs:
+                known.setdefault(spec[0], spec)
+    for rank in range(plan.size):
+        yield (
+            rank,
+            links.Form(
+                generation=generation,
+                size=plan.size,
+                collectives=plan.collectives,
+                join=rank in joining,
+                groups=tuple(known.values()),
+                group_count=count,
+            ),
+        )
