@@ -108,12 +108,16 @@ class Aggregate:
             running=running,
         )
 
+    def _current(self, state: State) -> list[RankSample]:
+        """Samples of a world that can train; one that lost a rank has no figures of the whole."""
+        return self.samples() if state.phase == "ready" else []
+
     def _crowded(self) -> bool:
         return self.plan is not None and any(node.threads == 1 for node in self.plan.nodes)
 
     def _metrics(self, state: State) -> Metrics:
         found = self._verdict(state)
-        metrics = figures.world_metrics(self.samples(), self._crowded())
+        metrics = figures.world_metrics(self._current(state), state.size, self._crowded())
         return replace(metrics, verdicts=(found,)) if found is not None else metrics
 
     def _verdict(self, state: State) -> Verdict | None:
@@ -128,7 +132,7 @@ class Aggregate:
         if self.plan is None:
             return ()
         blamed = {r for v in metrics.verdicts if v.kind == "stuck" for r in v.ranks}
-        splits = figures.split(self.samples())
+        splits = figures.split(self._current(state), state.size)
         error = figures.overhead_error(state.size, self._crowded())
         ranks = []
         for node in self.plan.nodes:

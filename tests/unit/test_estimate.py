@@ -84,21 +84,27 @@ def sample(rank: int, step_ms: float, exposed_ms: float, rate: float | None = No
 
 def test_the_slowest_rank_waits_least_and_the_others_wait_for_it() -> None:
     samples = [sample(0, 100, 40), sample(1, 100, 10), sample(2, 100, 40)]
-    parts = figures.split(samples)
+    parts = figures.split(samples, 3)
     assert parts[1].wait_s == 0
     assert parts[0].wait_s == pytest.approx(0.030)
     assert parts[0].transfer_s == parts[1].transfer_s == pytest.approx(0.010)
-    world = figures.world_metrics(samples, crowded=False)
+    world = figures.world_metrics(samples, 3, crowded=False)
     assert world.slowest_rank == 1
     assert world.skew_s == pytest.approx(0.030)
     assert world.comm_overhead == pytest.approx(0.30)
 
 
 def test_one_rank_has_no_communication_and_no_doubt_about_it() -> None:
-    world = figures.world_metrics([sample(0, 10, 3, 64.0)], crowded=True)
+    world = figures.world_metrics([sample(0, 10, 3, 64.0)], 1, crowded=True)
     assert (world.comm_overhead, world.comm_overhead_error, world.samples_per_s) == (0.0, 0.0, 64.0)
 
 
+def test_one_known_rank_of_two_still_communicates() -> None:
+    world = figures.world_metrics([sample(0, 10, 3)], 2, crowded=False)
+    assert (world.comm_overhead, world.comm_overhead_error) == (pytest.approx(0.3), 0.05)
+
+
 def test_the_world_adds_the_rates_of_its_ranks_and_says_nothing_without_steps() -> None:
-    assert figures.world_metrics([sample(0, 10, 1, 10.0), sample(1, 10, 1, 20.0)], False).samples_per_s == 30
-    assert figures.world_metrics([RankSample(rank=0)], False).step_s is None
+    both = [sample(0, 10, 1, 10.0), sample(1, 10, 1, 20.0)]
+    assert figures.world_metrics(both, 2, crowded=False).samples_per_s == 30
+    assert figures.world_metrics([RankSample(rank=0)], 2, crowded=False).step_s is None

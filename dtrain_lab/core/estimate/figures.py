@@ -69,16 +69,20 @@ class Split(Struct, frozen=True):
     wait_s: float
 
 
-def split(samples: Sequence[RankSample]) -> dict[int, Split]:
+def split(samples: Sequence[RankSample], size: int) -> dict[int, Split]:
     """Split every rank's communication.
 
     The rank that waits least is the slowest: what it stands in collectives is transfer, what others stand
     longer is waiting for it. transfer = min X, wait_r = X_r − min X, overhead_r = X_r / W_r.
+
+    Args:
+        samples: of the ranks that are known.
+        size: of the world; one rank communicates with nobody.
     """
     known = [s for s in samples if s.exposed_s is not None and s.step_s]
     if not known:
         return {}
-    if len(samples) == 1:
+    if size == 1:
         return {known[0].rank: Split(0.0, 0.0, 0.0)}
     least = min(s.exposed_s or 0.0 for s in known)
     return {
@@ -98,9 +102,9 @@ def overhead_error(size: int, crowded: bool) -> float:
     return OVERHEAD_ERROR_CROWDED if crowded else OVERHEAD_ERROR
 
 
-def world_metrics(samples: Sequence[RankSample], crowded: bool) -> Metrics:
+def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Metrics:
     """Figures of the world from the latest sample of each rank."""
-    splits = split(samples)
+    splits = split(samples, size)
     known = [s for s in samples if s.step_s]
     if not known:
         return Metrics()
@@ -111,7 +115,7 @@ def world_metrics(samples: Sequence[RankSample], crowded: bool) -> Metrics:
         samples_per_s=sum(rates) if rates else None,
         step_s=median(s.step_s or 0.0 for s in known),
         comm_overhead=sum(x.comm_overhead for x in splits.values()) / len(splits) if splits else None,
-        comm_overhead_error=overhead_error(len(samples), crowded) if splits else None,
+        comm_overhead_error=overhead_error(size, crowded) if splits else None,
         slowest_rank=slowest,
         skew_s=max(own.values()) - min(own.values()) if len(own) > 1 else None,
     )
