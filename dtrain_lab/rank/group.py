@@ -25,6 +25,7 @@ from dtrain_lab.rank.store import Calls, LinkStore
 WORLD_NAME = "0"
 FIRST_FREE_SLOT = 7
 LAST_SLOT = 255
+KEPT_DESTROYED = 16
 
 
 class Group:
@@ -46,6 +47,7 @@ class Group:
         self._store = LinkStore(calls)
         """Kept here: torch holds the C++ half only, and a collected Python half can't answer any more."""
         self._sockets = GlooSockets()
+        self._made: list[Any] = []
         self._models: weakref.WeakSet[Any] = weakref.WeakSet()
         self._slot = FIRST_FREE_SLOT
         self._remakes = 0
@@ -65,9 +67,23 @@ class Group:
 
         def new_group(*args: Any, **kwargs: Any) -> Any:
             with self._sockets.watch():
-                return made_group(*args, **kwargs)
+                made = made_group(*args, **kwargs)
+            self._keep(made[0])
+            return made
 
         c10d._new_process_group_helper = new_group
+
+    def _keep(self, group: Any) -> None:
+        """Keep a group beyond its destruction, until it has long been idle.
+
+        torch's destructor of a gloo group joins its threads with the GIL held, and a thread that still frees
+        the last collective's Python objects waits for the GIL: a cell that destroys its group right after
+        training (each DDP tutorial) would now and then hang there.
+        """
+        self._made.append(group)
+        destroyed = [g for g in self._made if g not in c10d._world.pg_map and g is not group]
+        for old in destroyed[:-KEPT_DESTROYED]:
+            self._made.remove(old)
 
     def form(self, order: Form) -> tuple[str, ...]:
         """Form the group of a generation; a collective over all ranks.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import resource
 import signal
 import socket
 import sys
@@ -65,6 +66,7 @@ def run(spec: RankSpec, ring: memoryview) -> None:
     """
     _environment(spec)
     _log_to_file()
+    _raise_file_limit()
     _threads_and_device(spec)
     sys.argv = ["dtrain-rank"]
     app = RankEngine.instance()
@@ -94,6 +96,12 @@ def _log_to_file() -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     logging.getLogger().addHandler(handler)
     logging.getLogger("tornado").propagate = True
+
+
+def _raise_file_limit() -> None:
+    """Each group has sockets to every peer, and those of past generations are never freed."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _environment(spec: RankSpec) -> None:
