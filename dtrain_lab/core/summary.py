@@ -54,10 +54,13 @@ def summarize(
         case "failed":
             return _failed(name, state)
         case _:
-            return _ready(size, metrics, running)
+            return _ready(state, metrics, running)
 
 
-def _ready(size: int, metrics: Metrics, running: Sequence[RunningCell]) -> Summary:
+def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Summary:
+    size = state.size
+    if state.reason is not None and state.reason[0] == "deaf":
+        return _say("deaf", state.reason[1])
     bad: list[Verdict] = [v for v in metrics.verdicts if v.kind != "slow"]
     if bad:
         return Summary(bad[0].code, bad[0].values, bad[0].text)

@@ -132,6 +132,25 @@ def test_a_fresh_world_survives_a_restart_and_views_still_find_their_ranks() -> 
         assert ranks == [0, 1]
 
 
+def test_a_rank_that_does_not_answer_an_interrupt_is_named_and_can_be_restarted(pair: dt.Cluster) -> None:
+    code = """
+import signal, time
+if rank == 1:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    time.sleep(600)
+"""
+    thread, results = in_background(lambda: pair.run(code, check=False))
+    stands_in(pair, 0, ("idle",))
+    stands_in(pair, 1, ("busy",))
+    pair.interrupt()
+    said = "Rank 1 does not answer the interrupt."
+    wait_until(lambda: pair.info()["summary"]["text"] == said, 20, "the sentence")
+    pair.restart([1])
+    thread.join(20)
+    assert results[0].sentence == "Rank 1 was lost: killed by signal 9 (SIGKILL)."
+    assert pair.run("import torch.distributed as dist\ndist.barrier()", timeout=30).ok
+
+
 def test_a_destroyed_group_comes_back_with_the_next_cell(pair: dt.Cluster) -> None:
     pair.run("import torch, torch.distributed as dist\ndist.destroy_process_group()")
     result = pair.run("t = torch.ones(1)\ndist.all_reduce(t)\nprint(t.item())", timeout=60)

@@ -78,11 +78,22 @@ def test_an_interrupt_signals_first_and_breaks_collectives_later() -> None:
     assert not of(do.AbortRanks, actions)
     state, _ = play(state, on.CellReplied(0, "interrupted"))
     state, actions = play(state, on.TimerFired("abort"))
-    assert actions == [do.AbortRanks((1, 2))]
+    assert actions == [do.AbortRanks((1, 2)), do.StartTimer("deaf", 5.0)]
     state, actions = play(state, on.CellReplied(1, "interrupted"), on.CellReplied(2, "raised"))
     assert (state.phase, state.generation) == ("rebuilding", 1)
     assert of(do.FormGroup, actions) == [do.FormGroup(1, ())]
     assert formed(state).phase == "ready"
+
+
+def test_a_rank_that_nothing_frees_is_named_and_not_killed() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)), on.InterruptAsked((0, 1)))
+    state, _ = play(state, on.CellReplied(0, "interrupted"))
+    state, actions = play(state, on.TimerFired("abort"), on.TimerFired("deaf"))
+    assert not of(do.KillRanks, actions)
+    assert state.reason is not None
+    assert state.reason[1] == "Rank 1 does not answer the interrupt."
+    state, _ = play(state, on.CellReplied(1, "interrupted"))
+    assert state.reason is None
 
 
 def test_an_interrupt_of_an_idle_world_does_nothing() -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 Outcome = Literal["ok", "raised", "interrupted"]
-Timer = Literal["abort", "peers", "form", "join", "stop"]
+Timer = Literal["abort", "deaf", "peers", "form", "join", "stop"]
 
 
 class Base(Struct, frozen=True, tag=True):

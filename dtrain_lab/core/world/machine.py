@@ -16,6 +16,9 @@ from dtrain_lab.core.world.state import HISTORY, Loss, Member, State
 
 ABORT_AFTER_S = 0.5
 """A Python loop answers SIGINT well within this; what doesn't waits in a collective."""
+DEAF_AFTER_S = 5.0
+"""A rank that neither SIGINT nor a broken collective could free in this time is named. Nothing is killed: a
+long call into C may still come back, and its variables with it."""
 PEERS_AFTER_S = 1.0
 """After the first rank raised, its peers get this long to end their collectives by themselves."""
 FORM_WITHIN_S = 60.0
@@ -173,6 +176,12 @@ def _cell_replied(state: State, event: on.CellReplied) -> Moved:
     )
     if member.interrupted or event.outcome == "interrupted" or not event.has_group:
         state = replace(state, dirty=True)
+    if (
+        state.reason is not None
+        and state.reason[0] == "deaf"
+        and not any(m.cell is not None and m.interrupted for m in state.members)
+    ):
+        state = replace(state, reason=None)
     if any(m.cell == cell for m in state.members):
         peers_wait = event.outcome == "raised" and state.size > 1
         return state, [do.StartTimer("peers", PEERS_AFTER_S)] if peers_wait else []
@@ -230,7 +239,9 @@ def _timer_fired(state: State, event: on.TimerFired) -> Moved:
     match event.timer:
         case "abort":
             still = tuple(m.rank for m in state.members if m.cell is not None and m.interrupted)
-            return state, [do.AbortRanks(still)] if still else []
+            return state, [do.AbortRanks(still), do.StartTimer("deaf", DEAF_AFTER_S)] if still else []
+        case "deaf":
+            return _deaf(state)
         case "peers":
             return _end_peers(state)
         case "form" if state.forming:
@@ -244,6 +255,16 @@ def _timer_fired(state: State, event: on.TimerFired) -> Moved:
             return replace(state, phase="stopped"), [do.EndWorld()]
         case _:
             return state, []
+
+
+def _deaf(state: State) -> Moved:
+    deaf = [m.rank for m in state.members if m.cell is not None and m.interrupted]
+    if not deaf:
+        return state, []
+    verb = "does" if len(deaf) == 1 else "do"
+    message = f"{rank_names.sentence_name(deaf)} {verb} not answer the interrupt."
+    hint = f"Wait, or %distributed restart {rank_names.compact(deaf)} from another notebook or the panel."
+    return replace(state, reason=("deaf", message, hint)), []
 
 
 def _end_peers(state: State) -> Moved:
@@ -290,6 +311,7 @@ def _settle(state: State) -> Moved:
     acts: list[Action] = [
         do.StopTimer("join"),
         do.StopTimer("abort"),
+        do.StopTimer("deaf"),
         do.StopTimer("peers"),
         do.StartTimer("form", FORM_WITHIN_S),
         do.FormGroup(state.generation, newcomers),
