@@ -30,6 +30,7 @@ dist.init_process_group("gloo")
 t = torch.ones(1)
 dist.all_reduce(t)
 print("T", time.time(), flush=True)
+dist.destroy_process_group()
 """
 
 
