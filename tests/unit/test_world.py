@@ -78,7 +78,7 @@ def test_an_interrupt_signals_first_and_breaks_collectives_later() -> None:
     assert not of(do.AbortRanks, actions)
     state, _ = play(state, on.CellReplied(0, "interrupted"))
     state, actions = play(state, on.TimerFired("abort"))
-    assert actions == [do.AbortRanks((1, 2)), do.StartTimer("deaf", 5.0)]
+    assert actions == [do.SignalRanks((1, 2)), do.AbortRanks((1, 2)), do.StartTimer("deaf", 5.0)]
     state, actions = play(state, on.CellReplied(1, "interrupted"), on.CellReplied(2, "raised"))
     assert (state.phase, state.generation) == ("rebuilding", 1)
     assert of(do.FormGroup, actions) == [do.FormGroup(1, ())]

@@ -239,7 +239,10 @@ def _timer_fired(state: State, event: on.TimerFired) -> Moved:
     match event.timer:
         case "abort":
             still = tuple(m.rank for m in state.members if m.cell is not None and m.interrupted)
-            return state, [do.AbortRanks(still), do.StartTimer("deaf", DEAF_AFTER_S)] if still else []
+            if not still:
+                return state, []
+            # signalled again: the first may have come before the cell had begun there, when it means nothing
+            return state, [do.SignalRanks(still), do.AbortRanks(still), do.StartTimer("deaf", DEAF_AFTER_S)]
         case "deaf":
             return _deaf(state)
         case "peers":
