@@ -157,7 +157,7 @@ def _rank_exited(state: State, event: on.RankExited) -> Moved:
     for rank in peers:
         state = state.member(rank, interrupted=True)
     waiting = tuple(m.rank for m in state.members if m.joined) if was_forming else peers
-    ends: list[Action] = [do.SignalRanks(peers)] if peers else []
+    ends: list[Action] = [do.SignalRanks(peers), do.StartTimer("abort", ABORT_AFTER_S)] if peers else []
     ends += [do.AbortRanks(waiting)] if waiting else []
     return replace(state, dirty=True), [*failed, do.StopTimer("form"), *ends]
 
@@ -214,7 +214,7 @@ def _restart_asked(state: State, event: on.RestartAsked) -> Moved:
     state = replace(state, phase="rebuilding", dirty=True, forming=False, reason=None)
     acts: list[Action] = [do.StopTimer("form")]
     if others:
-        acts += [do.SignalRanks(others), do.AbortRanks(others)]
+        acts += [do.SignalRanks(others), do.AbortRanks(others), do.StartTimer("abort", ABORT_AFTER_S)]
     if living:
         acts.append(do.KillRanks(living))
     if gone:
