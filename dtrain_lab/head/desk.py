@@ -42,7 +42,9 @@ class Desk:
         call = doors.decode_to_head(frame)
         order = call.body
         if isinstance(order, doors.Run):  # in the order of arrival, without a task's delay
-            self._answer(door, call.id, self._guarded(call, lambda: self._run(door, order)))
+            refused = self._guarded(call, lambda: self._run(door, order))
+            if refused is not None:  # else the cell's end is the answer
+                self._answer(door, call.id, refused)
             return
         task = asyncio.get_running_loop().create_task(self._serve(door, call))
         self._tasks.add(task)

@@ -22,7 +22,6 @@ import msgspec
 import zmq
 from ipykernel.jsonutil import json_clean
 from jupyter_client.session import extract_header
-from zmq.eventloop.zmqstream import ZMQStream
 
 from dtrain_lab.core.cluster import Frame
 from dtrain_lab.core.wire import links
@@ -53,7 +52,7 @@ class Link:
     def __init__(self, app: Any, kernel: Any, spec: RankSpec, ring: memoryview) -> None:
         self._spec = spec
         self._kernel = kernel
-        self._io = kernel.iopub_socket
+        self._io_loop = kernel.iopub_socket.io_loop.asyncio_loop
         self._loop = app.loop.asyncio_loop
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -61,19 +60,19 @@ class Link:
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
         self._cells = CellRunner(kernel, self._group, spec.rank)
         self._notes = Notes()
-        self._outbox = Outbox(self._io)
+        self._outbox = Outbox(self._io_loop)
         self._main = threading.main_thread().ident
         self._group.watch_objects()
         install_tutorials(self._group, self._notes)
         if spec.monitor:
             install_monitor(ring, spec.world_size)
         self._name_what_ranks_have()
-        _route_output(app.session, self._io, spec.rank, self._outbox)
-        self._io.schedule(lambda: self._start(app.context))
+        _route_output(app.session, kernel.iopub_socket, spec.rank, self._outbox)
+        self._io_loop.call_soon_threadsafe(self._start, app.context)
 
     def send(self, message: Message) -> None:
         """Send now; safe from every thread."""
-        self._io.schedule(lambda: self._outbox.put(message, now=True))
+        self._io_loop.call_soon_threadsafe(partial(self._outbox.put, message, now=True))
 
     # ---- IOPub thread
 
@@ -82,9 +81,7 @@ class Link:
         socket.linger = 1000
         socket.sndhwm = socket.rcvhwm = 0
         socket.connect(self._spec.link)
-        stream = ZMQStream(socket, self._io.io_loop)
-        stream.on_recv(self._received)
-        self._outbox.open(socket, stream)
+        self._outbox.open(socket, self._received)
         self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
 
     def _received(self, frames: list[bytes]) -> None:
@@ -136,14 +133,14 @@ class Link:
     async def _execute(self, order: links.Execute) -> None:
         self._notes.forget()
         reply = await self._cells.run(order)
-        self._io.schedule(lambda: self._finish(reply))
+        self._io_loop.call_soon_threadsafe(self._finish, reply)
 
     def _finish(self, reply: CellReply) -> None:
         for stream in (sys.stdout, sys.stderr):
             flush = getattr(stream, "_flush", None)
             if flush is not None:
-                flush()  # schedules what it has, and so comes before the reply
-        self._io.schedule(lambda: self._outbox.put(reply, now=True))
+                flush()  # into the outbox, and so before the reply
+        self._outbox.put(reply, now=True)
 
     async def _form(self, order: links.Form) -> None:
         error = ""
@@ -182,20 +179,24 @@ class Link:
 
 
 class Outbox:
-    """Messages to the head, in order, several to a ZeroMQ message. Lives in the IOPub thread."""
+    """Messages to the head, in order, several to a ZeroMQ message. Lives in the IOPub thread's loop."""
 
-    def __init__(self, io: Any) -> None:
-        self._io = io
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
         self._socket: Any = None
-        self._stream: Any = None
+        self._received: Callable[[list[bytes]], None] = lambda _: None
         self._waiting: list[Message] = []
         self._bytes = 0
         self._last = 0.0
-        self._timer: Any = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._again: asyncio.Handle | None = None
+        self.thread = 0
 
-    def open(self, socket: Any, stream: Any) -> None:
-        """The socket is connected."""
-        self._socket, self._stream = socket, stream
+    def open(self, socket: Any, received: Callable[[list[bytes]], None]) -> None:
+        """The socket is connected; `received` gets the frames that come in."""
+        self._socket, self._received = socket, received
+        self.thread = threading.get_ident()
+        self._loop.add_reader(int(socket.fd), self._drain)
 
     def put(self, message: Message, *, now: bool = False) -> None:
         """Queue a message; it leaves at once, or with what comes in the next milliseconds."""
@@ -205,20 +206,30 @@ class Outbox:
         if now or self._bytes > BIG or time.monotonic() - self._last > COALESCE_S:
             self.flush()
         elif self._timer is None:
-            self._timer = self._io.io_loop.call_later(COALESCE_S, self.flush)
+            self._timer = self._loop.call_later(COALESCE_S, self.flush)
 
     def flush(self) -> None:
         """Send what waits."""
         if self._timer is not None:
-            self._io.io_loop.remove_timeout(self._timer)
+            self._timer.cancel()
             self._timer = None
         if self._socket is None or not self._waiting:
             return
         frames = [links.encode(m) for m in _joined(self._waiting)]
         self._waiting, self._bytes, self._last = [], 0, time.monotonic()
         self._socket.send_multipart(frames)
-        # the descriptor is edge-triggered: sending beside the stream can swallow a wake-up to receive
-        self._stream.flush(zmq.POLLIN)
+        # the descriptor is edge-triggered: a send can swallow the wake-up of what arrived meanwhile
+        if self._again is None:
+            self._again = self._loop.call_soon(self._drain)
+
+    def _drain(self) -> None:
+        self._again = None
+        while True:
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            self._received(frames)
 
 
 def _joined(messages: list[Message]) -> list[Message]:
@@ -242,6 +253,7 @@ def _route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
     """Send output of cells over the link; all else goes where ipyparallel sends it."""
     usual = session.send
     process = os.getpid()
+    loop = io.io_loop.asyncio_loop
 
     def send(
         stream: Any,
@@ -264,7 +276,10 @@ def _route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
                 body = msg_or_type["content"] if whole else content
                 message = _output(cell, rank, kind, body, metadata)
                 if message is not None:
-                    io.schedule(lambda: outbox.put(message))
+                    if threading.get_ident() == outbox.thread:
+                        outbox.put(message)
+                    else:
+                        loop.call_soon_threadsafe(outbox.put, message)
                     return None
                 if kind in UNREAD:
                     return None

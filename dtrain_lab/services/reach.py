@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import zmq
-import zmq.asyncio
 
 from dtrain_lab.core.cluster import CellResult, Cluster
 from dtrain_lab.core.record import HeadRecord
@@ -18,6 +17,8 @@ from dtrain_lab.core.wire.links import CellOutput
 from dtrain_lab.errors import Unreachable, from_dict
 
 ANSWER_WITHIN_S = 30.0
+BURST = 256
+"""Messages taken in one turn of the loop; a future for each (zmq.asyncio) costs more than the message."""
 
 OnOutput = Callable[[CellOutput], None]
 
@@ -38,7 +39,7 @@ class Connection:
         self._answers: dict[int, tuple[Any, asyncio.Future[Any]]] = {}
         self._cells: dict[str, tuple[OnOutput, asyncio.Future[CellResult]]] = {}
         self._watchers: list[Callable[[Cluster], None]] = []
-        self._reader: asyncio.Task[None] | None = None
+        self._again: asyncio.Handle | None = None
         self._renewer: asyncio.Task[None] | None = None
         self._death: int | None = None
         self._gone_event = asyncio.Event()
@@ -55,12 +56,11 @@ class Connection:
         except ProcessLookupError:
             raise self._gone() from None
         loop.add_reader(self._death, self._died)
-        context = zmq.asyncio.Context.shadow(zmq.Context.instance())
-        self._socket = context.socket(zmq.DEALER)
+        self._socket = zmq.Context.instance().socket(zmq.DEALER)
         self._socket.linger = 200
         self._socket.sndhwm = self._socket.rcvhwm = 0
         self._socket.connect(f"ipc://{self.record.socket}")
-        self._reader = asyncio.create_task(self._read())
+        loop.add_reader(int(self._socket.fd), self._drain)
 
     async def ask(self, body: doors.AnyBody, within_s: float = ANSWER_WITHIN_S) -> Any:
         """Ask the head.
@@ -75,7 +75,7 @@ class Connection:
         number = self._next
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._answers[number] = (doors.RESULTS[type(body)], future)
-        await self._socket.send(doors.encode(doors.Call(number, body)))
+        self._send(doors.Call(number, body))
         try:
             async with asyncio.timeout(within_s):
                 return await future
@@ -90,17 +90,25 @@ class Connection:
     async def run(self, order: doors.Run, on_output: OnOutput) -> CellResult:
         """Run a cell; `on_output` gets its output as it comes.
 
+        The order is answered only where the head refuses it: its end is the answer.
+
         Raises:
             DtrainError: the head refuses the cell.
             Unreachable: the head ended while the cell ran.
         """
+        if self.closed:
+            raise self._gone()
         done: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
         self._cells[order.cell] = (on_output, done)
+        self._next += 1
+        number = self._next
+        self._answers[number] = (CellResult, done)
         try:
-            await self.ask(order)
+            self._send(doors.Call(number, order))
             return await done
         finally:
             del self._cells[order.cell]
+            self._answers.pop(number, None)
 
     def watch(self, changed: Callable[[Cluster], None], period_s: float) -> None:
         """Hear of changes, at most every `period_s` seconds, until the connection closes."""
@@ -129,10 +137,12 @@ class Connection:
         if self._death is not None:
             loop.remove_reader(self._death)
             os.close(self._death)
-        for task in (self._reader, self._renewer):
-            if task is not None:
-                task.cancel()
+        if self._renewer is not None:
+            self._renewer.cancel()
+        if self._again is not None:
+            self._again.cancel()
         if self._socket is not None:
+            loop.remove_reader(int(self._socket.fd))
             self._socket.close()
         for _, future in [*self._answers.values(), *self._cells.values()]:
             if not future.done():
@@ -146,10 +156,24 @@ class Connection:
             await self.ask(doors.Watch(period_s))
             await asyncio.sleep(4.0)
 
-    async def _read(self) -> None:
-        while True:
-            for frame in await self._socket.recv_multipart():
+    def _send(self, call: doors.Call) -> None:
+        self._socket.send(doors.encode(call))
+        # the descriptor is edge-triggered: a send can swallow the wake-up of what arrived meanwhile
+        if self._again is None:
+            self._again = asyncio.get_running_loop().call_soon(self._drain)
+
+    def _drain(self) -> None:
+        self._again = None
+        for _ in range(BURST):
+            if self.closed:
+                return
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            for frame in frames:
                 self._received(doors.decode_to_door(frame))
+        self._again = asyncio.get_running_loop().call_soon(self._drain)
 
     def _received(self, message: doors.ToDoor) -> None:
         match message:
