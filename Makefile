@@ -72,7 +72,11 @@ $(VENV)/.test: $(VENV)/.package
 	@$(PIP) install --no-build-isolation -c constraints.txt -e ".[lab,notebooks,test]"
 	@touch $@
 
+# Peers of the start-up figures, apart from the product's own packages; without them their rows are missing.
 $(VENV)/.bench: $(VENV)/.test
+	@$(PYTHON) -m venv $(VENV)/peers
+	@$(BIN)/python -c 'import site; print(site.getsitepackages()[0])' > $$(echo $(VENV)/peers/lib/python*/site-packages)/base.pth
+	@$(VENV)/peers/bin/python -m pip --disable-pip-version-check -q install nbdistributed torchmonarch || echo "No nbdistributed or Monarch here: no rows for them."
 	@touch $@
 
 clean:

@@ -1,4 +1,4 @@
-"""8 ranks: request → first all_reduce done, warm and cold, and memory; peers: stock ipyparallel, torchrun."""
+"""8 ranks: request → first all_reduce done, warm and cold, and memory; peers: stock ipyparallel, and others."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import ipyparallel as ipp
 import psutil
 
 import dtrain_lab as dt
+from benchmarks import start_peers
 from benchmarks.measure import PYTHON, Row, emit, middle, pss, tree
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.core.wire import doors
@@ -135,6 +136,9 @@ def main() -> None:
         kinds["warm"].append(ours(warm=True))
         kinds["torchrun"].append((torchrun(), 0))
         kinds["cold"].append(ours(warm=False))
+        if start_peers.available():
+            kinds.setdefault("nbdistributed", []).append((start_peers.nbdistributed(RANKS), 0))
+            kinds.setdefault("Monarch", []).append((start_peers.monarch(RANKS, _free_port()), 0))
     seconds = {k: middle([s for s, _ in v]) for k, v in kinds.items()}
     memory = {k: middle([m for _, m in v]) for k, v in kinds.items()}
     peer = f"{seconds['stock']:.1f} s, stock ipyparallel"
@@ -154,12 +158,16 @@ def main() -> None:
                 seconds["cold"] / seconds["stock"],
                 0.35,
             ),
-            Row(
-                f"{RANKS} ranks, the same, torchrun (for comparison)",
-                f"{seconds['torchrun']:.2f} s",
-                peer,
-                seconds["torchrun"] / seconds["stock"],
-                None,
+            *(
+                Row(
+                    f"{RANKS} ranks, the same, {name} (for comparison)",
+                    f"{seconds[name]:.2f} s",
+                    peer,
+                    seconds[name] / seconds["stock"],
+                    None,
+                )
+                for name in ("torchrun", "nbdistributed", "Monarch")
+                if name in seconds
             ),
             Row(
                 f"{RANKS} ranks, memory (PSS) of all processes",
