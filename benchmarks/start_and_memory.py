@@ -1,4 +1,4 @@
-"""8 ranks: request → first all_reduce done, warm and cold, and memory; peers: stock ipyparallel, and others."""
+"""8 ranks: request → first all_reduce done, warm and cold, and memory; peers: stock ipyparallel, others."""
 
 from __future__ import annotations
 

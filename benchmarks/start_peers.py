@@ -31,7 +31,7 @@ try:
     workers = psutil.Process().children()
     while not all(any(c.raddr and c.raddr.port == port for c in w.net_connections()) for w in workers):
         time.sleep(0.02)
-    cell = "import torch, torch.distributed as dist\\nt = torch.ones(1)\\ndist.all_reduce(t)\\nprint('SUM', t.item())"
+    cell = "import torch\\nt = torch.ones(1)\\ntorch.distributed.all_reduce(t)\\nprint('SUM', t.item())"
     shell.run_cell("%%distributed\\n" + cell)
     print("SECONDS", time.time() - began, flush=True)
 except Exception:
@@ -89,8 +89,10 @@ def _run(script: str, needed: str = "") -> float:
     path.write_text(script)
     try:
         environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
+        # nbdistributed's workers are whatever "python" is first on the path
+        environment["PATH"] = f"{PEERS.parent}:{environment['PATH']}"
         done = subprocess.run(
-            [str(PEERS), str(path)], capture_output=True, text=True, timeout=300, env=environment
+            [str(PEERS), str(path)], capture_output=True, text=True, timeout=90, env=environment
         )
     finally:
         path.unlink()
