@@ -5,22 +5,24 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
 import msgspec
 
+from dtrain_lab.api import data
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
 from dtrain_lab.core import ranks as rank_sets
 from dtrain_lab.core.cells import check_source
+from dtrain_lab.core.cluster import CellRecord, Stack
 from dtrain_lab.core.cluster import Cluster as Info
-from dtrain_lab.core.cluster import Stack
 from dtrain_lab.core.wire import doors
 from dtrain_lab.core.wire.links import CellOutput
-from dtrain_lab.errors import BadRequest, Unreachable
+from dtrain_lab.errors import BadRankSet, BadRequest, Unreachable
 from dtrain_lab.services.reach import Connection, OnOutput
 
 RESTART_WITHIN_S = 200.0
@@ -47,6 +49,8 @@ class Cluster:
         self._portal = portal
         self._connection = connection
         self._client: Any = None
+        self.size = 0
+        """Ranks, as last heard."""
 
     @property
     def name(self) -> str:
@@ -73,7 +77,8 @@ class Cluster:
 
     def cluster(self) -> Info:
         """Everything about it, typed."""
-        found: Info = self._portal.call(self._ask(doors.Info()))
+        found: Info = self._portal.call(self.ask(doors.Info()))
+        self.size = found.world.size
         return found
 
     def info(self) -> dict[str, Any]:
@@ -82,7 +87,7 @@ class Cluster:
 
     async def info_async(self) -> dict[str, Any]:
         """Async twin of `info`."""
-        return _as_json(await self._portal.wrap(self._ask(doors.Info())))
+        return _as_json(await self._portal.wrap(self.ask(doors.Info())))
 
     # ---- cells
 
@@ -127,27 +132,24 @@ class Cluster:
         *,
         timeout: float | None = None,
         check: bool = True,
-        label: str = "[ ]",
-        first_line: int = 1,
-        notebook: str | None = None,
-        on_output: OnOutput | None = None,
-        cell: str | None = None,
     ) -> Result:
-        """`run`, inside the portal's loop; `on_output` sees output as it comes."""
-        check_source(code)
-        if timeout is not None and timeout <= 0:
-            raise BadRequest(
-                f"A time-out of {timeout:g} s is over before it begins.", "Give a number above 0."
-            )
+        """`run`, inside the portal's loop."""
         order = doors.Run(
-            cell=cell or cell_id(),
-            code=code,
-            label=label,
-            ranks=await self._rank_set(ranks),
-            first_line=first_line,
-            notebook=notebook,
-            timeout_s=timeout,
+            cell=cell_id(), code=code, label="[ ]", ranks=await self.rank_set(ranks), timeout_s=timeout
         )
+        return await self.run_order(order, check=check)
+
+    async def run_order(
+        self, order: doors.Run, *, check: bool = True, on_output: OnOutput | None = None
+    ) -> Result:
+        """Run a cell that is described already, inside the portal's loop.
+
+        Args:
+            order: the cell.
+            check: raise if a rank fails.
+            on_output: sees output as it comes, in place of the result.
+        """
+        _check(order)
         outputs: list[CellOutput] = []
         end = await self._connection.run(order, on_output or outputs.append)
         result = Result(end, outputs)
@@ -155,50 +157,76 @@ class Cluster:
             result.raise_failure()
         return result
 
-    # ---- data, through ipyparallel's authenticated channel
+    async def start_order(self, order: doors.Run) -> None:
+        """Begin a cell that nobody waits for, inside the portal's loop."""
+        _check(order)
+        await self.ask(order)
 
-    def push(self, ranks: Sequence[int] | str | None = None, **values: Any) -> None:
-        """Assign values on ranks: `cluster.push(lr=0.1)`."""
-        self._view_of(ranks).push(values, block=True)
+    async def follow(self, cell: str, on_output: OnOutput) -> Result:
+        """Wait for a cell that was begun before, inside the portal's loop; output comes from its start."""
+        return Result(await self._connection.follow(cell, on_output), [])
 
-    async def push_async(self, ranks: Sequence[int] | str | None = None, **values: Any) -> None:
+    async def cells(self) -> list[CellRecord]:
+        """Cells that the cluster knows of, oldest first; inside the portal's loop."""
+        known: list[CellRecord] = await self.ask(doors.ListCells())
+        return known
+
+    # ---- data
+
+    def push(self, ranks: Sequence[int] | str | None = None, **values: Any) -> int:
+        """Assign values on ranks: `cluster.push(lr=0.1)`.
+
+        Arrays and tensors, in state dicts and models too, go through memory that the ranks of this machine
+        map; each rank has its own copy as soon as it writes.
+
+        Returns:
+            Bytes of the numbers among the values.
+
+        Raises:
+            BadRequest: a value that can't travel.
+        """
+        return data.push(self._view_of(ranks), values, None)
+
+    async def push_async(self, ranks: Sequence[int] | str | None = None, **values: Any) -> int:
         """Async twin of `push`."""
-        await asyncio.to_thread(self.push, ranks, **values)
+        return await asyncio.to_thread(self.push, ranks, **values)
+
+    def push_watched(self, values: dict[str, Any], progress: Callable[[int, int], None]) -> int:
+        """`push` to all ranks; `progress` hears of bytes done and bytes in all."""
+        return data.push(self._view_of(None), values, progress)
 
     def pull(self, name: str, ranks: Sequence[int] | str | None = None) -> dict[int, Any]:
-        """A variable's value on each rank.
+        """A variable's value on each rank; of a DDP model, the model inside.
 
         Raises:
             BadRequest: the name is none, or a rank does not have it.
         """
-        if not all(part.isidentifier() for part in name.split(".")):
-            raise BadRequest(
-                f'"{name}" is no name of a variable.', "Give a name such as loss or model.fc.weight."
-            )
         view = self._view_of(ranks)
-        import ipyparallel as ipp
-
-        try:
-            values = view.pull(name, block=True)
-        except ipp.RemoteError as error:
-            raise _not_there(name, error) from error
-        except ipp.CompositeError as error:
-            raise _not_there(name, error) from error
-        return dict(zip(view.targets, values, strict=True))
+        return dict(zip(view.targets, data.pull(view, name), strict=True))
 
     async def pull_async(self, name: str, ranks: Sequence[int] | str | None = None) -> dict[int, Any]:
         """Async twin of `pull`."""
         return await asyncio.to_thread(self.pull, name, ranks)
 
-    def view(self) -> Any:
-        """An ipyparallel `DirectView` of all ranks; waits until every rank is registered there."""
-        import ipyparallel as ipp
+    def diff(self, name: str, ranks: Sequence[int] | str | None = None) -> data.Diff:
+        """Compare a variable over ranks: a number, a tensor, a state dict, a whole model or optimizer.
 
-        if self._client is None:
-            info = json.loads(self._portal.call(self._ask(doors.Engines())))
-            self._client = ipp.Client(connection_info=info)
-        self._client.wait_for_engines(self.cluster().world.size, timeout=VIEW_WITHIN_S, interactive=False)
-        return self._client[:]
+        Raises:
+            BadRequest: the name is none, or a rank does not have it.
+        """
+        return data.compare(self._view_of(ranks), name)
+
+    async def diff_async(self, name: str, ranks: Sequence[int] | str | None = None) -> data.Diff:
+        """Async twin of `diff`."""
+        return await asyncio.to_thread(self.diff, name, ranks)
+
+    def view(self) -> Any:
+        """An ipyparallel `DirectView` of all ranks; waits until every rank is registered there.
+
+        Its calls take turns with the cells of this cluster, so that they reach all ranks in one order. A
+        client made by other means has no such promise.
+        """
+        return self._view_of(None)
 
     # ---- control
 
@@ -210,13 +238,76 @@ class Cluster:
         """Async twin of `interrupt`."""
         await self._portal.wrap(self._interrupt(ranks))
 
-    def restart(self, ranks: Sequence[int] | str | None = None) -> None:
-        """New processes for ranks, all unless told; their variables are lost."""
-        self._portal.call(self._restart(ranks))
+    def restart(self, ranks: Sequence[int] | str | None = None, source: int | None = None) -> str:
+        """New processes for ranks, all unless told.
 
-    async def restart_async(self, ranks: Sequence[int] | str | None = None) -> None:
+        Args:
+            ranks: whose variables are lost.
+            source: a rank whose variables they get in place of their own.
+
+        Returns:
+            What was done, in words.
+
+        Raises:
+            BadRankSet: a source that does not exist or is restarted itself.
+        """
+        wanted = self._portal.call(self.rank_set(ranks))
+        if source is not None:
+            self._check_source(wanted, source)
+        self._portal.call(self._restart(wanted))
+        numbers = wanted if wanted is not None else tuple(range(self.size))
+        if source is None:
+            one = len(numbers) == 1
+            what = "has a new process; its" if one else "have new processes; their"
+            return (
+                f"{rank_sets.sentence_name(numbers)} {what} variables are gone. Run the set-up cells again."
+            )
+        names, left, size = data.copy_variables(self._view_of([source]), self._view_of(numbers))
+        return data.copied_sentence(numbers, source, names, left, size)
+
+    async def restart_async(self, ranks: Sequence[int] | str | None = None, source: int | None = None) -> str:
         """Async twin of `restart`."""
-        await self._portal.wrap(self._restart(ranks))
+        return await asyncio.to_thread(self.restart, ranks, source)
+
+    def resize(self, ranks: int) -> str:
+        """Another number of ranks; variables of the ranks that stay are kept.
+
+        Returns:
+            What was done, in words, with what could not come along.
+
+        Raises:
+            BadSize, Conflict: it stays as it is.
+        """
+        info: Info = self._portal.call(self._portal.worlds.resize(self._connection, ranks))
+        self.size = info.world.size
+        left = [v for v in info.metrics.verdicts if v.code == "left_behind"]
+        text = f"{self.name} has {rank_sets.count(self.size)} now."
+        return " ".join([text, *(f"{v.text} {v.hint}" for v in left)])
+
+    async def resize_async(self, ranks: int) -> str:
+        """Async twin of `resize`."""
+        return await asyncio.to_thread(self.resize, ranks)
+
+    def watch(self, changed: Callable[[Info], None], period_s: float = 0.5) -> None:
+        """Have a function called with the cluster whenever it changed, at most every `period_s` seconds.
+
+        It is called in another thread, until `unwatch` or the cluster's end.
+        """
+
+        async def watch() -> None:
+            self._connection.watch(changed, period_s)
+
+        self._portal.call(watch())
+
+    def unwatch(self, changed: Callable[[Info], None]) -> None:
+        """Call it no more."""
+        self._portal.call(self._connection.unwatch(changed))
+
+    def monitor(self) -> Any:
+        """A live view of the ranks for any Jupyter front end (ipywidgets)."""
+        from dtrain_lab.api.monitor import Monitor
+
+        return Monitor(self)
 
     def stacks(self, ranks: Sequence[int] | str | None = None) -> dict[int, str]:
         """What each rank's threads do now."""
@@ -257,35 +348,74 @@ class Cluster:
 
     # ----
 
-    async def _ask(self, body: doors.AnyBody, within_s: float = 30.0) -> Any:
+    async def ask(self, body: doors.AnyBody, within_s: float | None = 30.0) -> Any:
+        """Ask the head, inside the portal's loop."""
         return await self._connection.ask(body, within_s)
 
-    async def _rank_set(self, ranks: Sequence[int] | str | None) -> tuple[int, ...] | None:
+    async def rank_set(self, ranks: Sequence[int] | str | None) -> tuple[int, ...] | None:
+        """Ranks as a person or a program gave them; None for all. Inside the portal's loop."""
         if ranks is None:
             return None
-        cluster: Info = await self._ask(doors.Info())
+        cluster: Info = await self.ask(doors.Info())
         if isinstance(ranks, str):
             return rank_sets.parse(ranks, cluster.world.size) if ranks.strip() else None
         return rank_sets.check(list(ranks), cluster.world.size)
 
     async def _interrupt(self, ranks: Sequence[int] | str | None) -> None:
-        await self._ask(doors.Interrupt(await self._rank_set(ranks)))
+        await self.ask(doors.Interrupt(await self.rank_set(ranks)))
 
     async def interrupt_cell(self, cell: str) -> None:
         """Interrupt one cell, inside the portal's loop."""
-        await self._ask(doors.Interrupt(cell=cell))
+        await self.ask(doors.Interrupt(cell=cell))
 
-    async def _restart(self, ranks: Sequence[int] | str | None) -> None:
-        await self._ask(doors.Restart(await self._rank_set(ranks)), RESTART_WITHIN_S)
+    async def _restart(self, ranks: tuple[int, ...] | None) -> None:
+        await self.ask(doors.Restart(ranks), RESTART_WITHIN_S)
 
     async def _stacks(self, ranks: Sequence[int] | str | None) -> dict[int, str]:
-        found: list[Stack] = await self._ask(doors.Stacks(await self._rank_set(ranks)))
+        found: list[Stack] = await self.ask(doors.Stacks(await self.rank_set(ranks)))
         return {stack.rank: stack.text or stack.error or "" for stack in found}
 
     def _view_of(self, ranks: Sequence[int] | str | None) -> Any:
-        view = self.view()
-        targets = self._portal.call(self._rank_set(ranks))
-        return view if targets is None else view.client[list(targets)]
+        import ipyparallel as ipp
+
+        from dtrain_lab.api.view import TurnedView
+
+        targets = self._portal.call(self.rank_set(ranks))
+        if self._client is None:
+            info = json.loads(self._portal.call(self.ask(doors.Engines())))
+            self._client = ipp.Client(connection_info=info)
+        size = self.cluster().world.size
+        self._client.wait_for_engines(size, timeout=VIEW_WITHIN_S, interactive=False)
+        plain = self._client[list(targets) if targets is not None else list(range(size))]
+        turn = f"view.{cell_id()}"
+        view = TurnedView(client=self._client, socket=plain._socket, targets=plain.targets)
+        return view.hold_turns(
+            lambda: self._take_turn(turn, tuple(plain.targets)),
+            lambda: self._portal.post(self.ask(doors.GiveTurn(turn))),
+        )
+
+    def _take_turn(self, turn: str, ranks: tuple[int, ...]) -> None:
+        try:
+            self._portal.call(self.ask(doors.TakeTurn(turn, os.getpid(), ranks), None))
+        except BaseException:
+            self._portal.post(self.ask(doors.GiveTurn(turn)))
+            raise
+
+    def _check_source(self, ranks: tuple[int, ...] | None, source: int) -> None:
+        rank_sets.check([source], self.cluster().world.size)
+        if ranks is None or source in ranks:
+            raise BadRankSet(
+                f"Rank {source} can't give its variables: it is restarted itself.",
+                "Name the ranks to restart, and another one to copy from.",
+            )
+
+
+def _check(order: doors.Run) -> None:
+    check_source(order.code)
+    if order.timeout_s is not None and order.timeout_s <= 0:
+        raise BadRequest(
+            f"A time-out of {order.timeout_s:g} s is over before it begins.", "Give a number above 0."
+        )
 
 
 def innermost(stack: str) -> str:
@@ -293,11 +423,6 @@ def innermost(stack: str) -> str:
     first = stack.split("\n\n")[0]
     lines = [line.strip() for line in first.splitlines() if line.strip().startswith("File")]
     return lines[-1] if lines else first.strip()
-
-
-def _not_there(name: str, error: BaseException) -> BadRequest:
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return BadRequest(f"{name} could not be pulled: {first}", "Check the name, and the ranks that have it.")
 
 
 def _as_json(cluster: Info) -> dict[str, Any]:

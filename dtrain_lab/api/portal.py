@@ -60,6 +60,10 @@ class Portal:
             future.cancel()
             raise
 
+    def post(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine in the loop thread; nobody waits for it."""
+        asyncio.run_coroutine_threadsafe(work, self.loop)
+
     async def wrap(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the loop thread from another loop."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))

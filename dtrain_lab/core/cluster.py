@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from dtrain_lab.core.kinds import OutputKind, RankPhase, VerdictKind, WorldPhase
+from dtrain_lab.core.kinds import CellState, OutputKind, RankPhase, VerdictKind, WorldPhase
 
 
 class Summary(Struct, frozen=True):
@@ -176,6 +176,7 @@ class RunningCell(Struct, frozen=True):
     notebook: str | None
     ranks: tuple[int, ...]
     started_at: float
+    cell_id: str | None = None
 
 
 class Output(Struct, frozen=True):
@@ -229,4 +230,22 @@ class CellResult(Struct, frozen=True):
     sentence: str = ""
     elapsed_s: float = 0.0
     timed_out: bool = False
-    outputs: tuple[Output, ...] = field(default_factory=tuple)
+
+
+class CellRecord(Struct, frozen=True):
+    """A cell that a world knows of: it waits for its turn, runs, or has ended.
+
+    `cell` is its name, `[7]`; `id` the world's own; `cell_id` the notebook's. `detached`: nobody waits for
+    it (`--no-wait`). Its output begins at `first_seq` in the journal.
+    """
+
+    id: str
+    cell: str
+    ranks: tuple[int, ...]
+    state: CellState
+    first_seq: int
+    notebook: str | None = None
+    cell_id: str | None = None
+    detached: bool = False
+    started_at: float | None = None
+    result: CellResult | None = None

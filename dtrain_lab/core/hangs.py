@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dtrain_lab.core import ranks as rank_names
 from dtrain_lab.core.cluster import Verdict, Where
@@ -109,4 +109,25 @@ def _verdict(
         since_s=since,
         hint=hint,
         actions=("interrupt", "stacks", "restart"),
+    )
+
+
+def left_behind(objects: Mapping[int, tuple[str, ...]]) -> Verdict:
+    """Live objects that a rebuilt group could not be given to.
+
+    Args:
+        objects: rank → what is left there.
+    """
+    names = sorted({name for left in objects.values() for name in left})
+    ranks = tuple(sorted(objects))
+    verb = "has" if len(names) == 1 else "have"
+    text = f"{'; '.join(names)} {verb} no connection to the new group on {rank_names.name(ranks)}."
+    return Verdict(
+        id="left_behind",
+        kind="unknown",
+        code="left_behind",
+        values={"names": names, "ranks": rank_names.compact(ranks)},
+        text=text[0].upper() + text[1:],
+        ranks=ranks,
+        hint="Make them again: run their cells.",
     )

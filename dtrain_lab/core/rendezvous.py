@@ -59,10 +59,6 @@ class Store:
         """A rank is gone: nobody waits for its calls."""
         self._waiting = [c for c in self._waiting if c.rank != rank]
 
-    def waiting_for(self) -> dict[int, tuple[str, ...]]:
-        """Which rank waits for which keys: who has not joined can be read from it."""
-        return {c.rank: tuple(k for k in c.keys if k not in self._values) for c in self._waiting}
-
     def _has(self, call: StoreCall) -> bool:
         return all(key in self._values for key in call.keys)
 

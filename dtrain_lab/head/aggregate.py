@@ -42,6 +42,8 @@ class Aggregate:
         self.preloaded_s: float | None = None
         self.torch = ""
         self.places: dict[int, Where] = {}
+        self.unpointed: dict[int, tuple[str, ...]] = {}
+        """Rank → live objects that have no group any more, until the next cell begins."""
         self._samples: dict[int, tuple[float, RankSample]] = {}
         self._phases: dict[str, tuple[float, float | None]] = {}
 
@@ -118,6 +120,8 @@ class Aggregate:
     def _metrics(self, state: State) -> Metrics:
         found = self._verdict(state)
         metrics = figures.world_metrics(self._current(state), state.size, self._crowded())
+        if found is None and self.unpointed and state.phase == "ready":
+            found = hangs.left_behind(self.unpointed)
         return replace(metrics, verdicts=(found,)) if found is not None else metrics
 
     def _verdict(self, state: State) -> Verdict | None:

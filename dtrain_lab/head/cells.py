@@ -8,23 +8,38 @@ from dataclasses import dataclass, field
 
 from dtrain_lab.core import turns as pure
 from dtrain_lab.core.cells import blame, failure_sentence
-from dtrain_lab.core.cluster import CellResult, Failure, RunningCell
+from dtrain_lab.core.cluster import CellRecord, CellResult, Failure, RunningCell
+from dtrain_lab.core.kinds import CellState
 from dtrain_lab.core.wire import doors, links
 from dtrain_lab.head.journal import Journal
+
+KNOWN = 2000
+"""Ended cells that are remembered."""
+REPLAY_BYTES = 1 << 20
 
 
 @dataclass
 class Running:
-    """A cell that waits for its turn or runs."""
+    """A cell that waits for its turn, runs, or has ended. `door`: where its output goes, if anywhere."""
 
     order: doors.Run
     ranks: tuple[int, ...]
-    door: bytes
+    source: bytes
+    door: bytes | None
     left: set[int]
     asked_at: float
+    first_seq: int
     began_at: float | None = None
     failures: list[Failure] = field(default_factory=list)
     timed_out: bool = False
+    result: CellResult | None = None
+
+    @property
+    def state(self) -> CellState:
+        """Where it stands."""
+        if self.result is not None:
+            return "ended"
+        return "waiting" if self.began_at is None else "running"
 
 
 class Cells:
@@ -49,16 +64,18 @@ class Cells:
         self._to_door = to_door
         self._began = began
         self._cells: dict[str, Running] = {}
+        self._ended: dict[str, Running] = {}
         self._turns = pure.Turns()
         self._pending: list[pure.Turn] = []
         """Whose turn it is, and who have not begun because the world is not ready."""
-        self._labels: dict[str, str] = {}
+        self._others: dict[str, Callable[[], None]] = {}
+        """Turns that are no cells, and what to call when they begin."""
 
     @property
     def running(self) -> tuple[RunningCell, ...]:
         """Cells that run now."""
         return tuple(
-            RunningCell(c.order.label, c.order.notebook, c.ranks, c.began_at)
+            RunningCell(c.order.label, c.order.notebook, c.ranks, c.began_at, c.order.cell_id)
             for c in self._cells.values()
             if c.began_at is not None
         )
@@ -72,20 +89,45 @@ class Cells:
         """A cell that has not ended."""
         return self._cells.get(cell)
 
+    def records(self) -> list[CellRecord]:
+        """Cells that are known, oldest first."""
+        return [
+            CellRecord(
+                id=c.order.cell,
+                cell=c.order.label,
+                ranks=c.ranks,
+                state=c.state,
+                first_seq=c.first_seq,
+                notebook=c.order.notebook,
+                cell_id=c.order.cell_id,
+                detached=c.order.detached,
+                started_at=c.began_at,
+                result=c.result,
+            )
+            for c in (*self._ended.values(), *self._cells.values())
+        ]
+
     def of_rank(self, rank: int) -> Running | None:
         """The cell that a rank runs."""
         return next((c for c in self._cells.values() if c.began_at is not None and rank in c.left), None)
 
     def add(self, order: doors.Run, ranks: tuple[int, ...], door: bytes, *, ready: bool) -> None:
         """Queue a cell; it begins when its ranks are free and the world is ready."""
-        self._cells[order.cell] = Running(order, ranks, door, set(ranks), time.time())
-        self._labels[order.cell] = order.label
-        while len(self._labels) > 5000:
-            self._labels.pop(next(iter(self._labels)))
-        self._turns, begun = pure.add(self._turns, pure.Turn(order.cell, frozenset(ranks)))
-        self._pending = [*self._pending, *begun]
-        if ready:
-            self.go_on()
+        shown_to = None if order.detached else door
+        cell = Running(order, ranks, door, shown_to, set(ranks), time.time(), self._journal.next)
+        self._cells[order.cell] = cell
+        self._take(pure.Turn(order.cell, frozenset(ranks)), ready=ready)
+
+    def take_turn(self, turn: str, ranks: tuple[int, ...], began: Callable[[], None], *, ready: bool) -> None:
+        """Queue something that is no cell; `began` is called when its ranks are its own."""
+        self._others[turn] = began
+        self._take(pure.Turn(turn, frozenset(ranks)), ready=ready)
+
+    def give_turn(self, turn: str) -> None:
+        """Something that is no cell has ended."""
+        if self._others.pop(turn, None) is not None:
+            self._turns, begun = pure.end(self._turns, turn)
+            self._pending = [*self._pending, *begun]
 
     def go_on(self) -> None:
         """The world is ready: start the cells whose turn it is."""
@@ -94,12 +136,31 @@ class Cells:
             cell = self._cells.get(turn.cell)
             if cell is not None:
                 self._start(cell)
+            elif turn.cell in self._others:
+                self._others[turn.cell]()
+
+    def follow(self, name: str, door: bytes) -> bool:
+        """Send a door a cell's output from its beginning, and its end now or later; False: not known."""
+        cell = self._cells.get(name) or self._ended.get(name)
+        if cell is None:
+            return False
+        after = cell.first_seq - 1
+        while after + 1 < self._journal.next:
+            outputs, after = self._journal.raw(after, name, REPLAY_BYTES)
+            for output in outputs:
+                self._to_door(door, links.encode(output))
+        if cell.result is not None:
+            self._to_door(door, doors.encode(doors.CellEnded(cell.result)))
+        else:
+            cell.door = door
+        return True
 
     def output(self, output: links.CellOutput, frame: bytes) -> None:
         """A rank printed or displayed something: keep it, and pass it on as it is."""
-        self._journal.add(self._labels.get(output.cell, "?"), output)
-        cell = self._cells.get(output.cell)
-        if cell is not None:
+        cell = self._cells.get(output.cell) or self._ended.get(output.cell)
+        if not output.kind.startswith("comm_"):
+            self._journal.add(cell.order.label if cell else "?", output)
+        if cell is not None and cell.door is not None:
             self._to_door(cell.door, frame)
 
     def reply(self, reply: links.CellReply, operation: str | None) -> None:
@@ -134,9 +195,11 @@ class Cells:
         """Cells that have not begun."""
         return [name for name, c in self._cells.items() if c.began_at is None]
 
-    def of_door(self, door: bytes) -> list[Running]:
-        """Cells that a door runs."""
-        return [c for c in self._cells.values() if c.door == door]
+    def _take(self, turn: pure.Turn, *, ready: bool) -> None:
+        self._turns, begun = pure.add(self._turns, turn)
+        self._pending = [*self._pending, *begun]
+        if ready:
+            self.go_on()
 
     def _start(self, cell: Running) -> None:
         cell.began_at = time.time()
@@ -154,19 +217,27 @@ class Cells:
             self._end(cell)
 
     def _end(self, cell: Running) -> None:
-        del self._cells[cell.order.cell]
+        name = cell.order.cell
+        del self._cells[name]
         failures = blame(cell.failures)
-        result = CellResult(
-            cell=cell.order.cell,
+        cell.result = CellResult(
+            cell=name,
             ranks=cell.ranks,
             failures=failures,
             sentence=_sentence(cell, failures),
             elapsed_s=time.time() - (cell.began_at or cell.asked_at),
             timed_out=cell.timed_out,
         )
-        self._to_door(cell.door, doors.encode(doors.CellEnded(result)))
-        self._turns, begun = pure.end(self._turns, cell.order.cell)
+        self._ended[name] = cell
+        while len(self._ended) > KNOWN:
+            self._ended.pop(next(iter(self._ended)))
+        if cell.door is not None:
+            self._to_door(cell.door, doors.encode(doors.CellEnded(cell.result)))
+        self._turns, begun = pure.end(self._turns, name)
         self._pending = [*self._pending, *begun]
+        if failures and cell.order.aborts and cell.began_at is not None:
+            behind = [n for n, c in self._cells.items() if c.source == cell.source and c.order.aborts]
+            self.withdraw(behind, f"cell {cell.order.label} before it failed.")
 
 
 def _sentence(cell: Running, failures: Sequence[Failure]) -> str:

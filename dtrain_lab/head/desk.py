@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.cluster import Cluster, Output, Stack, Where
+from dtrain_lab.core.cluster import Cluster, Stack, Where
 from dtrain_lab.core.wire import VERSION, doors, links
 from dtrain_lab.core.world import events as on
-from dtrain_lab.errors import BadRankSet, Conflict, DtrainError, WireMismatch
+from dtrain_lab.errors import Conflict, DtrainError, WireMismatch
+from dtrain_lab.head.cell_desk import CellDesk
 
 if TYPE_CHECKING:
     from dtrain_lab.head.main import Head
@@ -30,6 +30,7 @@ class Desk:
 
     def __init__(self, head: Head) -> None:
         self._head = head
+        self.cells = CellDesk(head)
         self._watchers: dict[bytes, tuple[float, float, float]] = {}
         """Door → period, when it last asked, when it was last told."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -41,9 +42,10 @@ class Desk:
         """A door has asked something."""
         call = doors.decode_to_head(frame)
         order = call.body
-        if isinstance(order, doors.Run):  # in the order of arrival, without a task's delay
-            refused = self._guarded(call, lambda: self._run(door, order))
-            if refused is not None:  # else the cell's end is the answer
+        if isinstance(order, doors.Run | doors.Follow):  # in the order of arrival, without a task's delay
+            refused = self._guarded(call, lambda: self._cell(door, order))
+            # a cell's end is its answer, where somebody waits for that
+            if refused is not None or (isinstance(order, doors.Run) and order.detached):
                 self._answer(door, call.id, refused)
             return
         task = asyncio.get_running_loop().create_task(self._serve(door, call))
@@ -93,6 +95,12 @@ class Desk:
         except DtrainError as error:
             return error
 
+    def _cell(self, door: bytes, order: doors.Run | doors.Follow) -> None:
+        if isinstance(order, doors.Run):
+            self.cells.run(door, order)
+        else:
+            self.cells.follow(door, order)
+
     def _answer(self, door: bytes, number: int, result: Any) -> None:
         if isinstance(result, DtrainError):
             answer = doors.Answer(number, error={**result.as_dict(), "kind": type(result).default_code})
@@ -109,10 +117,11 @@ class Desk:
             doors.Watch: self._watch,
             doors.Interrupt: self._interrupt,
             doors.Restart: self._restart,
+            doors.Resize: self._resize,
             doors.Stop: self._stop,
             doors.Stacks: self._stacks,
-            doors.ReadOutput: self._output,
             doors.Engines: self._engines,
+            **self.cells.handlers,
         }
         return handlers[type(body)]
 
@@ -143,25 +152,6 @@ class Desk:
             told = self._watchers.get(door, (0.0, 0.0, 0.0))[2]
             self._watchers[door] = (order.period_s, time.monotonic(), told)
 
-    def _run(self, door: bytes, order: doors.Run) -> None:
-        state = self._head.membership.state
-        if state.phase in ("pending", "stopping", "stopped", "failed"):
-            raise Conflict(self._head.cluster().summary.text, "Start a cluster: %distributed start")
-        ranks = self._ranks(order.ranks)
-        lost = [rank for rank in ranks if rank in state.lost]
-        if lost:
-            verb = "was" if len(lost) == 1 else "were"
-            raise Conflict(
-                f"{rank_sets.sentence_name(lost)} {verb} lost.",
-                f"Restart: %distributed restart {rank_sets.compact(lost)}, or use the other ranks.",
-                code="rank_lost",
-            )
-        if state.phase == "degraded" and state.reason is not None:
-            raise Conflict(state.reason[1], state.reason[2], code=state.reason[0])
-        self._head.cells.add(
-            order, ranks, door, ready=state.phase in ("ready", "degraded") and not state.forming
-        )
-
     async def _interrupt(self, _: bytes, order: doors.Interrupt) -> Cluster:
         head = self._head
         if order.cell is not None:
@@ -171,7 +161,7 @@ class Desk:
             head.cells.withdraw([order.cell], "It was interrupted before its turn.")
             ranks = tuple(cell.left)
         else:
-            ranks = self._ranks(order.ranks)
+            ranks = self.cells.ranks(order.ranks)
             head.cells.withdraw(head.cells.waiting(), "It was interrupted before its turn.")
         head.membership.happened(on.InterruptAsked(ranks))
         return head.cluster()
@@ -184,26 +174,55 @@ class Desk:
                 "Wait until it is ready.",
                 code="not_ready",
             )
-        ranks = self._ranks(order.ranks)
+        ranks = self.cells.ranks(order.ranks)
         head.membership.happened(on.RestartAsked(ranks))
+        return await self._whole_again("restart_failed")
+
+    async def _resize(self, _: bytes, order: doors.Resize) -> Cluster:
+        head = self._head
+        state = head.membership.state
+        if state.phase not in ("ready", "degraded") or head.cells.busy or head.plan is None:
+            doing = "a cell runs" if head.cells.busy else f"it is {state.phase}"
+            raise Conflict(
+                f"{head.aggregate.name} can't change its size now: {doing}.",
+                "Wait for it, or interrupt it.",
+                code="not_ready",
+            )
+        if len(order.plan.nodes) > head.nodes or (
+            len(head.plan.nodes) > 1 and order.plan.nodes[0].ranks != head.plan.nodes[0].ranks
+        ):
+            raise Conflict(
+                f"{head.aggregate.name} has {head.nodes} nodes of {head.plan.nodes[0].ranks} ranks.",
+                "Ask for whole nodes of them, or start another cluster.",
+                code="other_nodes",
+            )
+        if order.plan.collectives != head.plan.collectives:
+            raise Conflict(
+                f"{order.plan.size} ranks need {order.plan.collectives}, and these use "
+                f"{head.plan.collectives}.",
+                "Start another cluster of that size.",
+                code="other_collectives",
+            )
+        head.resize(order.plan)
+        return await self._whole_again("resize_failed")
+
+    async def _whole_again(self, code: str) -> Cluster:
+        head = self._head
         wanted = ("ready", "degraded", "failed", "stopped")
         try:
             async with asyncio.timeout(RESTARTED_WITHIN_S):
                 state = await head.membership.until(lambda s: s.phase in wanted)
         except TimeoutError:
-            raise Conflict(
-                head.cluster().summary.text, "Its log has the details.", code="restart_failed"
-            ) from None
+            raise Conflict(head.cluster().summary.text, "Its log has the details.", code=code) from None
         if state.phase != "ready":
-            cluster = head.cluster()
-            raise Conflict(cluster.summary.text, code="restart_failed")
+            raise Conflict(head.cluster().summary.text, code=code)
         return head.cluster()
 
     async def _stop(self, _: bytes, __: doors.Stop) -> None:
         self._head.stop()
 
     async def _stacks(self, _: bytes, order: doors.Stacks) -> list[Stack]:
-        ranks = self._ranks(order.ranks)
+        ranks = self.cells.ranks(order.ranks)
         known = await self._ask(ranks, stacks=True)
         return [
             Stack(rank, known[rank].text)
@@ -212,23 +231,12 @@ class Desk:
             for rank in ranks
         ]
 
-    async def _output(self, _: bytes, order: doors.ReadOutput) -> list[Output]:
-        return self._head.journal.read(order.after, min(order.most, 10_000))
-
     async def _engines(self, _: bytes, __: doors.Engines) -> str:
         if not self._head.client_file:
             raise Conflict("ipyparallel's controller does not run yet.", "Wait until the cluster is ready.")
         return self._head.client_file
 
     # ----
-
-    def _ranks(self, ranks: tuple[int, ...] | None) -> tuple[int, ...]:
-        size = self._head.membership.state.size
-        if ranks is None:
-            return tuple(range(size))
-        if not size:
-            raise BadRankSet("There are no ranks yet.", "Wait until the cluster is ready.")
-        return rank_sets.check(ranks, size)
 
     async def _find(self, ranks: tuple[int, ...]) -> None:
         known = await self._ask(ranks, stacks=False)

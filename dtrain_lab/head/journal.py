@@ -1,11 +1,19 @@
-"""The journal: what ranks printed and displayed, numbered, so that a reload or a dead kernel loses none."""
+"""The journal: what ranks printed and displayed, numbered, on this node's disk.
+
+A reload, a dead kernel or a closed laptop loses none of it. Entries lie in segments; the oldest segment is
+dropped past a size. In memory there is only where each segment begins.
+"""
 
 from __future__ import annotations
 
+import os
+import struct
 import time
 from collections import deque
-from itertools import islice
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -13,39 +21,116 @@ from dtrain_lab.core.cluster import Output
 from dtrain_lab.core.wire.links import CellOutput
 
 MOST_BYTES = 256 << 20
+SEGMENT_BYTES = 4 << 20
+_LENGTH = struct.Struct("<I")
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True):
+    """One output as it is kept: sequence number, when, the cell's name and id, and the output."""
+
+    seq: int
+    time: float
+    label: str
+    output: CellOutput
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Entry).decode
+
+
+@dataclass
+class _Segment:
+    path: Path
+    first: int
+    size: int = 0
 
 
 class Journal:
-    """Outputs in order, the oldest forgotten past a size."""
+    """Outputs in order.
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    Args:
+        directory: node-local and 0700; the segments lie in it.
+        most_bytes: of all segments together.
+    """
+
+    def __init__(self, directory: Path, most_bytes: int = MOST_BYTES) -> None:
+        self._directory = directory
         self._most = most_bytes
-        self._bytes = 0
-        self._next = 0
-        self._entries: deque[tuple[float, str, CellOutput]] = deque()
+        self._segments: deque[_Segment] = deque()
+        self._file: BinaryIO | None = None
+        self.next = 0
+        """Sequence number of the next entry."""
 
     def add(self, label: str, output: CellOutput) -> None:
         """Keep an output of the cell with this label."""
-        self._entries.append((time.time(), label, output))
-        self._next += 1
-        self._bytes += _size(output)
-        while self._bytes > self._most:
-            self._bytes -= _size(self._entries.popleft()[2])
+        packed = _encode(Entry(self.next, time.time(), label, output))
+        if self._file is None or self._segments[-1].size > SEGMENT_BYTES:
+            self._begin_segment()
+        assert self._file is not None
+        self._file.write(_LENGTH.pack(len(packed)))
+        self._file.write(packed)
+        self._segments[-1].size += len(packed) + _LENGTH.size
+        self.next += 1
 
-    def read(self, after: int, most: int) -> list[Output]:
-        """Outputs after a sequence number, oldest first."""
-        first = self._next - len(self._entries)
-        skip = max(0, after + 1 - first)
-        return [
-            _entry(first + skip + index, *entry)
-            for index, entry in enumerate(islice(self._entries, skip, skip + most))
-        ]
+    def read(self, after: int, most: int, cell: str | None = None) -> list[Output]:
+        """Outputs after a sequence number, oldest first; those of one cell (its id or its label) if asked."""
+        found: list[Output] = []
+        for entry in self._entries(after):
+            if cell is None or cell in (entry.label, entry.output.cell):
+                found.append(_output(entry))
+                if len(found) == most:
+                    break
+        return found
+
+    def raw(self, after: int, cell: str, most_bytes: int) -> tuple[list[CellOutput], int]:
+        """Outputs of a cell as ranks sent them, and the sequence number to go on after."""
+        found, size = [], 0
+        last = after
+        for entry in self._entries(after):
+            last = entry.seq
+            if entry.output.cell == cell:
+                found.append(entry.output)
+                size += len(entry.output.text) + len(entry.output.data)
+                if size > most_bytes:
+                    break
+        return found, last
+
+    def close(self) -> None:
+        """Close the last segment; the folder goes with its world."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _begin_segment(self) -> None:
+        self.close()
+        path = self._directory / f"journal.{self.next}"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        self._file = os.fdopen(descriptor, "wb", buffering=1 << 16)
+        self._segments.append(_Segment(path, self.next))
+        while len(self._segments) > 1 and sum(s.size for s in self._segments) > self._most:
+            self._segments.popleft().path.unlink()
+
+    def _entries(self, after: int) -> Iterator[Entry]:
+        if self._file is not None:
+            self._file.flush()
+        segments = list(self._segments)
+        begins = [s.first for s in segments[1:]] + [self.next]
+        for segment, end in zip(segments, begins, strict=True):
+            if end <= after + 1:
+                continue
+            data = memoryview(segment.path.read_bytes())
+            at = 0
+            while at < len(data):
+                (length,) = _LENGTH.unpack_from(data, at)
+                at += _LENGTH.size
+                entry = _decode(data[at : at + length])
+                at += length
+                if entry.seq > after:
+                    yield entry
 
 
-def _size(output: CellOutput) -> int:
-    return len(output.text) + len(output.data) + 200
-
-
-def _entry(seq: int, at: float, label: str, output: CellOutput) -> Output:
+def _output(entry: Entry) -> Output:
+    output = entry.output
     data: dict[str, Any] | None = msgspec.json.decode(output.data) if output.data else None
-    return Output(seq, at, label, (output.rank,), output.kind, output.text or None, data)
+    kind: Any = output.kind
+    return Output(entry.seq, entry.time, entry.label, (output.rank,), kind, output.text or None, data)

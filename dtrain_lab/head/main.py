@@ -25,6 +25,7 @@ from dtrain_lab.head import controller, orders, record
 from dtrain_lab.head.agents import Agents
 from dtrain_lab.head.aggregate import Aggregate
 from dtrain_lab.head.cells import Cells
+from dtrain_lab.head.confirmed import Confirmed
 from dtrain_lab.head.desk import Desk
 from dtrain_lab.head.journal import Journal
 from dtrain_lab.head.leases import Leases
@@ -43,13 +44,16 @@ class Head:
         self.settings = settings
         self.directory = Path(settings.directory)
         self.aggregate = Aggregate(settings.id)
-        self.journal = Journal()
+        self.journal = Journal(self.directory)
+        self.confirmed = Confirmed()
         self.membership = Membership(self)
         self.leases = Leases(self.stop, settings.adoption_s)
-        self.cells = Cells(self.journal, self._to_rank, self.to_door, self._began)
-        self.store = Store(self._to_rank)
+        self.cells = Cells(self.journal, self.to_rank, self.to_door, self._began)
+        self.store = Store(self.to_rank)
         self.desk = Desk(self)
         self.plan: Plan | None = None
+        self._former: Plan | None = None
+        """While the world shrinks: where the ranks are that end."""
         self.engine_file = ""
         self.client_file = ""
         self._agents_by_node: dict[int, bytes] = {}
@@ -87,6 +91,7 @@ class Head:
             record.remove(self.settings)
             self._link.close()
             self._door.close()
+            self.journal.close()
             context.term()
             shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -101,12 +106,28 @@ class Head:
             self._agents.start(index, node.name, node.gpus, order.plan.variables)
         self.membership.happened(on.Launched(order.plan.size, len(order.plan.nodes)))
 
+    def resize(self, plan: Plan) -> None:
+        """Make it a world of another size: the last ranks end, or new ones are made."""
+        assert self.plan is not None
+        self._former = self.plan
+        self.plan = self.aggregate.plan = msgspec.structs.replace(self.plan, nodes=plan.nodes)
+        self._groups.clear()
+        self.membership.happened(on.ResizeAsked(plan.size))
+        for rank in range(plan.size, self._former.size):
+            self._forget(rank)
+        self._former = None
+
     def stop(self) -> None:
         """End the world and this process."""
         if self.membership.state.phase in ("stopped", "failed"):
             self._done.set()
         else:
             self.membership.happened(on.StopAsked())
+
+    @property
+    def nodes(self) -> int:
+        """Node agents that are there."""
+        return len(self._agents_by_node)
 
     def cluster(self) -> Cluster:
         """The cluster, now."""
@@ -115,7 +136,7 @@ class Head:
     def ask_where(self, ranks: tuple[int, ...], number: int, *, stacks: bool) -> None:
         """Ask ranks where they are; the desk collects what they say."""
         for rank in ranks:
-            self._to_rank(rank, links.AskWhere(id=number, stacks=stacks))
+            self.to_rank(rank, links.AskWhere(id=number, stacks=stacks))
 
     # ---- Hands
 
@@ -140,24 +161,26 @@ class Head:
         assert self.plan is not None
         self.aggregate.phase_ended("fork")
         self.aggregate.phase_began("connect")
+        self.aggregate.unpointed.clear()
         self.store.drop(f"gen{generation - 1}/")
         for rank, order in orders.form(self.plan, generation, joining, self._groups):
-            self._to_rank(rank, order)
+            self.to_rank(rank, order)
         for rank in joining:
             self._groups.pop(rank, None)
 
     def signal(self, ranks: tuple[int, ...], number: int) -> None:
         """Send a signal to ranks."""
-        assert self.plan is not None
+        plan = self._former or self.plan
+        assert plan is not None
         self._note_operations(ranks)
-        for index, _, keys in orders.by_node(self.plan, ranks):
+        for index, _, keys in orders.by_node(plan, ranks):
             self._to_agent(index, links.Signal(keys, number))
 
     def abort(self, ranks: tuple[int, ...]) -> None:
         """Break the collectives that ranks wait in."""
         self._note_operations(ranks)
         for rank in ranks:
-            self._to_rank(rank, links.Abort())
+            self.to_rank(rank, links.Abort())
 
     def fail_cell(self, rank: int, message: str) -> None:
         """A rank will never answer its cell."""
@@ -190,6 +213,9 @@ class Head:
         match message:
             case links.CellOutput():
                 self.cells.output(message, frame)
+                seen = self.confirmed.received(message)
+                if seen is not None:
+                    self.to_rank(message.rank, seen)
             case links.StoreCall():
                 self.store.call(message)
             case links.CellReply():
@@ -204,6 +230,8 @@ class Head:
                 self._formed(message)
             case links.Here():
                 self.desk.heard(message)
+            case links.Completed():
+                self.desk.cells.completed(message)
             case links.NodeHello(node, version=version):
                 self._agents_by_node[node] = peer
                 _check_version(version, f"node agent {node}")
@@ -221,6 +249,8 @@ class Head:
             self.membership.happened(on.GroupFailed(rank, generation, message.error))
             return
         self._groups[rank] = (message.groups, message.group_count)
+        if message.unpointed:
+            self.aggregate.unpointed[rank] = message.unpointed
         self.membership.happened(on.GroupFormed(rank, generation))
 
     def _preloaded(self, message: links.Preloaded) -> None:
@@ -248,10 +278,24 @@ class Head:
                 )
             return
         if self._pid(message.key) == message.pid:
-            self._ranks.pop(message.key, None)
-            self.store.forget(message.key)
-            self.aggregate.forget(message.key)
+            self._last_words(message)
+            self._forget(message.key)
         self.membership.happened(on.RankExited(message.key, message.pid, message.code, message.last))
+
+    def _last_words(self, message: links.Exited) -> None:
+        """What a dead rank had written and not sent belongs to the cell that it ran."""
+        cell = self.cells.of_rank(message.key)
+        if cell is None:
+            return
+        for stream, text in self.confirmed.missing(message.key, message.words, message.fault):
+            output = links.CellOutput(cell=cell.order.cell, rank=message.key, kind=stream, text=text)  # type: ignore[arg-type]
+            self.cells.output(output, links.encode(output))
+
+    def _forget(self, rank: int) -> None:
+        self._ranks.pop(rank, None)
+        self.store.forget(rank)
+        self.aggregate.forget(rank)
+        self.confirmed.forget(rank)
 
     def _pid(self, rank: int) -> int | None:
         members = self.membership.state.members
@@ -276,6 +320,7 @@ class Head:
 
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
         self._operations = {r: o for r, o in self._operations.items() if r not in ranks}
+        self.aggregate.unpointed.clear()
         self.membership.happened(on.CellBegan(cell, ranks))
         running = self.cells.get(cell)
         if running is not None and running.order.timeout_s is not None:
@@ -306,12 +351,14 @@ class Head:
     def _write_record(self) -> None:
         record.write(self.settings, self.aggregate.name, self.aggregate.created_at, warm=self.plan is None)
 
-    def _to_rank(self, rank: int, message: links.Message) -> None:
+    def to_rank(self, rank: int, message: links.Message) -> None:
+        """Send an order to a rank; one that is gone needs none."""
         peer = self._ranks.get(rank)
         if peer is not None:
             self._link.send(peer, [links.encode(message)])
 
     def to_door(self, door: bytes, frame: bytes) -> None:
+        """Send a packed message to a door, with what else leaves in this turn of the loop."""
         self._outgoing.setdefault(door, []).append(frame)
         if len(self._outgoing) == 1 and len(self._outgoing[door]) == 1:
             asyncio.get_running_loop().call_soon(self._flush)

@@ -79,13 +79,15 @@ def form(
             for spec in specs:
                 known.setdefault(spec[0], spec)
     for rank in range(plan.size):
+        node = next(n for n in plan.nodes if n.first_rank <= rank < n.first_rank + n.ranks)
         yield (
             rank,
             links.Form(
                 generation=generation,
                 size=plan.size,
+                local_size=node.ranks,
+                threads=node.threads,
                 collectives=plan.collectives,
-                join=rank in joining,
                 groups=tuple(known.values()),
                 group_count=count,
             ),

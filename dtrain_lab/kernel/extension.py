@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dtrain_lab.kernel.complete import RankNames
 from dtrain_lab.kernel.magics import DistributedMagics
 
 
@@ -13,6 +14,9 @@ def load(shell: Any) -> None:
         return  # the panel was here first
     magics = DistributedMagics(shell)
     shell.register_magics(magics)
+    kernel = getattr(shell, "kernel", None)
+    if kernel is not None:
+        RankNames(kernel, magics.session)
     magics.session.warm()
 
 

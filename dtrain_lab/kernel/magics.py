@@ -10,7 +10,9 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.kernel import options
 from dtrain_lab.kernel.session import Session
 
-COMMANDS = "start, stop, status, attach, interrupt, restart, stacks, where, push, pull"
+COMMANDS = (
+    "start, stop, status, attach, interrupt, restart, resize, stacks, where, wait, output, push, pull, diff"
+)
 
 
 @magics_class
@@ -30,8 +32,14 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             self._command(line)
         else:
             asked = options.parse(self._cells, line)
-            result = self.session.run(cell, asked.ranks, cluster=asked.cluster, timeout=asked.timeout)
-            result.raise_failure()
+            self.session.run(
+                cell,
+                asked.ranks,
+                cluster=asked.cluster,
+                timeout=asked.timeout,
+                wait=not asked.no_wait,
+                by_rank=asked.by_rank,
+            )
 
     def _command(self, line: str) -> None:
         asked = options.parse(self._lines, line)
@@ -56,17 +64,20 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "interrupt":
                 session.cluster().interrupt(asked.ranks or None)
             case "restart":
-                cluster = session.cluster()
-                cluster.restart(asked.ranks or None)
-                one = asked.ranks.isdecimal()
-                what = f"rank {asked.ranks} has a new process" if one else "the ranks have new processes"
-                whose = "its" if one else "their"
-                print(f"{cluster.name}: {what}; {whose} variables are gone. Run the set-up cells again.")
+                print(session.cluster().restart(asked.ranks or None, asked.source))
+            case "resize":
+                print(session.cluster().resize(asked.size))
             case "stacks":
                 for rank, text in session.cluster().stacks(asked.ranks or None).items():
                     print(f"rank {rank}\n{text}")
             case "where":
                 session.where()
+            case "wait":
+                session.wait()
+            case "output":
+                session.output()
+            case "diff":
+                print(session.cluster().diff(asked.variable, asked.ranks or None))
             case "push":
                 session.push(asked.variables)
             case "pull":

@@ -14,7 +14,7 @@ class _Parser(argparse.ArgumentParser):
     """argparse that raises a sentence in place of leaving the process."""
 
     def error(self, message: str) -> NoReturn:
-        raise BadRequest(f"{self.prog}: {message}.", self.format_usage().strip())
+        raise BadRequest(f"{self.prog}: {message}.", " ".join(self.format_usage().split()))
 
 
 def cell_parser() -> argparse.ArgumentParser:
@@ -23,6 +23,8 @@ def cell_parser() -> argparse.ArgumentParser:
     parser.add_argument("ranks", nargs="?", default="")
     parser.add_argument("--cluster", metavar="NAME")
     parser.add_argument("--timeout", type=float, metavar="S")
+    parser.add_argument("--no-wait", action="store_true")
+    parser.add_argument("--by-rank", action="store_true")
     return parser
 
 
@@ -40,9 +42,17 @@ def line_parser() -> argparse.ArgumentParser:
     commands.add_parser("stop", add_help=False)
     commands.add_parser("status", add_help=False)
     commands.add_parser("attach", add_help=False).add_argument("name")
-    for name in ("interrupt", "restart", "stacks"):
+    for name in ("interrupt", "stacks"):
         commands.add_parser(name, add_help=False).add_argument("ranks", nargs="?", default="")
-    commands.add_parser("where", add_help=False)
+    restart = commands.add_parser("restart", add_help=False)
+    restart.add_argument("ranks", nargs="?", default="")
+    restart.add_argument("--from", type=int, metavar="R", dest="source")
+    commands.add_parser("resize", add_help=False).add_argument("size", type=int, metavar="N")
+    for name in ("where", "wait", "output"):
+        commands.add_parser(name, add_help=False)
+    diff = commands.add_parser("diff", add_help=False)
+    diff.add_argument("variable")
+    diff.add_argument("ranks", nargs="?", default="")
     pull = commands.add_parser("pull", add_help=False)
     pull.add_argument("variable")
     pull.add_argument("ranks", nargs="?", default="")

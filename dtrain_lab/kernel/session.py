@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import os
 import sys
 import time
-from typing import Any
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
 
 from dtrain_lab.api.cluster import Cluster, cell_id
+from dtrain_lab.api.data import size_text
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.result import Result
 from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.core import cells
 from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.core.cluster import CellRecord, Output
 from dtrain_lab.core.cluster import Cluster as Info
+from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
-from dtrain_lab.kernel.emit import Emitter
+from dtrain_lab.kernel.shown import Shown
 
 AUTO_START = "DTRAIN_LAB_AUTO_START"
 """Set to 0: a cell without a cluster is an error in place of a start."""
+
+
+T = TypeVar("T")
+OUTPUTS = 5000
+LARGE = 256 << 20
+"""Bytes; a copy of more says how far it is."""
 
 
 class Session:
@@ -29,11 +38,22 @@ class Session:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._cluster: Cluster | None = None
+        self._detached: list[tuple[Cluster, str]] = []
+        """Cells begun with --no-wait that nobody has waited for."""
         self.notebook = os.environ.get("JPY_SESSION_NAME")
         parent = os.environ.get("JPY_PARENT_PID")
         # the kernel's parent is the server that started it; a terminal's IPython has none
         server = os.getppid() if parent is not None else None
         self._portal = Portal.get("kernel", notebook=self.notebook, server=server)
+
+    @property
+    def current(self) -> Cluster | None:
+        """The cluster that this notebook uses now, if any; asks nobody."""
+        return self._cluster if self._cluster is not None and not self._cluster.gone else None
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something in the portal's loop."""
+        return self._portal.call(work)
 
     # ---- which cluster
 
@@ -111,44 +131,102 @@ class Session:
 
     # ---- cells
 
-    def run(self, code: str, ranks: str, *, cluster: str | None, timeout: float | None) -> Result:
-        """Run a cell on ranks, its output live below it; an interrupt of this kernel interrupts it there."""
+    def run(
+        self, code: str, ranks: str, *, cluster: str | None, timeout: float | None, wait: bool, by_rank: bool
+    ) -> None:
+        """Run a cell on ranks, its output live below it; an interrupt of this kernel interrupts it there.
+
+        Args:
+            code: of the cell, without the magic's line.
+            ranks: "0,2-3", or empty for all.
+            cluster: another one than this notebook's.
+            timeout: seconds.
+            wait: for its end; otherwise `wait` and `output` show it later.
+            by_rank: a block of output for each rank.
+
+        Raises:
+            CellFailed: on some rank.
+        """
         cells.check_source(code)
         target = self.cluster_or_start(cluster)
-        emitter = Emitter(self._shell)
-        cell = cell_id()
-        work = target.run_here(
-            code,
-            ranks or None,
-            timeout=timeout,
-            check=False,
+        numbers = self.call(target.rank_set(ranks)) if ranks else None
+        order = doors.Run(
+            cell=cell_id(),
+            code=code,
             label=cells.label(self._number()),
+            ranks=numbers,
             first_line=2,
             notebook=self.notebook,
-            on_output=emitter.put,
-            cell=cell,
+            timeout_s=timeout,
+            cell_id=self._cell_id(),
+            detached=not wait,
+            aborts=True,
         )
+        if not wait:
+            self.call(target.start_order(order))
+            self._detached.append((target, order.cell))
+            print(f"Cell {order.label} goes on by itself. See it: %distributed wait")
+            return
+        shown = Shown(self._shell, self._portal, target, order.cell, numbers or range(target.size), by_rank)
+        shown.until_end(lambda put: target.run_order(order, check=False, on_output=put)).raise_failure()
 
-        async def shown() -> Result:
-            result = await work
-            emitter.finish()
-            return result
+    def wait(self) -> None:
+        """Wait for cells begun with --no-wait: shows their output from the start, raises what they raised."""
+        waiting, self._detached = self._detached or [self._last_detached()], []
+        for position, (target, cell) in enumerate(waiting):
+            record = self._record(target, cell)
+            shown = Shown(self._shell, self._portal, target, cell, record.ranks, by_rank=False)
+            try:
+                result = shown.until_end(partial(target.follow, cell), keep=True)
+            except KeyboardInterrupt:
+                self._detached = waiting[position:]
+                print(f"Cell {record.cell} goes on. Stop it: %distributed interrupt")
+                return
+            result.raise_failure()
 
-        future = asyncio.run_coroutine_threadsafe(shown(), self._portal.loop)
-        return self._wait(future, target, cell)
+    def output(self) -> None:
+        """Show what the last cell begun with --no-wait has put out so far."""
+        target, cell = self._detached[-1] if self._detached else self._last_detached()
+        record = self._record(target, cell)
+        outputs: list[Output] = []
+        while True:
+            after = outputs[-1].seq if outputs else record.first_seq - 1
+            more: list[Output] = self.call(target.ask(doors.ReadOutput(after, OUTPUTS, cell)))
+            outputs += more
+            if len(more) < OUTPUTS:
+                break
+        Shown(self._shell, self._portal, target, cell, record.ranks, by_rank=False).at_once(outputs)
+        if record.result is None:
+            print(f"Cell {record.cell} is {record.state}.")
+        elif record.result.sentence:
+            print(record.result.sentence)
+
+    def _record(self, target: Cluster, cell: str) -> CellRecord:
+        found = next((record for record in self.call(target.cells()) if record.id == cell), None)
+        if found is None:
+            raise NotFound("This cell is not known any more.", "Its cluster may have been started anew.")
+        return found
+
+    def _last_detached(self) -> tuple[Cluster, str]:
+        """The last such cell of this notebook, also where another kernel began it."""
+        target = self.cluster()
+        known = [record for record in self.call(target.cells()) if record.detached]
+        mine = [record for record in known if record.notebook == self.notebook] or known
+        if not mine:
+            raise NotFound("No cell was begun with --no-wait.", "Begin one: %%distributed --no-wait")
+        return target, mine[-1].id
 
     def _number(self) -> int:
         """Number of the cell that runs now; `execution_count` is already the next one's in newer IPython."""
         return len(self._shell.history_manager.input_hist_raw) - 1
 
-    def _wait(self, future: concurrent.futures.Future[Result], target: Cluster, cell: str) -> Result:
-        while True:
-            try:
-                return future.result()
-            except KeyboardInterrupt:
-                if future.done():
-                    raise
-                asyncio.run_coroutine_threadsafe(target.interrupt_cell(cell), self._portal.loop)
+    def _cell_id(self) -> str | None:
+        """The notebook's own id of the cell that runs now, where its front end tells."""
+        kernel = getattr(self._shell, "kernel", None)
+        if kernel is None:
+            return None
+        identity = kernel.get_parent("shell").get("metadata", {}).get("cellId")
+        return str(identity) if identity else None
 
     # ---- showing
 
@@ -171,7 +249,11 @@ class Session:
             raise BadRequest(
                 f"{', '.join(missing)} is not defined here.", "Define it in this notebook first."
             )
-        self.cluster().push(**{name: self._shell.user_ns[name] for name in names})
+        target = self.cluster()
+        values = {name: self._shell.user_ns[name] for name in names}
+        size = target.push_watched(values, _said_at_times("Copying"))
+        if size:
+            print(f"{', '.join(names)}: {size_text(size)} to {rank_sets.count(target.size)}.")
 
     def pull(self, name: str, ranks: str) -> None:
         """Assign a variable of ranks here: its value for one rank, a dict by rank for several."""
@@ -179,6 +261,18 @@ class Session:
         values = target.pull(name, ranks or None)
         value: Any = next(iter(values.values())) if ranks and len(values) == 1 else values
         self._shell.user_ns[name.split(".")[-1]] = value
+
+
+def _said_at_times(verb: str) -> Callable[[int, int], None]:
+    """Progress of a large copy, a line for each tenth of it."""
+    told = [0]
+
+    def progress(done: int, total: int) -> None:
+        if total >= LARGE and done * 10 // total > told[0]:
+            told[0] = done * 10 // total
+            print(f"{verb}: {size_text(done)} of {size_text(total)}", flush=True)
+
+    return progress
 
 
 def rank_lines(info: Info) -> list[str]:

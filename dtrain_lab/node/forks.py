@@ -11,9 +11,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+from dtrain_lab.core import words
 from dtrain_lab.core.estimate import ring
 from dtrain_lab.core.wire.links import ForkController, RankSpec
 from dtrain_lab.node import forkserver
+from dtrain_lab.node.last_words import LastWords
 
 
 class Forks:
@@ -40,6 +42,8 @@ class Forks:
         self._pids: set[int] = set()
         self.rings: dict[int, ring.Reader] = {}
         """Rank → its metrics."""
+        self.words: dict[int, LastWords] = {}
+        """Rank → what is left of its output after its death."""
 
     def start(self, log: str) -> None:
         """Start the fork server; `Loaded` is heard once torch is in."""
@@ -59,12 +63,20 @@ class Forks:
         asyncio.get_running_loop().add_reader(ours, self._read)
 
     def fork(self, spec: RankSpec) -> None:
-        """Make a rank, with a fresh metrics ring that it shares with us."""
-        descriptor = os.memfd_create(f"dtrain-metrics-{spec.rank}")
-        os.ftruncate(descriptor, ring.BYTES)
-        self.rings[spec.rank] = ring.Reader(memoryview(mmap.mmap(descriptor, ring.BYTES)))
-        self._order(forkserver.ForkRank(spec), [descriptor])
-        os.close(descriptor)
+        """Make a rank, with fresh memory that it shares with us: metrics and last words."""
+        metrics, memory = _shared(f"dtrain-metrics-{spec.rank}", ring.BYTES)
+        self.rings[spec.rank] = ring.Reader(memory)
+        self.words.pop(spec.rank, None)
+        kept, memory = _shared(f"dtrain-words-{spec.rank}", words.BYTES)
+        fault = os.memfd_create(f"dtrain-fault-{spec.rank}")
+        pipes = {stream: os.pipe() for stream in words.STREAMS}
+        ends = [end for pipe in pipes.values() for end in pipe]
+        # reading from a copy of our own: blocking or not is said of the open file, not of the descriptor
+        mine = {stream: os.open(f"/proc/self/fd/{pipe[0]}", os.O_RDONLY) for stream, pipe in pipes.items()}
+        self.words[spec.rank] = LastWords(memory, fault, mine)
+        self._order(forkserver.ForkRank(spec), [metrics, kept, fault, *ends])
+        for descriptor in (metrics, kept, *ends):
+            os.close(descriptor)
 
     def fork_controller(self, order: ForkController) -> None:
         """Make the ipyparallel controller."""
@@ -120,3 +132,10 @@ class Forks:
             except ProcessLookupError:
                 continue
         self._pids.clear()
+
+
+def _shared(name: str, size: int) -> tuple[int, memoryview]:
+    """Memory that a forked rank will share: its descriptor, and our view of it."""
+    descriptor = os.memfd_create(name)
+    os.ftruncate(descriptor, size)
+    return descriptor, memoryview(mmap.mmap(descriptor, size))

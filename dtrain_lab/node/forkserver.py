@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from dtrain_lab.core import words
 from dtrain_lab.core.estimate import ring
 from dtrain_lab.core.wire.links import CONTROLLER, RankSpec
 
@@ -54,7 +55,7 @@ LAST = 4000
 
 
 class ForkRank(msgspec.Struct, frozen=True, tag=True):
-    """Fork a rank; its metrics ring comes along as a descriptor."""
+    """Fork a rank; its metrics ring, words, fault file and two pipes come along as descriptors."""
 
     spec: RankSpec
 
@@ -165,7 +166,7 @@ class ForkServer:
                 os.read(self._wake[0], 4096)
                 self._reap()
             if self._channel in ready:
-                data, descriptors, _, _ = socket.recv_fds(self._channel, MESSAGE, 4)
+                data, descriptors, _, _ = socket.recv_fds(self._channel, MESSAGE, 8)
                 if not data:
                     return
                 self._obey(decode_order(data), descriptors)
@@ -173,8 +174,9 @@ class ForkServer:
     def _obey(self, order: Order, descriptors: list[int]) -> None:
         match order:
             case ForkRank(spec):
-                self._fork(spec.rank, spec.log, lambda: _be_rank(spec, descriptors[0]))
-                os.close(descriptors[0])
+                self._fork(spec.rank, spec.log, lambda: _be_rank(spec, descriptors))
+                for descriptor in descriptors:
+                    os.close(descriptor)
             case ForkController(arguments, log):
                 self._fork(CONTROLLER, log, lambda: _be_controller(arguments))
             case Kill(keys, number):
@@ -258,14 +260,20 @@ def _streams(log: str) -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def _be_rank(spec: RankSpec, descriptor: int) -> None:
+def _be_rank(spec: RankSpec, descriptors: list[int]) -> None:
     import faulthandler
 
-    from dtrain_lab.rank import main
+    from dtrain_lab.rank import link, main
 
-    faulthandler.enable()
-    memory = memoryview(mmap.mmap(descriptor, ring.BYTES))
-    os.close(descriptor)
+    metrics, kept, fault, *ends = descriptors
+    faulthandler.enable(fault)
+    memory = link.Shared(
+        memoryview(mmap.mmap(metrics, ring.BYTES)),
+        memoryview(mmap.mmap(kept, words.BYTES)),
+        {"stdout": (ends[0], ends[1]), "stderr": (ends[2], ends[3])},
+    )
+    os.close(metrics)
+    os.close(kept)
     main.run(spec, memory)
 
 

@@ -106,9 +106,17 @@ class Agent:
                     self._pids[key] = pid
                 self._say(links.Forked(key=key, pid=pid))
             case forkserver.Died(key, pid, code, last):
-                if self._pids.get(key) == pid:
-                    del self._pids[key]
-                self._say(links.Exited(key=key, pid=pid, code=code, last=last))
+                self._died(key, pid, code, last)
+
+    def _died(self, key: int, pid: int, code: int, last: str) -> None:
+        left: tuple[links.Words, ...] = ()
+        fault = ""
+        if self._pids.get(key) == pid:
+            del self._pids[key]
+            kept = self._forks.words.pop(key)
+            left, fault = kept.read(), kept.fault()
+            kept.close()
+        self._say(links.Exited(key=key, pid=pid, code=code, last=last, words=left, fault=fault))
 
     def _server_gone(self) -> None:
         self._say(links.Preloaded(node=self._settings.node, error="the fork server has ended"))

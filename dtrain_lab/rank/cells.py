@@ -14,8 +14,11 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
+import msgspec
+
 from dtrain_lab.core.cluster import Frame
-from dtrain_lab.core.wire.links import CellReply, Execute
+from dtrain_lab.core.wire.links import CellReply, Comm, Execute
+from dtrain_lab.core.words import Names
 from dtrain_lab.rank.group import Group
 from dtrain_lab.rank.streams import RankStream
 
@@ -30,12 +33,15 @@ class CellRunner:
         kernel: of this rank.
         group: asked after each cell for the state of its groups.
         rank: who runs.
+        names: told of each cell, for the frames of a crash.
     """
 
-    def __init__(self, kernel: Any, group: Group, rank: int) -> None:
+    def __init__(self, kernel: Any, group: Group, rank: int, names: Names) -> None:
         self._kernel = kernel
         self._group = group
         self._rank = rank
+        self._names = names
+        self.busy = False
         self._cells: dict[str, tuple[str, int]] = {}
         """File name of compiled code → label of its cell, lines to add."""
 
@@ -44,11 +50,13 @@ class CellRunner:
         kernel = self._kernel
         async with kernel._main_asyncio_lock:  # ipyparallel's shell messages take the same one
             kernel.set_parent([], {"header": _header(order.cell), "content": {}})
+            self.busy = True
             with self._quick_streams(), self._quiet_tracebacks():
                 error = await self._execute(order)
                 for stream in (sys.stdout, sys.stderr):
                     if isinstance(stream, RankStream):
                         stream.drain()
+            self.busy = False
             groups, count = self._group.specs()
             return CellReply(
                 cell=order.cell,
@@ -59,6 +67,21 @@ class CellRunner:
                 groups=groups,
                 group_count=count,
             )
+
+    async def comm(self, order: Comm) -> None:
+        """Hand a widget's message to it; what its callbacks print belongs to the cell that made it."""
+        kernel = self._kernel
+        async with kernel._main_asyncio_lock:
+            kernel.set_parent([], {"header": _header(order.cell), "content": {}})
+            message = {
+                "header": {**_header(order.cell), "msg_type": order.kind},
+                "parent_header": {},
+                "metadata": {},
+                "content": msgspec.json.decode(order.data),
+                "buffers": [memoryview(buffer) for buffer in order.buffers],
+            }
+            with self._quick_streams():
+                getattr(kernel.comm_manager, order.kind)(None, None, message)
 
     def place(self, file: str, line: int) -> tuple[str | None, int]:
         """Cell label and user's line of a line of compiled code; None and the line where it is no cell."""
@@ -89,6 +112,7 @@ class CellRunner:
         name = shell.compile.get_code_name(order.code, transformed, shell.execution_count)
         blank = len(order.code) - len(order.code.lstrip("\n"))
         self._cells[name] = (order.label, order.first_line - 1 + blank)
+        self._names.add(name, order.label, order.first_line - 1 + blank)
         waits = _has_await(transformed)
         run = shell.run_cell_async(
             order.code,

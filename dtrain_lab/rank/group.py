@@ -14,11 +14,11 @@ from typing import Any
 
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
-from torch.distributed._composable_state import _module_state_mapping
-from torch.distributed.fsdp import FSDPModule
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.core.wire.links import Form, GroupSpec
+from dtrain_lab.rank.models import fsdp_roots, reset_ddp
+from dtrain_lab.rank.resize import resize
 from dtrain_lab.rank.sockets import GlooSockets
 from dtrain_lab.rank.store import Calls, LinkStore
 
@@ -63,6 +63,13 @@ class Group:
             models.add(module)
 
         DistributedDataParallel.__init__ = init_ddp
+        unpickled = DistributedDataParallel.__setstate__
+
+        def set_state(module: Any, state: Any) -> None:
+            unpickled(module, state)
+            models.add(module)
+
+        DistributedDataParallel.__setstate__ = set_state
         made_group = c10d._new_process_group_helper
 
         def new_group(*args: Any, **kwargs: Any) -> Any:
@@ -94,6 +101,8 @@ class Group:
         self.generation = order.generation
         self.collectives = order.collectives
         store = dist.PrefixStore(f"gen{order.generation}", self._store)
+        if order.size != self.size:
+            return resize(self, store, order)
         if dist.is_initialized():
             return self._repoint(store, order)
         self._join(store, order)
@@ -103,7 +112,7 @@ class Group:
         """Make the default group again, inside a cell that has destroyed it; collective."""
         self._remakes += 1
         store = dist.PrefixStore(f"gen{self.generation}/again{self._remakes}", self._store)
-        self._init(store)
+        self.init(store)
 
     def break_waits(self) -> None:
         """Free the main thread from whatever collective it waits in. Called by the link's thread."""
@@ -132,7 +141,7 @@ class Group:
     # ---- a fresh process, or one whose cell destroyed the group
 
     def _join(self, store: dist.Store, order: Form) -> None:
-        self._init(store)
+        self.init(store)
         world = c10d._world
         for name, ranks, description in order.groups:
             if name == WORLD_NAME or self.rank not in ranks:
@@ -150,7 +159,8 @@ class Group:
             world.pg_group_ranks[pg] = {rank: index for index, rank in enumerate(ranks)}
         world.group_count = max(world.group_count, order.group_count)
 
-    def _init(self, store: dist.Store) -> None:
+    def init(self, store: dist.Store) -> None:
+        """Make the default group."""
         # torch's own function: the one that tutorials call is ours by now
         c10d_init(
             self.collectives,
@@ -223,37 +233,22 @@ class Group:
         options.group_name = name
         return dist.ProcessGroupNCCL(dist.PrefixStore("cuda/", store), pg.rank(), pg.size(), options)
 
+    @property
+    def models(self) -> list[Any]:
+        """DDP models that are alive."""
+        return list(self._models)
+
     def _reset_models(self) -> tuple[str, ...]:
         left: list[str] = []
         for module in list(self._models):
             try:
-                _reset_ddp(module)
+                reset_ddp(module)
             except (RuntimeError, AttributeError) as error:
                 left.append(f"{type(module).__name__}: {error}")
         # fully_shard swaps a module's class, so its models are found by what they are
-        for module in _fsdp_roots():
+        for module in fsdp_roots():
             module.reset_iter_state()
         return tuple(left)
 
 
 c10d_init = c10d.init_process_group
-
-
-def _reset_ddp(module: Any) -> None:
-    """As right after construction: a fresh reducer with the first buckets, so that a newcomer's match."""
-    module.reducer._remove_autograd_hooks()
-    parameters, sparse = module._build_params_for_reducer()
-    names = module._build_debug_param_to_name_mapping(parameters)
-    module._ddp_init_helper(parameters, sparse, names, module.static_graph)
-    for hook, state in module._comm_hooks:
-        dist._register_comm_hook(module.reducer, state, hook)
-    if module.static_graph:
-        module.reducer._set_static_graph()
-    module._has_rebuilt_buckets = False
-    module.require_forward_param_sync = True
-    module.require_backward_grad_sync = True
-
-
-def _fsdp_roots() -> list[Any]:
-    modules = list(_module_state_mapping.keys())
-    return [m for m in modules if isinstance(m, FSDPModule) and m._get_fsdp_state()._is_root]

@@ -15,6 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,10 +27,13 @@ from jupyter_client.session import extract_header
 from dtrain_lab.core.cluster import Frame
 from dtrain_lab.core.wire import links
 from dtrain_lab.core.wire.links import CellOutput, CellReply, Message, RankSpec
+from dtrain_lab.core.words import STREAMS, Names
 from dtrain_lab.rank.cells import CellRunner
 from dtrain_lab.rank.group import Group
 from dtrain_lab.rank.monitor import install as install_monitor
+from dtrain_lab.rank.questions import Questions
 from dtrain_lab.rank.store import Calls
+from dtrain_lab.rank.streams import RankStream
 from dtrain_lab.rank.tutorials import Notes
 from dtrain_lab.rank.tutorials import install as install_tutorials
 
@@ -38,18 +42,29 @@ COALESCE_S = 0.010
 BIG = 1 << 18
 UNREAD = frozenset({"status", "execute_input", "error"})
 """Messages of the kernel that nobody reads: the reply carries the error."""
-PASSED_ON = frozenset({"display_data", "update_display_data", "execute_result", "clear_output"})
+WIDGETS = frozenset({"comm_open", "comm_msg", "comm_close"})
+PASSED_ON = WIDGETS | {"display_data", "update_display_data", "execute_result", "clear_output"}
 
 
-def attach(app: Any, kernel: Any, spec: RankSpec, ring: memoryview) -> Link:
+@dataclass(frozen=True)
+class Shared:
+    """What a rank shares with its node agent: memory of the monitor's ring and of `core.words`, and, by
+    stream, both ends of the pipe for what C code writes."""
+
+    ring: memoryview
+    words: memoryview
+    pipes: dict[str, tuple[int, int]]
+
+
+def attach(app: Any, kernel: Any, spec: RankSpec, memory: Shared) -> Link:
     """Put a rank's kernel on the link."""
-    return Link(app, kernel, spec, ring)
+    return Link(app, kernel, spec, memory)
 
 
 class Link:
     """One rank, as the head sees it."""
 
-    def __init__(self, app: Any, kernel: Any, spec: RankSpec, ring: memoryview) -> None:
+    def __init__(self, app: Any, kernel: Any, spec: RankSpec, memory: Shared) -> None:
         self._spec = spec
         self._kernel = kernel
         self._io_loop = kernel.iopub_socket.io_loop.asyncio_loop
@@ -58,14 +73,15 @@ class Link:
         self._tasks: set[asyncio.Task[None]] = set()
         self._calls = Calls(spec.rank, self.send)
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
-        self._cells = CellRunner(kernel, self._group, spec.rank)
+        self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.words))
+        self._questions = Questions(kernel, self._cells, self.send, spec.rank)
         self._notes = Notes()
         self._outbox = Outbox(self._io_loop)
         self._main = threading.main_thread().ident
         self._group.watch_objects()
         install_tutorials(self._group, self._notes)
         if spec.monitor:
-            install_monitor(ring, spec.world_size)
+            install_monitor(memory.ring, spec.world_size)
         self._name_what_ranks_have()
         _route_output(app.session, kernel.iopub_socket, spec.rank, self._outbox)
         self._io_loop.call_soon_threadsafe(self._start, app.context)
@@ -81,6 +97,8 @@ class Link:
         socket.linger = 1000
         socket.sndhwm = socket.rcvhwm = 0
         socket.connect(self._spec.link)
+        for name in STREAMS:
+            getattr(sys, name).begin_count()
         self._outbox.open(socket, self._received)
         self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
 
@@ -96,8 +114,14 @@ class Link:
                     self._outbox.put(self._where(order), now=True)
                 case links.Execute():
                     self._on_main(partial(self._execute, order))
+                case links.Seen(stream, through):
+                    getattr(sys, stream).seen(through)
                 case links.Form():
                     self._on_main(partial(self._form, order))
+                case links.Comm():
+                    self._on_main(partial(self._cells.comm, order))
+                case links.Complete():
+                    self._on_main(partial(self._questions.answer, order))
                 case links.End():
                     self._outbox.flush()
                     os._exit(0)
@@ -148,6 +172,7 @@ class Link:
         async with self._kernel._main_asyncio_lock:
             try:
                 unpointed = self._group.form(order)
+                self._set_size(order)
             # whatever torch raises: the head decides what it means
             except Exception as failure:  # noqa: BLE001
                 error = f"{type(failure).__name__}: {failure}"[:2000]
@@ -162,6 +187,16 @@ class Link:
                 group_count=count,
             )
         )
+
+    def _set_size(self, order: links.Form) -> None:
+        names = self._kernel.shell.user_ns_hidden
+        if names["world_size"] == order.size:
+            return
+        import torch
+
+        names["world_size"] = self._kernel.shell.user_ns["world_size"] = order.size
+        if "OMP_NUM_THREADS" not in self._spec.variables:
+            torch.set_num_threads(order.threads)
 
     def _name_what_ranks_have(self) -> None:
         import torch
@@ -243,7 +278,9 @@ def _joined(messages: list[Message]) -> list[Message]:
             and message.text
             and (before.cell, before.kind) == (message.cell, message.kind)
         ):
-            joined[-1] = msgspec.structs.replace(before, text=before.text + message.text)
+            joined[-1] = msgspec.structs.replace(
+                before, text=before.text + message.text, through=message.through
+            )
         else:
             joined.append(message)
     return joined
@@ -271,10 +308,11 @@ def _route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
             whole = isinstance(msg_or_type, dict)
             origin = msg_or_type.get("parent_header") if whole else extract_header(parent) if parent else None
             cell = origin and origin.get("dtrain_cell")
+            kind = msg_or_type["header"]["msg_type"] if whole else msg_or_type
+            body = msg_or_type["content"] if whole else content
+            through = _through(kind, body, lost=not cell)
             if cell:
-                kind = msg_or_type["header"]["msg_type"] if whole else msg_or_type
-                body = msg_or_type["content"] if whole else content
-                message = _output(cell, rank, kind, body, metadata)
+                message = _output(cell, rank, kind, body, buffers, through)
                 if message is not None:
                     if threading.get_ident() == outbox.thread:
                         outbox.put(message)
@@ -291,9 +329,20 @@ def _route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
     session.send = send
 
 
-def _output(cell: str, rank: int, kind: str, content: Any, metadata: Any) -> CellOutput | None:
+def _through(kind: str, content: Any, *, lost: bool) -> int:
+    """Count a text that leaves; one that leaves for ipyparallel is nobody's last words."""
+    stream = getattr(sys, content["name"], None) if kind == "stream" else None
+    if not isinstance(stream, RankStream):
+        return 0
+    through = stream.sent(content["text"])
+    if lost:
+        stream.seen(through)
+    return through
+
+
+def _output(cell: str, rank: int, kind: str, content: Any, buffers: Any, through: int) -> CellOutput | None:
     if kind == "stream":
-        return CellOutput(cell=cell, rank=rank, kind=content["name"], text=content["text"])
+        return CellOutput(cell=cell, rank=rank, kind=content["name"], text=content["text"], through=through)
     if kind not in PASSED_ON:
         return None
     content = dict(content)
@@ -302,4 +351,5 @@ def _output(cell: str, rank: int, kind: str, content: Any, metadata: Any) -> Cel
         # the same id on two ranks must not be the same output
         content["transient"] = {**transient, "display_id": f"rank{rank}:{transient['display_id']}"}
     data = msgspec.json.encode(json_clean(content), enc_hook=str)
-    return CellOutput(cell=cell, rank=rank, kind=kind, data=data)  # type: ignore[arg-type]
+    packed = tuple(bytes(memoryview(buffer).cast("B")) for buffer in buffers or ())
+    return CellOutput(cell=cell, rank=rank, kind=kind, data=data, buffers=packed)  # type: ignore[arg-type]

@@ -14,8 +14,10 @@ from typing import Any
 from ipykernel.ipkernel import IPythonKernel
 from ipyparallel.engine.app import IPEngine
 
+from dtrain_lab.core import words
 from dtrain_lab.core.wire.links import RankSpec
 from dtrain_lab.rank import link as rank_link
+from dtrain_lab.rank.link import Shared
 from dtrain_lab.rank.streams import RankStream
 
 
@@ -23,7 +25,7 @@ class RankEngine(IPEngine):  # type: ignore[misc]
     """ipyparallel's engine, with the link attached once its kernel exists."""
 
     spec: RankSpec
-    ring: memoryview
+    memory: Shared
 
     def init_engine(self) -> None:
         """Take the connection from the fork, so that its key is in no environment and no file of ours."""
@@ -54,15 +56,15 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         """Attach the link: from here on the head can form the group and run cells."""
         await super().complete_registration(msg, connect, maybe_tunnel)
         kernel: IPythonKernel = self.kernel
-        rank_link.attach(self, kernel, self.spec, self.ring)
+        rank_link.attach(self, kernel, self.spec, self.memory)
 
 
-def run(spec: RankSpec, ring: memoryview) -> None:
+def run(spec: RankSpec, memory: Shared) -> None:
     """Be a rank until the head ends it. Called in the forked child.
 
     Args:
         spec: who this rank is.
-        ring: memory shared with the node agent, for the monitor.
+        memory: shared with the node agent.
     """
     _environment(spec)
     _log_to_file()
@@ -71,7 +73,9 @@ def run(spec: RankSpec, ring: memoryview) -> None:
     sys.argv = ["dtrain-rank"]
     app = RankEngine.instance()
     app.spec = spec
-    app.ring = ring
+    app.memory = memory
+    RankStream.regions = {stream: words.Region(memory.words, stream) for stream in words.STREAMS}
+    RankStream.pipes = memory.pipes
     app.out_stream_factory = RankStream
     app.initialize(
         [

@@ -62,8 +62,8 @@ class Connection:
         self._socket.connect(f"ipc://{self.record.socket}")
         loop.add_reader(int(self._socket.fd), self._drain)
 
-    async def ask(self, body: doors.AnyBody, within_s: float = ANSWER_WITHIN_S) -> Any:
-        """Ask the head.
+    async def ask(self, body: doors.AnyBody, within_s: float | None = ANSWER_WITHIN_S) -> Any:
+        """Ask the head; `within_s` None: however long it takes.
 
         Raises:
             DtrainError: what the head says is wrong.
@@ -81,7 +81,7 @@ class Connection:
                 return await future
         except TimeoutError:
             raise Unreachable(
-                f"{self.record.name} did not answer in {within_s:.0f} s.",
+                f"{self.record.name} did not answer in {within_s or 0:.0f} s.",
                 "Its log is in " + self.record.directory,
             ) from None
         finally:
@@ -96,19 +96,16 @@ class Connection:
             DtrainError: the head refuses the cell.
             Unreachable: the head ended while the cell ran.
         """
-        if self.closed:
-            raise self._gone()
-        done: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
-        self._cells[order.cell] = (on_output, done)
-        self._next += 1
-        number = self._next
-        self._answers[number] = (CellResult, done)
-        try:
-            self._send(doors.Call(number, order))
-            return await done
-        finally:
-            del self._cells[order.cell]
-            self._answers.pop(number, None)
+        return await self._until_end(order, order.cell, on_output)
+
+    async def follow(self, cell: str, on_output: OnOutput) -> CellResult:
+        """Have a cell's output from its beginning, and its end, as if it had been run from here.
+
+        Raises:
+            NotFound: the head does not know it any more.
+            Unreachable: the head ended.
+        """
+        return await self._until_end(doors.Follow(cell), cell, on_output)
 
     def watch(self, changed: Callable[[Cluster], None], period_s: float) -> None:
         """Hear of changes, at most every `period_s` seconds, until the connection closes."""
@@ -116,10 +113,10 @@ class Connection:
         if self._renewer is None:
             self._renewer = asyncio.create_task(self._renew(period_s))
 
-    async def unwatch(self) -> None:
-        """Hear of nothing any more."""
-        self._watchers.clear()
-        if self._renewer is not None:
+    async def unwatch(self, changed: Callable[[Cluster], None] | None = None) -> None:
+        """Tell this watcher nothing any more, or none at all."""
+        self._watchers = [w for w in self._watchers if changed is not None and w != changed]
+        if self._renewer is not None and not self._watchers:
             self._renewer.cancel()
             self._renewer = None
             await self.ask(doors.Watch(0.0))
@@ -155,6 +152,21 @@ class Connection:
         while True:
             await self.ask(doors.Watch(period_s))
             await asyncio.sleep(4.0)
+
+    async def _until_end(self, order: doors.Run | doors.Follow, cell: str, on_output: OnOutput) -> CellResult:
+        if self.closed:
+            raise self._gone()
+        done: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
+        self._cells[cell] = (on_output, done)
+        self._next += 1
+        number = self._next
+        self._answers[number] = (CellResult, done)
+        try:
+            self._send(doors.Call(number, order))
+            return await done
+        finally:
+            del self._cells[cell]
+            self._answers.pop(number, None)
 
     def _send(self, call: doors.Call) -> None:
         self._socket.send(doors.encode(call))

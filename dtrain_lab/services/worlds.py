@@ -23,13 +23,14 @@ from dtrain_lab.core.plan import Plan, Request
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import HeadRecord
 from dtrain_lab.core.wire import doors
-from dtrain_lab.errors import BadRequest, Conflict, NotFound, StartFailed, Unreachable
+from dtrain_lab.errors import BadRequest, BadSize, Conflict, NotFound, StartFailed, Unreachable
 from dtrain_lab.services import environment, folders, profiles, records
 from dtrain_lab.services.reach import Connection
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 HEAD_WITHIN_S = 20.0
 READY_WITHIN_S = 300.0
+RESIZED_WITHIN_S = 200.0
 POLL_S = 0.01
 
 
@@ -176,6 +177,31 @@ class Worlds:
         """Keep a world alive as long as this door lives; `attach` shows its notebook at the cluster."""
         cluster: Cluster = await connection.ask(doors.Hold(self.lease, attach))
         return cluster
+
+    async def resize(self, connection: Connection, ranks: int) -> Cluster:
+        """Give a world another number of ranks, and wait until it can run cells again.
+
+        Raises:
+            BadSize: the machine can't hold them, or they are no whole nodes.
+            Conflict: a cell runs, or the world can't be made this size in place.
+        """
+        cluster: Cluster = await connection.ask(doors.Info())
+        profile = profiles.load(cluster.profile)
+        backend = registry.backend(profile.backend)
+        nodes = len(cluster.nodes)
+        if nodes > 1:
+            per_node = cluster.world.size // nodes
+            if ranks % per_node:
+                raise BadSize(
+                    f"{ranks} ranks are no whole nodes of {per_node}.",
+                    f"Ask for a multiple of {per_node}.",
+                )
+            request = Request(cluster.profile, nodes=ranks // per_node, ranks_per_node=per_node)
+        else:
+            request = Request(cluster.profile, ranks)
+        plan = backend.plan(await backend.facts(), profile, request, python="", directory="")
+        resized: Cluster = await connection.ask(doors.Resize(plan), within_s=RESIZED_WITHIN_S)
+        return resized
 
     async def stop(self, connection: Connection) -> None:
         """End a world, and wait until its head is gone."""

@@ -889,6 +889,8 @@ export interface components {
          */
         RunningCell: {
             cell: string;
+            /** @default null */
+            cell_id: string | null;
             notebook: string | null;
             ranks: number[];
             started_at: number;

@@ -142,6 +142,6 @@ def test_the_journal_keeps_what_was_printed(pair: dt.Cluster) -> None:
     pair.run("print('kept')", ranks=[1])
     from dtrain_lab.core.wire import doors
 
-    outputs = pair._portal.call(pair._ask(doors.ReadOutput()))
+    outputs = pair._portal.call(pair.ask(doors.ReadOutput()))
     assert (outputs[-1].text, outputs[-1].ranks, outputs[-1].kind) == ("kept\n", (1,), "stdout")
-    assert pair._portal.call(pair._ask(doors.ReadOutput(after=outputs[-1].seq))) == []
+    assert pair._portal.call(pair.ask(doors.ReadOutput(after=outputs[-1].seq))) == []

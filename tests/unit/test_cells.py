@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dtrain_lab.core import cells
 from dtrain_lab.core.cluster import Failure, Frame
@@ -74,34 +72,3 @@ def test_equal_tracebacks_are_shown_once_with_the_source_line() -> None:
     assert "----> 3 train(batch)" in lines
     assert "  … 1 library frame" in lines
     assert "----> 20 return g()" in lines
-
-
-def test_lines_of_ranks_do_not_cut_each_other() -> None:
-    labels = cells.LineLabels()
-    shown = labels.feed(0, "stdout", "half ")
-    shown += labels.feed(1, "stdout", "whole\n")
-    shown += labels.feed(0, "stdout", "line\n")
-    assert shown == "[1] whole\n[0] half line\n"
-
-
-def test_an_unfinished_line_is_shown_when_asked_and_goes_on_after() -> None:
-    labels = cells.LineLabels()
-    assert labels.feed(0, "stdout", "loss 1") == ""
-    assert labels.flush() == [("stdout", "[0] loss 1")]
-    assert labels.feed(0, "stdout", ".5\n") == ".5\n"
-    assert not labels.waiting
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", "b\n", "\n", "c\nd", "é\n"])), max_size=30)
-)
-def test_nothing_a_rank_prints_is_lost(pieces: list[tuple[int, str]]) -> None:
-    labels = cells.LineLabels()
-    shown = "".join(labels.feed(rank, "stdout", text) for rank, text in pieces)
-    shown += "".join(text for _, text in labels.flush())
-    for rank in range(3):
-        sent = "".join(text for r, text in pieces if r == rank)
-        got = "".join(
-            line.removeprefix(f"[{rank}] ") for line in shown.splitlines(True) if line.startswith(f"[{rank}]")
-        )
-        assert got.replace("\n", "") == sent.replace("\n", "")

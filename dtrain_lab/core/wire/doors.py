@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dtrain_lab.core.cluster import CellResult, Cluster, Stack
+from dtrain_lab.core.cluster import CellRecord, CellResult, Cluster, Stack
 from dtrain_lab.core.cluster import Output as ClusterOutput
-from dtrain_lab.core.kinds import LeaseKind
+from dtrain_lab.core.kinds import CommKind, LeaseKind
 from dtrain_lab.core.plan import Plan, Request
 from dtrain_lab.core.wire import VERSION
 from dtrain_lab.core.wire.links import CellOutput
@@ -71,6 +71,58 @@ class Run(Body, frozen=True, tag="run"):
     first_line: int = 1
     notebook: str | None = None
     timeout_s: float | None = None
+    cell_id: str | None = None
+    detached: bool = False
+    """Nobody waits: output goes to the journal only, until somebody follows."""
+    aborts: bool = False
+    """This door's cells that wait are withdrawn if this one fails, and this one if an earlier one does."""
+
+
+class Follow(Body, frozen=True, tag="follow"):
+    """Have the output of a cell, from its beginning, and then its end, as if this door had run it."""
+
+    cell: str
+
+
+class ListCells(Body, frozen=True, tag="list_cells"):
+    """Ask for the cells that the world knows of, oldest first."""
+
+
+class TakeTurn(Body, frozen=True, tag="take_turn"):
+    """Take ranks for something that is no cell (a view's call); answered when it is its turn.
+
+    `pid`: the process that gives the turn back; its end does so, too.
+    """
+
+    turn: str
+    pid: int
+    ranks: tuple[int, ...] | None = None
+
+
+class GiveTurn(Body, frozen=True, tag="give_turn"):
+    """Give a turn back."""
+
+    turn: str
+
+
+class Comm(Body, frozen=True, tag="comm"):
+    """A widget's front end has said something to a rank. `data` is the message's content as JSON."""
+
+    cell: str
+    rank: int
+    kind: CommKind
+    data: bytes
+    buffers: tuple[bytes, ...] = ()
+
+
+class Complete(Body, frozen=True, tag="complete"):
+    """Ask for completions at a place in a code, or what is known about the name there; a JSON reply."""
+
+    code: str
+    cursor: int
+    ranks: tuple[int, ...] | None = None
+    inspect: bool = False
+    detail: int = 0
 
 
 class Interrupt(Body, frozen=True, tag="interrupt"):
@@ -84,6 +136,12 @@ class Restart(Body, frozen=True, tag="restart"):
     """New processes for these ranks; answers once the world is ready again."""
 
     ranks: tuple[int, ...] | None = None
+
+
+class Resize(Body, frozen=True, tag="resize"):
+    """Another number of ranks; answers once the world is ready again."""
+
+    plan: Plan
 
 
 class Stop(Body, frozen=True, tag="stop"):
@@ -101,6 +159,8 @@ class ReadOutput(Body, frozen=True, tag="read_output"):
 
     after: int = -1
     most: int = 1000
+    cell: str | None = None
+    """Of one cell only, by its id or its name."""
 
 
 class Engines(Body, frozen=True, tag="engines"):
@@ -108,7 +168,25 @@ class Engines(Body, frozen=True, tag="engines"):
 
 
 AnyBody = (
-    Launch | Hold | Release | Info | Watch | Run | Interrupt | Restart | Stop | Stacks | ReadOutput | Engines
+    Launch
+    | Hold
+    | Release
+    | Info
+    | Watch
+    | Run
+    | Follow
+    | ListCells
+    | TakeTurn
+    | GiveTurn
+    | Comm
+    | Complete
+    | Interrupt
+    | Restart
+    | Resize
+    | Stop
+    | Stacks
+    | ReadOutput
+    | Engines
 )
 
 
@@ -154,8 +232,15 @@ RESULTS: dict[type[Body], Any] = {
     Info: Cluster,
     Watch: None,
     Run: None,
+    Follow: CellResult,
+    ListCells: list[CellRecord],
+    TakeTurn: None,
+    GiveTurn: None,
+    Comm: None,
+    Complete: bytes,
     Interrupt: Cluster,
     Restart: Cluster,
+    Resize: Cluster,
     Stop: None,
     Stacks: list[Stack],
     ReadOutput: list[ClusterOutput],

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from dtrain_lab.core.cluster import Frame
-from dtrain_lab.core.kinds import OutputKind
+from dtrain_lab.core.kinds import CellOutputKind, CommKind
 from dtrain_lab.core.wire import VERSION
 
 GroupSpec = tuple[str, tuple[int, ...], str]
@@ -55,6 +55,21 @@ class Exited(Message, frozen=True, tag="exited"):
     pid: int
     code: int
     last: str = ""
+    words: tuple[Words, ...] = ()
+    fault: str = ""
+    """The traceback of a crash inside C code, its cells named."""
+
+
+class Words(Struct, frozen=True):
+    """The end of what a rank wrote to a stream; the head may have some of it already.
+
+    `through`: bytes written in all. `piped`: what C code wrote and the rank had not read yet.
+    """
+
+    stream: Literal["stdout", "stderr"]
+    through: int
+    text: bytes
+    piped: bytes = b""
 
 
 class RankSample(Struct, frozen=True, omit_defaults=True):
@@ -165,13 +180,18 @@ class GroupFormed(Message, frozen=True, tag="formed"):
 
 
 class CellOutput(Message, frozen=True, tag="output"):
-    """What a rank printed or displayed. `data` is JSON, passed on unread."""
+    """What a rank printed or displayed. `data` is JSON, passed on unread.
+
+    `through`: bytes that the rank has written to this stream since its start, this text included.
+    """
 
     cell: str
     rank: int
-    kind: OutputKind
+    kind: CellOutputKind
     text: str = ""
     data: bytes = b""
+    buffers: tuple[bytes, ...] = ()
+    through: int = 0
 
 
 class CellReply(Message, frozen=True, tag="reply"):
@@ -213,6 +233,14 @@ class Here(Message, frozen=True, tag="here"):
     text: str = ""
 
 
+class Completed(Message, frozen=True, tag="completed"):
+    """Answers `Complete`: the reply's content as JSON; empty where the rank is busy."""
+
+    rank: int
+    id: int
+    data: bytes = b""
+
+
 # ---- head → rank
 
 
@@ -231,10 +259,37 @@ class Form(Message, frozen=True, tag="form"):
 
     generation: int
     size: int
+    local_size: int
+    threads: int
     collectives: str
-    join: bool
     groups: tuple[GroupSpec, ...] = ()
     group_count: int = 0
+
+
+class Seen(Message, frozen=True, tag="seen"):
+    """The head has a rank's output up to this count: the rank need not keep it any longer."""
+
+    stream: Literal["stdout", "stderr"]
+    through: int
+
+
+class Comm(Message, frozen=True, tag="comm"):
+    """A widget's front end has said something. `data` is the message's content as JSON."""
+
+    cell: str
+    kind: CommKind
+    data: bytes
+    buffers: tuple[bytes, ...] = ()
+
+
+class Complete(Message, frozen=True, tag="complete"):
+    """Ask a rank for completions at a place in a code, or what is known about the name there."""
+
+    id: int
+    code: str
+    cursor: int
+    inspect: bool = False
+    detail: int = 0
 
 
 class Abort(Message, frozen=True, tag="abort"):
@@ -262,8 +317,8 @@ class End(Message, frozen=True, tag="end"):
 
 FromAgent = NodeHello | Preloaded | Forked | Exited | Samples
 ToAgent = Fork | ForkController | Signal | Leave
-FromRank = RankHello | GroupFormed | CellOutput | CellReply | StoreCall | Here
-ToRank = Execute | Form | Abort | StoreAnswer | AskWhere | End
+FromRank = RankHello | GroupFormed | CellOutput | CellReply | StoreCall | Here | Completed
+ToRank = Execute | Form | Abort | StoreAnswer | AskWhere | Seen | Comm | Complete | End
 
 encode = msgspec.msgpack.Encoder().encode
 decode_to_head = msgspec.msgpack.Decoder(FromAgent | FromRank).decode

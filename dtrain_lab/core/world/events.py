@@ -108,6 +108,12 @@ class RestartAsked(Base, frozen=True):
     ranks: tuple[int, ...]
 
 
+class ResizeAsked(Base, frozen=True):
+    """Someone wants another number of ranks; no cell runs."""
+
+    size: int
+
+
 class StopAsked(Base, frozen=True):
     """Someone wants the world to end."""
 
@@ -132,6 +138,7 @@ Event = (
     | CellReplied
     | InterruptAsked
     | RestartAsked
+    | ResizeAsked
     | StopAsked
     | TimerFired
 )

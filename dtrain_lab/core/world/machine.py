@@ -222,6 +222,25 @@ def _restart_asked(state: State, event: on.RestartAsked) -> Moved:
     return state, acts
 
 
+def _resize_asked(state: State, event: on.ResizeAsked) -> Moved:
+    removed = tuple(m.rank for m in state.members[event.size :] if m.pid is not None)
+    added = tuple(range(state.size, event.size))
+    members = (*state.members[: event.size], *(Member(rank) for rank in added))
+    losses = tuple(loss for loss in state.losses if loss.rank < event.size)
+    state = replace(
+        state, members=members, losses=losses, phase="rebuilding", dirty=True, forming=False, reason=None
+    )
+    acts: list[Action] = [do.StopTimer("form")]
+    if removed:
+        acts.append(do.KillRanks(removed))
+    if added:
+        acts += [do.ForkRanks(added), do.StartTimer("join", JOIN_WITHIN_S)]
+    if state.lost:
+        return replace(state, phase="degraded"), acts
+    state, more = _settle(state)
+    return state, [*acts, *more]
+
+
 def _stop_asked(state: State, event: on.StopAsked) -> Moved:
     if state.phase == "stopping":
         return state, []
@@ -362,6 +381,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any], Moved]] = {
     on.CellReplied: _cell_replied,
     on.InterruptAsked: _interrupt_asked,
     on.RestartAsked: _restart_asked,
+    on.ResizeAsked: _resize_asked,
     on.StopAsked: _stop_asked,
     on.TimerFired: _timer_fired,
 }

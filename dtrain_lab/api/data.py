@@ -1,0 +1,200 @@
+"""Values between this process and ranks: push, pull, compare, and a peer's variables for a new rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dtrain_lab.core import diff as differences
+from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.errors import BadRequest
+
+
+class Diff:
+    """One variable, compared over ranks.
+
+    Attributes:
+        name: of the variable.
+        ranks: that were compared.
+        equal: it is the same everywhere.
+        first: the first part that differs, in the variable's own order; None where it is equal.
+        differing, total: parts that differ, and all that were compared.
+        max_abs: for each group of `first.others`, the largest difference from `first.same`; None where they
+            are no numbers of one shape.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ranks: Sequence[int],
+        comparison: differences.Comparison,
+        max_abs: Sequence[float | None],
+    ) -> None:
+        self.name = name
+        self.ranks = tuple(ranks)
+        self.first = comparison.first
+        self.differing = comparison.differing
+        self.total = comparison.total
+        self.max_abs = tuple(max_abs)
+        far = ["" if m is None else f"at most {m:.3g} apart" for m in max_abs]
+        self.text = differences.sentence(name, self.ranks, comparison, far)
+
+    @property
+    def equal(self) -> bool:
+        """The same on all ranks."""
+        return self.first is None
+
+    def __bool__(self) -> bool:
+        """Is there a difference?"""
+        return not self.equal
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None] | None) -> int:
+    """Assign values on the ranks of a view; returns the bytes of their numbers.
+
+    Raises:
+        BadRequest: a value that can't travel.
+    """
+    from dtrain_lab.rank import transfer
+
+    try:
+        packed = transfer.pack(values, progress=progress)
+    # an object that can't be pickled refuses with an error of any kind
+    except Exception as error:
+        names = ", ".join(values)
+        raise BadRequest(
+            f"{names} can't be pushed: {type(error).__name__}: {_first_line(error)}",
+            "Push what it is made of.",
+        ) from error
+    try:
+        _apply(view, "pushed", ", ".join(values), transfer.receive, packed)
+    finally:
+        transfer.release(packed.token)
+    return packed.size
+
+
+def pull(view: Any, name: str) -> list[Any]:
+    """A variable's value on each rank of a view.
+
+    Raises:
+        BadRequest: the name is none, or a rank does not have it, or it can't travel.
+    """
+    from dtrain_lab.rank import transfer
+
+    _check_name(name)
+    packed = _apply(view, "pulled", name, transfer.give, name)
+    try:
+        return [transfer.unpack(one) for one in packed]
+    finally:
+        tokens = [one.token for one in packed if one.token]
+        if tokens:
+            view.apply_sync(transfer.release_all, tokens)
+
+
+def compare(view: Any, name: str) -> Diff:
+    """Compare a variable over the ranks of a view.
+
+    Raises:
+        BadRequest: the name is none, or a rank does not have it.
+    """
+    from dtrain_lab.rank import fingerprint
+
+    _check_name(name)
+    ranks = list(view.targets)
+    found = dict(zip(ranks, _apply(view, "compared", name, fingerprint.leaves, name), strict=True))
+    comparison = differences.compare(found)
+    first = comparison.first
+    if first is None:
+        return Diff(name, ranks, comparison, [])
+    if not first.comparable:
+        return Diff(name, ranks, comparison, [None] * len(first.others))
+    groups = (first.same, *first.others)
+    one_of_each = [group[0] for group in groups]
+    values = view.client[one_of_each].apply_sync(fingerprint.leaf_value, name, first.path)
+    return Diff(name, ranks, comparison, [_apart(values[0], other) for other in values[1:]])
+
+
+def copy_variables(source: Any, targets: Any) -> tuple[list[str], dict[str, str], int]:
+    """Give the ranks of a view the variables of another rank.
+
+    Args:
+        source, targets: views.
+
+    Returns:
+        The names that were copied, why each of the others was not, and the bytes of their numbers.
+    """
+    from dtrain_lab.rank import transfer
+
+    packed, names, left = source.apply_sync(transfer.give_all)[0]
+    try:
+        _apply(targets, "copied", "its variables", transfer.receive_all, packed)
+    finally:
+        source.apply_sync(transfer.release_all, [packed.token])
+    return names, left, packed.size
+
+
+def _apart(one: Any, other: Any) -> float:
+    return float(abs(one - other).max()) if one.size else 0.0
+
+
+def _apply(view: Any, verb: str, name: str, function: Any, *args: Any) -> list[Any]:
+    """`apply` in ranks; their errors as one sentence."""
+    import ipyparallel as ipp
+
+    try:
+        found: list[Any] = view.apply_sync(function, *args)
+    except ipp.RemoteError as error:
+        raise _refused(verb, name, error) from error
+    except ipp.CompositeError as error:
+        raise _refused(verb, name, error) from error
+    return found
+
+
+def _refused(verb: str, name: str, error: Any) -> BadRequest:
+    first = error.elist[0] if getattr(error, "elist", None) else None
+    kind, message = (
+        (first[0], first[1]) if first else (getattr(error, "ename", ""), getattr(error, "evalue", ""))
+    )
+    reason = f"{kind}: {message}".strip(": ") or type(error).__name__
+    return BadRequest(f"{name} could not be {verb}: {reason}", "Check the name, and the ranks that have it.")
+
+
+def _check_name(name: str) -> None:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise BadRequest(
+            f'"{name}" is no name of a variable.', "Give a name such as loss or model.fc.weight."
+        )
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else ""
+
+
+def size_text(size: int) -> str:
+    """Bytes for a person: "3.1 MB"."""
+    value = float(size)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.2f} GB"
+
+
+def copied_sentence(
+    ranks: Sequence[int], source: int, names: list[str], left: dict[str, str], size: int
+) -> str:
+    """What a restart with a peer's variables did, in words."""
+    one = len(ranks) == 1
+    count = "1 variable" if len(names) == 1 else f"{len(names)} variables"
+    text = (
+        f"{rank_sets.sentence_name(ranks)} {'has a new process' if one else 'have new processes'}, "
+        f"with {count} of rank {source} ({size_text(size)})."
+    )
+    if left:
+        kinds = ", ".join(f"{name} ({reason})" for name, reason in sorted(left.items()))
+        text += f" Not copied: {kinds}."
+    return text

@@ -1,0 +1,209 @@
+"""Lines of several ranks as one text: labelled, merged where ranks agree, never cutting each other.
+
+Pure: times come with the calls. `[0-3] epoch 1` is one line that four ranks printed; a rank's own lines
+keep their order, on stdout and stderr together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dtrain_lab.core import ranks as rank_names
+
+HOLD_S = 0.010
+"""A line waits this long for the same line of other ranks."""
+PARTIAL_HOLD_S = 0.03
+"""An unfinished line waits this long for its end, so that ranks don't cut each other's lines."""
+MANY = 500
+"""A burst of more lines than this goes out as one block: it is compared with other ranks' as a whole."""
+
+_NESTED = re.compile(r"(\n+)\r([^\n\r\x1b]*)((?:\x1b\[A)+)")
+"""A progress bar below another one: down, the bar, up again (tqdm's `position`)."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Text of one or more ranks: a line, or the beginning of one where `text` has no end of line."""
+
+    stream: str
+    text: str
+    ranks: tuple[int, ...] = ()
+
+
+@dataclass
+class _Waiting:
+    stream: str
+    text: str
+    since: float
+
+
+class LineMerger:
+    """Takes what ranks print, gives whole lines, merged.
+
+    Args:
+        ranks: how many run the cell; lines that all of them have printed don't wait. 0: not known.
+    """
+
+    def __init__(self, ranks: int = 0) -> None:
+        self._ranks = ranks
+        self._queues: dict[int, deque[_Waiting]] = {}
+        self._tails: dict[tuple[int, str], _Waiting] = {}
+        self.progress: dict[int, dict[int, str]] = {}
+        """Rank → row → the progress bar that it shows now."""
+
+    def feed(self, rank: int, stream: str, text: str, now: float) -> None:
+        """Text of one rank's stream, as it came."""
+        tail = self._tails.pop((rank, stream), None)
+        if tail is not None:
+            text = tail.text + text
+        if "\r" in text:
+            text = self._bars(rank, text.replace("\r\n", "\n"))
+        end = text.rfind("\n") + 1
+        if end < len(text):
+            since = tail.since if tail is not None and not end else now
+            self._tails[rank, stream] = _Waiting(stream, text[end:], since)
+        if end:
+            self._queue(rank, stream, text[:end], now)
+
+    def ready(self, now: float) -> list[Piece]:
+        """What can be shown at this time, in order."""
+        for (rank, stream), tail in list(self._tails.items()):
+            if "\r" not in tail.text and tail.since + PARTIAL_HOLD_S <= now:
+                del self._tails[rank, stream]
+                self._queues.setdefault(rank, deque()).append(_Waiting(stream, tail.text, tail.since))
+        return self._merge(now)
+
+    def finish(self) -> list[Piece]:
+        """Everything that is left: nothing more will come."""
+        for (rank, stream), tail in sorted(self._tails.items()):
+            last = tail.text.rsplit("\r", 1)[-1]
+            if last.strip() or "\r" not in tail.text:
+                self._queues.setdefault(rank, deque()).append(_Waiting(stream, last, float("inf")))
+        self._tails.clear()
+        self.progress.clear()
+        return self._merge(float("inf"))
+
+    def due(self) -> float | None:
+        """When `ready` will have something new; None while nothing waits."""
+        times = [queue[0].since + HOLD_S for queue in self._queues.values()]
+        times += [t.since + PARTIAL_HOLD_S for t in self._tails.values() if "\r" not in t.text]
+        return min(times, default=None)
+
+    def _queue(self, rank: int, stream: str, text: str, now: float) -> None:
+        queue = self._queues.setdefault(rank, deque())
+        if text.count("\n") > MANY:
+            queue.append(_Waiting(stream, text, now))
+        else:
+            # not `splitlines`: a form feed or a Unicode separator does not end a line here
+            queue.extend(_Waiting(stream, line + "\n", now) for line in text[:-1].split("\n"))
+
+    def _merge(self, now: float) -> list[Piece]:
+        shown: list[Piece] = []
+        queues = self._queues
+        while queues:
+            first = min(queues, key=lambda rank: (queues[rank][0].since, rank))
+            head = queues[first][0]
+            same = [r for r, q in queues.items() if q[0].text == head.text and q[0].stream == head.stream]
+            if len(same) != self._ranks and head.since + HOLD_S > now:
+                break
+            for rank in same:
+                queues[rank].popleft()
+                if not queues[rank]:
+                    del queues[rank]
+            shown.append(Piece(head.stream, head.text, tuple(sorted(same))))
+        return shown
+
+    def _bars(self, rank: int, text: str) -> str:
+        """Take progress bars out of a text: what a carriage return overwrites was never a line."""
+        bars = self.progress.setdefault(rank, {})
+
+        def below(match: re.Match[str]) -> str:
+            bars[len(match[1])] = match[2]
+            return ""
+
+        text = _NESTED.sub(below, text).replace("\x1b[A", "")
+        *lines, tail = text.split("\n")
+        kept = []
+        for line in lines:
+            final = _last_state(line)
+            if "\r" in line:
+                bars.pop(0, None)
+            if final.strip() or "\r" not in line:
+                kept.append(final + "\n")
+        if "\r" in tail:
+            state = _last_state(tail)
+            if state.strip():
+                bars[0] = state
+            else:
+                bars.clear()
+            tail = "\r" + state
+        if not bars:
+            del self.progress[rank]
+        return "".join(kept) + tail
+
+
+def _last_state(line: str) -> str:
+    """What a line shows in the end: the text after its last carriage return, or before a trailing one."""
+    segments = [s for s in line.split("\r") if s]
+    return segments[-1] if segments else ""
+
+
+class LineWriter:
+    """Puts labels on merged lines; knows whether a line is still open, and whose it is."""
+
+    def __init__(self) -> None:
+        self._open: tuple[str, tuple[int, ...]] | None = None
+
+    def write(self, piece: Piece) -> str:
+        """A piece as it is shown."""
+        key = (piece.stream, piece.ranks)
+        label = f"[{rank_names.compact(piece.ranks)}] "
+        before = "\n" if self._open not in (None, key) else ""
+        lead = "" if self._open == key else label
+        ends = piece.text.endswith("\n")
+        self._open = None if ends else key
+        body = piece.text[:-1] if ends else piece.text
+        return before + lead + body.replace("\n", "\n" + label) + ("\n" if ends else "")
+
+
+_VARIES = re.compile(r"[\d.,:?%]+|[\s█▏▎▍▌▋▊▉#|]+|s/it|it/s")
+MANY_BARS = 8
+
+
+def progress_rows(bars: dict[int, dict[int, str]]) -> list[tuple[tuple[int, ...], str]]:
+    """Progress bars of all ranks as rows: equal ones once; of many alike, the one that is furthest behind.
+
+    Args:
+        bars: rank → row → bar.
+
+    Returns:
+        Ranks and text of each row, by row and then by rank.
+    """
+    rows: dict[tuple[int, str], list[int]] = {}
+    for rank, own in sorted(bars.items()):
+        for number, text in own.items():
+            rows.setdefault((number, text.strip("\r")), []).append(rank)
+    ordered = sorted((number, members, text) for (number, text), members in rows.items())
+    if len(ordered) > MANY_BARS:
+        ordered = _fold(ordered)
+    return [(tuple(members), text) for _, members, text in ordered]
+
+
+def _fold(rows: Iterable[tuple[int, list[int], str]]) -> list[tuple[int, list[int], str]]:
+    alike: dict[tuple[int, str], list[tuple[float, list[int], str]]] = {}
+    for number, members, text in rows:
+        alike.setdefault((number, _VARIES.sub("", text)), []).append((_share(text), members, text))
+    folded = []
+    for (number, _), entries in alike.items():
+        entries.sort()
+        members = sorted(rank for _, some, _ in entries for rank in some)
+        folded.append((number, members, entries[0][2]))
+    return sorted(folded)
+
+
+def _share(text: str) -> float:
+    match = re.search(r"(\d+)%", text)
+    return float(match[1]) if match else 0.0

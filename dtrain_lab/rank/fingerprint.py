@@ -1,0 +1,84 @@
+"""What a variable is made of on this rank, leaf by leaf, small enough to compare over all ranks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from dtrain_lab.core.diff import Leaf
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def leaves(name: str) -> list[Leaf]:
+    """Leaves of a variable of this rank, in order.
+
+    Raises:
+        NameError, AttributeError: the rank has no such variable.
+    """
+    return [_leaf(path, value) for path, value in _walk("", _value(name))]
+
+
+def leaf_value(name: str, path: str) -> Any:
+    """One leaf of numbers, as an array: complex128 where it is complex, else float64."""
+    for found, value in _walk("", _value(name)):
+        if found == path:
+            tensor = torch.as_tensor(value).detach().cpu()
+            return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64).numpy()
+    raise KeyError(path)
+
+
+def _value(name: str) -> Any:
+    from IPython.core.getipython import get_ipython
+
+    first, *rest = name.split(".")
+    namespace = get_ipython().user_ns
+    if first not in namespace:
+        raise NameError(f"name '{first}' is not defined")
+    value = namespace[first]
+    for part in rest:
+        value = getattr(value, part)
+    return value
+
+
+def _walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, DistributedDataParallel):
+        value = value.module
+    if not isinstance(value, torch.Tensor) and callable(getattr(value, "state_dict", None)):
+        value = value.state_dict()
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _walk(f"{path}.{key}" if path else str(key), item)
+    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        for index, item in enumerate(value):
+            yield from _walk(f"{path}[{index}]", item)
+    else:
+        yield path, value
+
+
+def _leaf(path: str, value: Any) -> Leaf:
+    if isinstance(value, torch.Tensor):
+        data = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        return Leaf(
+            path, "tensor", str(value.dtype).removeprefix("torch."), tuple(value.shape), _digest(data)
+        )
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        return Leaf(path, "array", str(value.dtype), value.shape, _digest(data))
+    if isinstance(value, PLAIN):
+        return Leaf(path, "value", type(value).__name__, (), repr(value)[:200])
+    try:
+        return Leaf(path, "object", type(value).__name__, (), _digest(cloudpickle.dumps(value)))
+    # what can't be pickled can be told apart by its type only
+    except Exception:  # noqa: BLE001
+        return Leaf(path, "object", type(value).__name__, (), "")
+
+
+def _digest(data: Any) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()

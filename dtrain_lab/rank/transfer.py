@@ -1,0 +1,306 @@
+"""Values between a notebook and its ranks: arrays and tensors as shared memory, the rest as a small pickle.
+
+A value becomes a skeleton (a pickle without the numbers) and one stretch of memory with all of them. On one
+node the memory is a descriptor that the receiver maps privately: no copy until somebody writes. The skeleton
+travels in ipyparallel's authenticated channel, like every other pickle of ours.
+
+Both ends use it: the notebook's process, and a rank inside ipyparallel's `apply`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import mmap
+import os
+import pickle
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+ALIGN = 64
+PIECE = 64 << 20
+"""Bytes copied between two calls of a progress function."""
+
+Progress = Callable[[int, int], None]
+"""Bytes done, bytes in all."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A value on its way.
+
+    Attributes:
+        skeleton: the pickle; numbers are left out of it.
+        size: bytes of the numbers.
+        token: names the memory in the process that holds it.
+        pid, descriptor: where that memory is; -1 where there is none.
+    """
+
+    skeleton: bytes
+    size: int
+    token: str = ""
+    pid: int = -1
+    descriptor: int = -1
+
+
+_held: dict[str, int] = {}
+"""Descriptors of values that wait for their receiver, by token."""
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Leaves numbers out, and takes process groups by their name."""
+
+    def __init__(self, file: io.BytesIO, *, unwrap: bool) -> None:
+        super().__init__(file, protocol=5)
+        self._unwrap = unwrap
+        # a process that has not loaded torch has no tensor, and need not wait for its import
+        self._torch: Any = sys.modules.get("torch")
+        self.size = 0
+        self.parts: list[tuple[int, Any]] = []
+        self._known: dict[int, tuple[Any, ...]] = {}
+
+    def persistent_id(self, obj: Any) -> Any:
+        kind = type(obj)
+        torch = self._torch
+        if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
+            if obj.layout is not torch.strided or obj.is_quantized:
+                return None
+        elif kind is not np.ndarray or obj.dtype.hasobject:
+            return None
+        if id(obj) not in self._known:
+            self._known[id(obj)] = self._describe(obj, kind)
+        return self._known[id(obj)]
+
+    def reducer_override(self, obj: Any) -> Any:
+        torch = self._torch
+        if torch is not None and torch.distributed.is_available():
+            if isinstance(obj, torch.distributed.ProcessGroup):
+                return find_group, (torch.distributed.distributed_c10d._world.pg_names[obj],)
+            if self._unwrap and isinstance(obj, torch.nn.parallel.DistributedDataParallel):
+                return _same, (obj.module,)
+        return super().reducer_override(obj)
+
+    def _describe(self, obj: Any, kind: type) -> tuple[Any, ...]:
+        at = self.size
+        self.parts.append((at, obj))
+        if kind is np.ndarray:
+            self.size += -(-obj.nbytes // ALIGN) * ALIGN
+            return ("array", at, obj.dtype.str, obj.shape)
+        size = obj.numel() * obj.element_size()
+        self.size += -(-size // ALIGN) * ALIGN
+        wants = obj.requires_grad and obj.is_leaf
+        return (
+            "tensor",
+            at,
+            obj.dtype,
+            tuple(obj.shape),
+            obj.device.type,
+            wants,
+            kind is not self._torch.Tensor,
+        )
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, memory: Any) -> None:
+        super().__init__(file)
+        self._memory = memory
+        self._known: dict[int, Any] = {}
+
+    def persistent_load(self, described: Any) -> Any:
+        at = described[1]
+        key = hash(described)
+        if key not in self._known:
+            make = self._array if described[0] == "array" else self._tensor
+            self._known[key] = make(at, *described[2:])
+        return self._known[key]
+
+    def _array(self, at: int, dtype: str, shape: tuple[int, ...]) -> Any:
+        count = int(np.prod(shape, dtype=np.int64))
+        if not count:
+            return np.empty(shape, dtype)
+        return np.frombuffer(self._memory, dtype, count, at).reshape(shape)
+
+    def _tensor(
+        self, at: int, dtype: Any, shape: tuple[int, ...], device: str, wants: bool, parameter: bool
+    ) -> Any:
+        import torch
+
+        count = int(np.prod(shape, dtype=np.int64))
+        if count:
+            value = torch.frombuffer(self._memory, dtype=dtype, count=count, offset=at).reshape(shape)
+        else:
+            value = torch.empty(shape, dtype=dtype)
+        if device == "cuda" and torch.cuda.is_available():
+            value = value.cuda()
+        if parameter:
+            return torch.nn.Parameter(value, requires_grad=wants)
+        return value.requires_grad_(wants) if wants else value
+
+
+def pack(value: Any, *, unwrap: bool = True, progress: Progress | None = None) -> Packed:
+    """Make a value ready to travel; `release` what it holds once it has arrived.
+
+    Args:
+        value: anything that cloudpickle can take; numbers in it may be of any size.
+        unwrap: send the model inside a DDP wrapper, because the receiver is in no process group.
+        progress: hears of bytes copied.
+
+    Raises:
+        TypeError, pickle.PicklingError, ...: whatever an object that can't be pickled raises.
+    """
+    file = io.BytesIO()
+    pickler = _Pickler(file, unwrap=unwrap)
+    pickler.dump(value)
+    if not pickler.size:
+        return Packed(file.getvalue(), 0)
+    descriptor = os.memfd_create("dtrain-value")
+    try:
+        _copy(pickler.parts, descriptor, pickler.size, progress)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    token = secrets.token_hex(8)
+    _held[token] = descriptor
+    return Packed(file.getvalue(), pickler.size, token, os.getpid(), descriptor)
+
+
+def unpack(packed: Packed) -> Any:
+    """The value.
+
+    Raises:
+        OSError: its memory can't be reached from here.
+    """
+    return _Unpickler(io.BytesIO(packed.skeleton), _memory(packed)).load()
+
+
+def release(token: str) -> None:
+    """Let go of a packed value's memory here; who has mapped it keeps it."""
+    descriptor = _held.pop(token, None)
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+def release_all(tokens: list[str]) -> None:
+    """Let go of several; those of other processes mean nothing here."""
+    for token in tokens:
+        release(token)
+
+
+def _memory(packed: Packed) -> Any:
+    if packed.descriptor < 0:
+        return bytearray()
+    descriptor = os.open(f"/proc/{packed.pid}/fd/{packed.descriptor}", os.O_RDONLY)
+    try:
+        flags, prot = mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE
+        return mmap.mmap(descriptor, packed.size, flags=flags, prot=prot)
+    finally:
+        os.close(descriptor)
+
+
+def _copy(parts: Iterable[tuple[int, Any]], descriptor: int, size: int, progress: Progress | None) -> None:
+    os.ftruncate(descriptor, size)
+    for at, value in parts:
+        if isinstance(value, np.ndarray):
+            whole = np.ascontiguousarray(value)
+            address, count = whole.ctypes.data, whole.nbytes
+        else:
+            whole = value.detach().cpu().contiguous()
+            address, count = whole.data_ptr(), whole.numel() * whole.element_size()
+        if not count:
+            continue
+        source = memoryview((ctypes.c_char * count).from_address(address)).cast("B")
+        for start in range(0, count, PIECE):
+            end = min(start + PIECE, count)
+            while start < end:
+                start += os.pwrite(descriptor, source[start:end], at + start)
+            if progress is not None:
+                progress(at + end, size)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def find_group(name: str) -> Any:
+    """The process group of this name in this process."""
+    from torch.distributed import distributed_c10d as c10d
+
+    return next(pg for pg, known in c10d._world.pg_names.items() if known == name)
+
+
+# ---- called in ranks, through ipyparallel's `apply`
+
+
+def _names() -> dict[str, Any]:
+    from IPython.core.getipython import get_ipython
+
+    namespace: dict[str, Any] = get_ipython().user_ns
+    return namespace
+
+
+def receive(packed: Packed) -> None:
+    """Assign pushed values: a dict from name to value."""
+    _names().update(unpack(packed))
+
+
+def give(name: str) -> Packed:
+    """The value of a name, or of an attribute of one."""
+    first, *rest = name.split(".")
+    if first not in _names():
+        raise NameError(f"name '{first}' is not defined")
+    value = _names()[first]
+    for part in rest:
+        value = getattr(value, part)
+    return pack(value)
+
+
+def give_all() -> tuple[Packed, list[str], dict[str, str]]:
+    """All variables of this rank's user, for a rank that starts anew.
+
+    Returns:
+        The values by name, their names, and why each of the others can't travel.
+    """
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    hidden = shell.user_ns_hidden
+    wanted = {n: v for n, v in shell.user_ns.items() if not n.startswith("_") and n not in hidden}
+    values, left = {}, {}
+    for name, value in wanted.items():
+        reason = _cannot_travel(value)
+        if reason:
+            left[name] = reason
+        else:
+            values[name] = value
+    return pack(values, unwrap=False), sorted(values), left
+
+
+def receive_all(packed: Packed) -> None:
+    """Take over another rank's variables; what depends on the rank is made this rank's."""
+    values: Mapping[str, Any] = unpack(packed)
+    _names().update(values)
+    import gc
+
+    import torch.distributed as dist
+    from torch.utils.data import DistributedSampler
+
+    for sampler in [o for o in gc.get_objects() if type(o) is DistributedSampler]:
+        sampler.rank = dist.get_rank()
+
+
+def _cannot_travel(value: Any) -> str:
+    if isinstance(value, ModuleType):
+        return ""
+    try:
+        _Pickler(io.BytesIO(), unwrap=False).dump(value)
+    # objects refuse with errors of every kind; the user is told which one
+    except Exception as error:  # noqa: BLE001
+        return f"{type(value).__name__}: {error}".splitlines()[0][:120]
+    return ""

@@ -1,0 +1,66 @@
+"""What a rank printed before it died: all of it arrives, with the traceback of a crash."""
+
+from __future__ import annotations
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.errors import CellFailed
+
+pytestmark = pytest.mark.processes
+
+LINES = 20_000
+PRINT = f"""
+import os, signal, sys, ctypes
+for number in range({LINES}):
+    print("line", number)
+"""
+ENDS = {
+    "os._exit": ("os._exit(3)", "exited with code 3"),
+    "SIGKILL": ("os.kill(os.getpid(), signal.SIGKILL)", "killed by signal 9"),
+    "segfault": ("ctypes.string_at(0)", "killed by signal 11"),
+}
+
+
+@pytest.mark.parametrize("way", ENDS)
+def test_no_line_is_lost_however_a_rank_ends(pair: dt.Cluster, way: str) -> None:
+    code, how = ENDS[way]
+    result = pair.run(PRINT + code, ranks=[1], check=False)
+    assert how in result.sentence
+    assert result.stdout[1].splitlines() == [f"line {number}" for number in range(LINES)]
+    pair.restart([1])
+
+
+def test_the_traceback_of_a_crash_names_the_cell(pair: dt.Cluster) -> None:
+    code = "import ctypes\ndef crash():\n    ctypes.string_at(0)\n\ncrash()"
+    result = pair.run(code, ranks=[0], check=False)
+    assert "Fatal Python error: Segmentation fault" in result.stderr[0]
+    assert "cell [ ], line 3 in crash" in result.stderr[0]
+    assert "cell [ ], line 5 in <module>" in result.stderr[0]
+    assert "Extension modules" not in result.stderr[0]
+    pair.restart([0])
+
+
+def test_what_c_code_wrote_last_arrives_too(pair: dt.Cluster) -> None:
+    code = "import os\nprint('python')\nos.write(1, b'raw\\n')\nos.write(2, b'raw error\\n')\nos._exit(1)"
+    result = pair.run(code, ranks=[0], check=False)
+    assert sorted(result.stdout[0].split()) == ["python", "raw"]
+    assert result.stderr[0] == "raw error\n"
+    pair.restart([0])
+
+
+def test_a_flood_larger_than_what_is_kept_is_whole_and_in_order(pair: dt.Cluster) -> None:
+    code = "for number in range(60_000):\n    print('x' * 40, number)\nprint('y' * 1_000_000)"
+    result = pair.run(code)
+    expected = "".join(f"{'x' * 40} {number}\n" for number in range(60_000)) + "y" * 1_000_000 + "\n"
+    assert result.stdout[0] == result.stdout[1] == expected
+
+
+def test_characters_of_several_bytes_are_not_cut(pair: dt.Cluster) -> None:
+    text = "日本語 é 🙂 " * 30_000
+    result = pair.run(f"import os\nprint({text!r}, end='')\nos._exit(0)", ranks=[1], check=False)
+    assert result.stdout[1] == text
+    pair.restart([1])
+    with pytest.raises(CellFailed, match="exited with code 0"):
+        pair.run("import os; os._exit(0)", ranks=[1])
+    pair.restart([1])
