@@ -39,7 +39,7 @@ fix: setup $(VENV)/.test
 	ruff format .
 	npm run -s fix
 
-types: setup  ## generated files: OpenAPI and TypeScript
+types: $(VENV)/.node  ## generated files: OpenAPI and TypeScript
 	$(BIN)/python -m dtrain_lab.server.openapi docs/openapi.json
 	npm run -s types
 

@@ -5,6 +5,8 @@ export namespace CommandIDs {
   export const stopCluster = 'dtrain-lab:stop-cluster';
   export const interruptRanks = 'dtrain-lab:interrupt-ranks';
   export const restartRanks = 'dtrain-lab:restart-ranks';
+  export const resizeCluster = 'dtrain-lab:resize-cluster';
+  export const showRanks = 'dtrain-lab:show-ranks';
   export const showStacks = 'dtrain-lab:show-stacks';
   export const attachNotebook = 'dtrain-lab:attach-notebook';
   export const insertSnippet = 'dtrain-lab:insert-snippet';

@@ -12,15 +12,23 @@ export type Site = Schemas['Site'];
 export type Profile = Schemas['Listed'];
 export type StartRequest = Schemas['Request'];
 export type ApiError = Schemas['Error'];
-export type Frame = Schemas['Frame'];
+export type Frame = Schemas['LiveFrame'];
 
 /** How the browser stands to the server. */
 export type Link = 'connecting' | 'open' | 'lost';
 
 /** One point of a cluster's recent past; null where not known. */
 export interface IPoint {
+  /** When, ms. */
+  at: number;
   samples: number | null;
   overhead: number | null;
+  /** Share of the step that is waiting for slower ranks. */
+  waiting: number | null;
+  /** Generation of the world: it grows when the group is rebuilt. */
+  generation: number;
+  /** Own time of each rank, s; NaN where not known. */
+  own: Float32Array;
 }
 
 /** All clusters of this user, as the panel shows them. */
@@ -42,13 +50,17 @@ export interface IClusters {
   /** Recent figures of a cluster, oldest first. */
   history(id: string): readonly IPoint[];
   select(id: string): void;
-  /** Frames are asked for only while somebody looks. */
-  setVisible(visible: boolean): void;
+  /** The rank that sidebar and Ranks view show; null for none. */
+  readonly selectedRank: number | null;
+  selectRank(rank: number | null): void;
+  /** Frames are asked for only while somebody looks: a viewer says when it begins and when it ends. */
+  setVisible(visible: boolean, viewer: string): void;
   reconnect(): void;
   start(request: Partial<StartRequest>): Promise<Cluster>;
   stop(id: string): Promise<void>;
   interrupt(id: string): Promise<void>;
   restart(id: string, ranks: number[] | null): Promise<void>;
+  resize(id: string, ranks: number): Promise<void>;
   stacks(id: string): Promise<{ rank: number; text: string | null }[]>;
 }
 

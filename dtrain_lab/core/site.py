@@ -22,7 +22,7 @@ class Site(Struct, frozen=True):
     may_write: bool
 
 
-class Frame(Struct, frozen=True):
+class LiveFrame(Struct, frozen=True):
     """A frame of the WebSocket `live`. `seq` grows by one; a gap means that a slow client skipped some."""
 
     type: str
@@ -34,6 +34,12 @@ class RankSet(Struct, frozen=True, forbid_unknown_fields=True):
     """Ranks of an action; null for all."""
 
     ranks: tuple[int, ...] | None = None
+
+
+class Size(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many ranks a cluster shall have."""
+
+    ranks: int
 
 
 class Error(Struct, frozen=True):

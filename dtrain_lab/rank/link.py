@@ -28,6 +28,7 @@ from dtrain_lab.core.cluster import Frame
 from dtrain_lab.core.wire import links
 from dtrain_lab.core.wire.links import CellOutput, CellReply, Message, RankSpec
 from dtrain_lab.core.words import STREAMS, Names
+from dtrain_lab.rank import figures
 from dtrain_lab.rank.cells import CellRunner
 from dtrain_lab.rank.group import Group
 from dtrain_lab.rank.monitor import install as install_monitor
@@ -82,6 +83,7 @@ class Link:
         install_tutorials(self._group, self._notes)
         if spec.monitor:
             install_monitor(memory.ring, spec.world_size)
+        figures.prepare()
         self._name_what_ranks_have()
         _route_output(app.session, kernel.iopub_socket, spec.rank, self._outbox)
         self._io_loop.call_soon_threadsafe(self._start, app.context)

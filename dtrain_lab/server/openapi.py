@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from dtrain_lab._version import __version__
-from dtrain_lab.core.cluster import Cluster, Metrics, Output, Stack
+from dtrain_lab.core.cluster import CellRecord, Cluster, Metrics, Output, Stack
 from dtrain_lab.core.plan import Request
-from dtrain_lab.core.site import Error, Frame, RankSet, Site
+from dtrain_lab.core.site import Error, LiveFrame, RankSet, Site, Size
 from dtrain_lab.services.profiles import Listed
 
 REF = "#/components/schemas/{name}"
@@ -53,15 +53,17 @@ OPERATIONS = (
         "/clusters/{identity}/output",
         "Output after `after`, oldest first.",
         list[Output],
-        query=("after", "most"),
+        query=("after", "most", "cell"),
     ),
+    Operation("get", "/clusters/{identity}/cells", "Cells that it knows of, oldest first.", list[CellRecord]),
     Operation("get", "/clusters/{identity}/metrics", "Figures of the world.", Metrics),
     Operation("get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack]),
     Operation(
         "post", "/clusters/{identity}/interrupt", "Interrupt; variables are kept.", Cluster, 200, RankSet
     ),
     Operation("post", "/clusters/{identity}/restart", "New processes for ranks.", Cluster, 202, RankSet),
-    Operation("get", "/live", "WebSocket: one frame a tick while somebody looks.", Frame),
+    Operation("post", "/clusters/{identity}/resize", "Another number of ranks.", Cluster, 202, Size),
+    Operation("get", "/live", "WebSocket: one frame a tick while somebody looks.", LiveFrame),
 )
 
 
@@ -84,7 +86,12 @@ def describe() -> dict[str, Any]:
 
 def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     parameters = [
-        {"name": name, "in": "query", "required": False, "schema": {"type": "integer"}}
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "schema": {"type": "string" if name == "cell" else "integer"},
+        }
         for name in operation.query
     ]
     if "{identity}" in operation.path:
@@ -113,7 +120,7 @@ def _content(description: str, schema: Any) -> dict[str, Any]:
 def _all_present(schema: dict[str, Any]) -> dict[str, Any]:
     """What we send has every field, defaults too; what we are sent may leave defaults out."""
     schema = _open_dicts(schema)
-    inputs = ("Request", "RankSet")
+    inputs = ("Request", "RankSet", "Size")
     if "properties" in schema and schema.get("title") not in inputs:
         return {**schema, "required": list(schema["properties"])}
     return schema

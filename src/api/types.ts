@@ -160,6 +160,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/clusters/{identity}/cells": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Cells that it knows of, oldest first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CellRecord"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/clusters/{identity}/interrupt": {
         parameters: {
             query?: never;
@@ -270,6 +317,7 @@ export interface paths {
             parameters: {
                 query?: {
                     after?: number;
+                    cell?: string;
                     most?: number;
                 };
                 header?: never;
@@ -302,6 +350,57 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/clusters/{identity}/resize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Another number of ranks. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["Size"];
+                };
+            };
+            responses: {
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Cluster"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -429,7 +528,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Frame"];
+                        "application/json": components["schemas"]["LiveFrame"];
                     };
                 };
                 /** @description An error. */
@@ -568,6 +667,47 @@ export interface components {
             text: string;
         };
         /**
+         * CellRecord
+         * @description A cell that a world knows of: it waits for its turn, runs, or has ended.
+         *
+         *         `cell` is its name, `[7]`; `id` the world's own; `cell_id` the notebook's. `detached`: nobody waits for
+         *         it (`--no-wait`). Its output begins at `first_seq` in the journal.
+         */
+        CellRecord: {
+            cell: string;
+            /** @default null */
+            cell_id: string | null;
+            /** @default false */
+            detached: boolean;
+            first_seq: number;
+            id: string;
+            /** @default null */
+            notebook: string | null;
+            ranks: number[];
+            /** @default null */
+            result: components["schemas"]["CellResult"] | null;
+            /** @default null */
+            started_at: number | null;
+            /** @enum {unknown} */
+            state: "ended" | "running" | "waiting";
+        };
+        /**
+         * CellResult
+         * @description How a cell ended on its ranks.
+         */
+        CellResult: {
+            cell: string;
+            /** @default 0 */
+            elapsed_s: number;
+            /** @default [] */
+            failures: components["schemas"]["Failure"][];
+            ranks: number[];
+            /** @default  */
+            sentence: string;
+            /** @default false */
+            timed_out: boolean;
+        };
+        /**
          * Cluster
          * @description A cluster with everything a door shows of it.
          */
@@ -627,13 +767,31 @@ export interface components {
             message: string;
         };
         /**
+         * Failure
+         * @description How a cell ended badly on one rank. `kind`: raised, interrupted, lost or aborted.
+         */
+        Failure: {
+            /** @default [] */
+            frames: components["schemas"]["Frame"][];
+            kind: string;
+            message: string;
+            /** @default null */
+            operation: string | null;
+            rank: number;
+            type: string;
+        };
+        /**
          * Frame
-         * @description A frame of the WebSocket `live`. `seq` grows by one; a gap means that a slow client skipped some.
+         * @description One frame of a rank's traceback, with the source line where it is known.
          */
         Frame: {
-            clusters: components["schemas"]["Cluster"][];
-            seq: number;
-            type: string;
+            /** @default null */
+            cell: string | null;
+            file: string;
+            function: string;
+            line: number;
+            /** @default  */
+            source: string;
         };
         /**
          * Listed
@@ -646,6 +804,15 @@ export interface components {
             file: string | null;
             name: string;
             profile: components["schemas"]["Profile"] | null;
+        };
+        /**
+         * LiveFrame
+         * @description A frame of the WebSocket `live`. `seq` grows by one; a gap means that a slow client skipped some.
+         */
+        LiveFrame: {
+            clusters: components["schemas"]["Cluster"][];
+            seq: number;
+            type: string;
         };
         /**
          * Metrics
@@ -908,6 +1075,13 @@ export interface components {
             memory_bytes: number;
             most_ranks: number;
             node: string;
+        };
+        /**
+         * Size
+         * @description How many ranks a cluster shall have.
+         */
+        Size: {
+            ranks: number;
         };
         /**
          * Slurm

@@ -8,7 +8,13 @@ import { Cluster, IClusters } from '../tokens';
 import { formatRanks } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
 import { isTrouble, sentence } from '../ui/sentence';
-import { askStart, confirmLoss, showFailure, showStacks } from './dialogs';
+import {
+  askSize,
+  askStart,
+  confirmLoss,
+  showFailure,
+  showStacks
+} from './dialogs';
 
 type Args = ReadonlyPartialJSONObject;
 
@@ -18,6 +24,7 @@ const CLUSTER_ARGS = {
     properties: {
       id: { type: 'string', description: 'Id of the cluster' },
       ask: { type: 'boolean', description: 'Ask first' },
+      size: { type: 'number', description: 'Ranks that it shall have' },
       ranks: {
         type: 'array',
         items: { type: 'number' },
@@ -130,6 +137,20 @@ export function addClusterCommands(
         ));
       if (sure) {
         await model.restart(cluster.id, ranks);
+      }
+    }
+  );
+
+  add(
+    CommandIDs.resizeCluster,
+    trans.__('Change Size…'),
+    'restart',
+    async (cluster, args) => {
+      const size =
+        (args.size as number | undefined) ??
+        (await askSize(cluster, model, trans));
+      if (size !== null && size !== cluster.world.size) {
+        await model.resize(cluster.id, size);
       }
     }
   );

@@ -27,10 +27,28 @@ export function ClusterCard(
   props: ICardProps & { history: readonly IPoint[]; now: number }
 ): JSX.Element {
   const { cluster, history, trans } = props;
+  return (
+    <div
+      className="jp-Dtrain-card"
+      data-trouble={isTrouble(cluster) || undefined}
+    >
+      <ClusterHead {...props} />
+      {isStarting(cluster) ? (
+        <Progress cluster={cluster} trans={trans} />
+      ) : (
+        <Figures cluster={cluster} history={history} trans={trans} />
+      )}
+    </div>
+  );
+}
+
+/** The sentence, why, and what can be done. */
+export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
+  const { cluster, trans } = props;
   const verdict = cluster.metrics.verdicts[0];
   const trouble = isTrouble(cluster);
   return (
-    <div className="jp-Dtrain-card" data-trouble={trouble || undefined}>
+    <>
       <div className="jp-Dtrain-sentence">
         <Glyph
           kind={sentenceGlyph(cluster)}
@@ -47,12 +65,7 @@ export function ClusterCard(
         </div>
       )}
       <Actions {...props} />
-      {isStarting(cluster) ? (
-        <Progress cluster={cluster} trans={trans} />
-      ) : (
-        <Figures cluster={cluster} history={history} trans={trans} />
-      )}
-    </div>
+    </>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Dialog, showDialog } from '@jupyterlab/apputils';
+import { Dialog, InputDialog, showDialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
@@ -139,4 +139,24 @@ export async function showStacks(
     body,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]
   });
+}
+
+/** Ask for another number of ranks; fewer loses the last ones' variables, and says so. */
+export async function askSize(
+  cluster: Cluster,
+  model: IClusters,
+  trans: TranslationBundle
+): Promise<number | null> {
+  const result = await InputDialog.getNumber({
+    title: trans.__('How many ranks shall %1 have?', cluster.name),
+    label: trans.__(
+      'It has %1. Ranks that stay keep their variables; those that go lose them.',
+      cluster.world.size
+    ),
+    value: cluster.world.size,
+    okLabel: trans.__('Change size')
+  });
+  const size = result.button.accept ? result.value : null;
+  const most = model.site?.most_ranks;
+  return size !== null && most ? Math.min(size, most) : size;
 }

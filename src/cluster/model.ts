@@ -14,9 +14,11 @@ import {
   Site,
   StartRequest
 } from '../tokens';
+import { meanSplit } from '../ui/split';
 
-/** Points kept of each cluster: five minutes at two frames a second. */
-export const HISTORY = 600;
+/** Points kept of each cluster: an hour at two frames a second; of more than 64 ranks, five minutes. */
+export const HISTORY = 7200;
+const HISTORY_LARGE = 600;
 
 /** State of the panel, without a DOM. */
 export class ClustersModel implements IClusters, IDisposable {
@@ -65,18 +67,33 @@ export class ClustersModel implements IClusters, IDisposable {
     return this._history.get(id) ?? [];
   }
 
+  get selectedRank(): number | null {
+    return this._selectedRank;
+  }
+
+  selectRank(rank: number | null): void {
+    this._selectedRank = rank;
+    this.changed.emit();
+  }
+
   select(id: string): void {
     this._selected = id;
     this.changed.emit();
   }
 
-  setVisible(visible: boolean): void {
-    if (visible && !this._live) {
+  setVisible(visible: boolean, viewer: string): void {
+    if (visible) {
+      this._viewers.add(viewer);
+    } else {
+      this._viewers.delete(viewer);
+    }
+    if (this._viewers.size && !this._live) {
       const live = (this._live = new Live(this._settings));
+      this._seen = null;
       live.frame.connect((_, frame) => this.receive(frame));
       live.link.connect((_, link) => this._setLink(link));
       void this._loadSite();
-    } else if (!visible) {
+    } else if (!this._viewers.size) {
       this._live?.dispose();
       this._live = null;
     }
@@ -99,10 +116,10 @@ export class ClustersModel implements IClusters, IDisposable {
     }
     for (const cluster of frame.clusters) {
       const points = this._history.get(cluster.id) ?? [];
-      const { samples_per_s, comm_overhead } = cluster.metrics;
-      points.push({ samples: samples_per_s, overhead: comm_overhead });
-      if (points.length > HISTORY) {
-        points.splice(0, points.length - HISTORY);
+      points.push(pointOf(cluster));
+      const most = cluster.ranks.length > 64 ? HISTORY_LARGE : HISTORY;
+      if (points.length > most) {
+        points.splice(0, points.length - most);
       }
       this._history.set(cluster.id, points);
     }
@@ -135,6 +152,10 @@ export class ClustersModel implements IClusters, IDisposable {
   async restart(id: string, ranks: number[] | null): Promise<void> {
     const path = `clusters/${id}/restart`;
     await request(this._settings, 'POST', path, { ranks });
+  }
+
+  async resize(id: string, ranks: number): Promise<void> {
+    await request(this._settings, 'POST', `clusters/${id}/resize`, { ranks });
   }
 
   async stacks(id: string): Promise<{ rank: number; text: string | null }[]> {
@@ -184,5 +205,26 @@ export class ClustersModel implements IClusters, IDisposable {
   private _profiles: readonly Profile[] = [];
   private _seen: Date | null = null;
   private _selected: string | null = null;
+  private _selectedRank: number | null = null;
   private _site: Site | null = null;
+  private _viewers = new Set<string>();
+}
+
+function pointOf(cluster: Cluster): IPoint {
+  const { samples_per_s, comm_overhead } = cluster.metrics;
+  const own = new Float32Array(cluster.ranks.length);
+  cluster.ranks.forEach((rank, i) => {
+    own[i] =
+      rank.step_s === null
+        ? NaN
+        : rank.step_s * (1 - (rank.comm_overhead ?? 0));
+  });
+  return {
+    at: Date.now(),
+    samples: samples_per_s,
+    overhead: comm_overhead,
+    waiting: meanSplit(cluster.ranks)?.waiting ?? null,
+    generation: cluster.world.generation,
+    own
+  };
 }

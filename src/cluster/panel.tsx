@@ -103,6 +103,19 @@ function Body(props: IBodyProps): JSX.Element {
             {...section('ranks')}
           >
             <RankRows cluster={selected} trans={trans} />
+            <p className="jp-Dtrain-open">
+              <button
+                type="button"
+                className="jp-Dtrain-button"
+                onClick={() =>
+                  void commands.execute(CommandIDs.showRanks, {
+                    id: selected.id
+                  })
+                }
+              >
+                {trans.__('Open ranks view')}
+              </button>
+            </p>
           </Section>
         )}
       </div>
@@ -121,6 +134,8 @@ function ClusterList(
       CommandIDs.attachNotebook,
       CommandIDs.interruptRanks,
       CommandIDs.restartRanks,
+      CommandIDs.resizeCluster,
+      CommandIDs.showRanks,
       CommandIDs.showStacks,
       CommandIDs.copyReport,
       CommandIDs.stopCluster
@@ -260,7 +275,7 @@ export class DistributedPanel extends ReactWidget {
 
   private _setVisible(visible: boolean): void {
     this._visible = visible;
-    this._model.setVisible(visible);
+    this._model.setVisible(visible, this.id);
     this.update();
   }
 

@@ -58,6 +58,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
       CommandIDs.stopCluster,
       CommandIDs.interruptRanks,
       CommandIDs.restartRanks,
+      CommandIDs.resizeCluster,
       CommandIDs.showStacks,
       CommandIDs.attachNotebook,
       CommandIDs.goToTrouble,

@@ -41,7 +41,10 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
     const loaded = new Set<string>();
 
     commands.addCommand(CommandIDs.attachNotebook, {
-      label: trans.__('Attach to the Notebook'),
+      label: args =>
+        args.name
+          ? trans.__('Use %1', args.name)
+          : trans.__('Attach to the Notebook'),
       caption: trans.__('Run the cells of the current notebook here'),
       isEnabled: () => !!tracker.currentWidget && !!model.selected,
       execute: async args => {
@@ -53,7 +56,10 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
         }
       },
       describedBy: {
-        args: { type: 'object', properties: { id: { type: 'string' } } }
+        args: {
+          type: 'object',
+          properties: { id: { type: 'string' }, name: { type: 'string' } }
+        }
       }
     });
 

@@ -62,7 +62,7 @@ def run_cell(page: Any, index: int) -> None:
 
 
 def output(page: Any, index: int) -> Any:
-    return page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".jp-OutputArea")
+    return page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".jp-Dtrain-output")
 
 
 def fits(panel: Panel) -> bool:
@@ -84,7 +84,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     shot(page, "ready")
 
     run_cell(page, 0)
-    output(page, 0).get_by_text("[1] set up 1").wait_for()
+    output(page, 0).get_by_text("set up 0 (0 to 1)").wait_for()
     run_cell(page, 1)
     panel.says("Training. All 2 ranks keep pace.")
     wait_until(lambda: panel.figure("throughput") not in ("–", ""), 20, "throughput")
@@ -96,9 +96,11 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     assert fits(panel)
     shot(page, "training")
     panel.node.locator("[data-rank='0']").press("Enter")
-    output(page, 1).get_by_text("[1] sum").wait_for()
-    sums = {line.split("sum ")[1] for line in output(page, 1).inner_text().splitlines() if "sum" in line}
-    assert len(sums) == 1, "the ranks' parameters differ"
+    line = output(page, 1).locator("li", has_text="sum ")
+    line.wait_for()
+    assert line.count() == 1
+    assert line.inner_text().split()[:2] == ["0–1", "sum"], "the ranks' parameters differ"
+    assert "to" not in line.inner_text().split(), "the ranks' parameters differ"
 
     run_cell(page, 2)
     panel.says("Rank 1 is stuck. 1 rank waits for it.")
@@ -109,7 +111,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     output(page, 2).get_by_text("were interrupted (rank 0 in barrier); variables are kept.").wait_for()
     panel.says("Ready. 2 ranks wait for a cell.")
     run_cell(page, 3)
-    output(page, 3).get_by_text("[1] again").wait_for()
+    output(page, 3).get_by_text("again").wait_for()
 
     run_cell(page, 4)
     panel.says("Rank 1 was lost. The cell has failed.")
@@ -118,8 +120,8 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     panel.press("Restart rank 1")
     panel.says("Ready. 2 ranks wait for a cell.")
     run_cell(page, 5)
-    output(page, 5).get_by_text("[0] back 0 True").wait_for()
-    output(page, 5).get_by_text("[1] back 1 False").wait_for()
+    output(page, 5).get_by_text("back 0 True").wait_for()
+    output(page, 5).get_by_text("back 1 False").wait_for()
 
     page.keyboard.press("Control+s")
     page.reload()
@@ -130,7 +132,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     panel.says("Ready. 2 ranks wait for a cell.")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
     run_cell(page, 5)
-    output(page, 5).get_by_text("[0] back 0 True").wait_for()
+    output(page, 5).get_by_text("back 0 True").wait_for()
 
     page.evaluate(
         "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
@@ -166,6 +168,8 @@ def test_a_bad_start_says_what_is_wrong_and_a_good_one_takes_its_name(lab: Lab, 
     page.get_by_text("bad.ipynb uses named.").wait_for()
     notebooks = lab.request("GET", "clusters/named")["notebooks"]
     assert [n.rpartition("/")[2] for n in notebooks] == ["bad.ipynb"]
+    lab.request("DELETE", "clusters/named")
+    panel.node.get_by_text("No cluster is running.").wait_for()
 
 
 def test_without_a_server_it_says_so_and_comes_back(lab: Lab, page: Any) -> None:

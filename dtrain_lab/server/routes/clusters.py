@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 from jupyter_server.auth.decorator import authorized
@@ -10,12 +11,14 @@ from tornado import web
 
 from dtrain_lab.core.cluster import Cluster
 from dtrain_lab.core.plan import Request
-from dtrain_lab.core.site import RankSet
+from dtrain_lab.core.site import RankSet, Size
 from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import BadSize, DtrainError, Forbidden
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services import profiles
 from dtrain_lab.services.reach import Connection
+
+AT_ONCE_S = 0.3
 
 
 class ClustersHandler(BaseHandler):
@@ -53,6 +56,24 @@ class _ClusterHandler(BaseHandler):
         """The head of a cluster, by id or name."""
         return await self.ours.worlds.connect(identity)
 
+    async def begin(self, connection: Connection, work: Coroutine[Any, Any, Cluster]) -> None:
+        """Answer 200 where the work is done at once, else 202 with the cluster as it then is.
+
+        Raises:
+            DtrainError: it was refused.
+        """
+        task = asyncio.ensure_future(work)
+        done, _ = await asyncio.wait([task], timeout=AT_ONCE_S)
+        if done:
+            self.answer(task.result(), 200)
+            return
+        task.add_done_callback(self._ended)
+        self.answer(await connection.ask(doors.Info()), 202)
+
+    def _ended(self, task: asyncio.Future[Any]) -> None:
+        if not task.cancelled() and isinstance(error := task.exception(), DtrainError):
+            self.log.info("dtrain-lab: %s", error)
+
 
 class ClusterHandler(_ClusterHandler):
     """`clusters/{id}`."""
@@ -79,10 +100,22 @@ class OutputHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Output after a sequence number, oldest first."""
+        """Output after a sequence number, oldest first; of one cell, by its id or name, if asked."""
         connection = await self.connection(identity)
         after, most = self.number("after", -1), self.number("most", 1000)
-        self.answer(await connection.ask(doors.ReadOutput(after, most)))
+        cell = self.get_query_argument("cell", None)
+        self.answer(await connection.ask(doors.ReadOutput(after, most, cell)))
+
+
+class CellsHandler(_ClusterHandler):
+    """`clusters/{id}/cells`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Cells that it knows of, oldest first: waiting, running, ended."""
+        connection = await self.connection(identity)
+        self.answer(await connection.ask(doors.ListCells()))
 
 
 class MetricsHandler(_ClusterHandler):
@@ -120,14 +153,19 @@ class ActionHandler(_ClusterHandler):
         if action == "interrupt":
             self.answer(await connection.ask(doors.Interrupt(ranks)))
             return
-        restart = asyncio.ensure_future(connection.ask(doors.Restart(ranks), within_s=200.0))
-        done, _ = await asyncio.wait([restart], timeout=0.3)
-        if done:
-            self.answer(restart.result(), 200)
-            return
-        restart.add_done_callback(self._restarted)
-        self.answer(await connection.ask(doors.Info()), 202)
+        await self.begin(connection, connection.ask(doors.Restart(ranks), within_s=200.0))
 
-    def _restarted(self, restart: asyncio.Future[Any]) -> None:
-        if not restart.cancelled() and isinstance(error := restart.exception(), DtrainError):
-            self.log.info("dtrain-lab: restart: %s", error)
+
+class ResizeHandler(_ClusterHandler):
+    """`clusters/{id}/resize`."""
+
+    @web.authenticated
+    @authorized
+    async def post(self, identity: str) -> None:
+        """Another number of ranks: 202, the rest arrives as events."""
+        wanted = self.body(Size).ranks
+        connection = await self.connection(identity)
+        limit = self.ours.max_ranks
+        if limit and wanted > limit:
+            raise BadSize(f"A cluster may have at most {limit} ranks here.", "Ask for fewer.")
+        await self.begin(connection, self.ours.worlds.resize(connection, wanted))

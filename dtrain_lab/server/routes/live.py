@@ -13,7 +13,7 @@ from jupyter_server.base.websocket import WebSocketMixin
 from tornado import web
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from dtrain_lab.core.site import Frame
+from dtrain_lab.core.site import LiveFrame
 from dtrain_lab.server.routes.base import RESOURCE
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
                 clusters = app.hub.clusters()
                 if not self._can_write:
                     clusters = [msgspec.structs.replace(c, may=()) for c in clusters]
-                frame = Frame("clusters", seq, tuple(clusters))
+                frame = LiveFrame("clusters", seq, tuple(clusters))
                 # awaiting the write is what slows us down to the client's pace
                 await self.write_message(msgspec.json.encode(frame).decode())
                 seq += 1

@@ -1,0 +1,110 @@
+import {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { IToolbarWidgetRegistry } from '@jupyterlab/apputils';
+import { NotebookPanel } from '@jupyterlab/notebook';
+import {
+  ITranslator,
+  nullTranslator,
+  TranslationBundle
+} from '@jupyterlab/translation';
+import { ReactWidget } from '@jupyterlab/ui-components';
+import { CommandRegistry } from '@lumino/commands';
+import { Menu } from '@lumino/widgets';
+import React from 'react';
+
+import { attachedTo } from '../cluster/attached';
+import { CommandIDs } from '../commands';
+import { IClusters } from '../tokens';
+import { Glyph } from '../ui/glyph';
+import { clusterGlyph, stateWord } from '../ui/sentence';
+
+/** The cluster picker in the notebook's toolbar. */
+export const pickerPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'dtrain-lab:picker',
+  description: "Chooses the notebook's cluster in its toolbar.",
+  autoStart: true,
+  requires: [IClusters, IToolbarWidgetRegistry],
+  optional: [ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    model: IClusters,
+    registry: IToolbarWidgetRegistry,
+    translator: ITranslator | null
+  ): void => {
+    const trans = (translator ?? nullTranslator).load('dtrain_lab');
+    registry.addFactory<NotebookPanel>(
+      'Notebook',
+      'dtrain-cluster',
+      panel => new Picker(panel, model, app.commands, trans)
+    );
+  }
+};
+
+class Picker extends ReactWidget {
+  constructor(
+    private _panel: NotebookPanel,
+    private _model: IClusters,
+    private _commands: CommandRegistry,
+    private _trans: TranslationBundle
+  ) {
+    super();
+    this.addClass('jp-Dtrain-picker');
+    _model.changed.connect(this._changed, this);
+  }
+
+  override dispose(): void {
+    this._model.changed.disconnect(this._changed, this);
+    super.dispose();
+  }
+
+  protected render(): JSX.Element {
+    const trans = this._trans;
+    const cluster = attachedTo(this._model.clusters, this._panel.context.path);
+    return (
+      <button
+        type="button"
+        aria-haspopup="menu"
+        title={trans.__('Cluster of this notebook')}
+        onClick={event => this._open(event.currentTarget)}
+      >
+        {cluster && (
+          <Glyph
+            kind={clusterGlyph(cluster)}
+            label={stateWord(cluster.state, trans)}
+          />
+        )}
+        <span>{cluster ? cluster.name : trans.__('No cluster')}</span>
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <path d="M4 6l4 4 4-4" />
+        </svg>
+      </button>
+    );
+  }
+
+  private _open(button: HTMLElement): void {
+    const menu = new Menu({ commands: this._commands });
+    for (const cluster of this._model.clusters) {
+      menu.addItem({
+        command: CommandIDs.attachNotebook,
+        args: { id: cluster.id, name: cluster.name }
+      });
+    }
+    if (this._model.clusters.length) {
+      menu.addItem({ type: 'separator' });
+    }
+    menu.addItem({ command: CommandIDs.startCluster, args: { ask: true } });
+    menu.addItem({ command: CommandIDs.showPanel });
+    menu.aboutToClose.connect(() => {
+      // after the command that was chosen has run
+      requestAnimationFrame(() => menu.dispose());
+    });
+    const at = button.getBoundingClientRect();
+    menu.open(at.left, at.bottom);
+  }
+
+  private _changed(): void {
+    this.update();
+  }
+}

@@ -1,0 +1,97 @@
+import { CodeCell } from '@jupyterlab/cells';
+import {
+  isDisplayData,
+  isDisplayUpdate,
+  isError,
+  isStream
+} from '@jupyterlab/nbformat';
+
+import { ILine, parseLines, parseRanks } from './lines';
+
+/** Characters of a cell's text that are read; the middle of more is left out. */
+const MOST_TEXT = 200_000;
+
+/** A row of the area that ranks overwrite: a progress bar, or text after `clear_output`. */
+export interface IAreaRow {
+  ranks: readonly number[];
+  text: string;
+}
+
+/** What a distributed cell has put out, as its outputs have it. */
+export interface ICellOutput {
+  lines: readonly ILine[];
+  /** Lines that were left out of the middle. */
+  left: number;
+  area: readonly IAreaRow[];
+  /** The sentence of a failure, and its tracebacks; null where there is none. */
+  failure: { sentence: string; rows: readonly string[] } | null;
+  /** Ranks that have put out anything, in order. */
+  ranks: readonly number[];
+  /** Rank of each output that stays a picture; null for one that the view shows in its own way. */
+  places: readonly (number | null | undefined)[];
+}
+
+/** Is this a cell of ranks, and which ones does its magic name? Null for another cell. */
+export function magicOf(source: string): { ranks: number[] | null } | null {
+  const match = /^%%distributed\b([^\n]*)/.exec(source);
+  if (!match) {
+    return null;
+  }
+  const word = match[1]
+    .trim()
+    .split(/\s+/)
+    .find(w => /^\d[\d,-]*$/.test(w));
+  return { ranks: word ? parseRanks(word) : null };
+}
+
+/** Read a cell's outputs. */
+export function readOutputs(cell: CodeCell): ICellOutput {
+  const { outputs } = cell.model;
+  const lines: ILine[] = [];
+  const places: (number | null | undefined)[] = [];
+  const area: IAreaRow[] = [];
+  const seen = new Set<number>();
+  let failure: ICellOutput['failure'] = null;
+  let left = 0;
+  for (let i = 0; i < outputs.length; i++) {
+    const output = outputs.get(i).toJSON();
+    if (isStream(output)) {
+      const text = Array.isArray(output.text)
+        ? output.text.join('')
+        : output.text;
+      const [shown, cut] = cutMiddle(text);
+      left += cut;
+      lines.push(...parseLines(shown, output.name === 'stderr'));
+      places.push(null);
+    } else if (isError(output) && output.ename === 'RanksFailed') {
+      const [sentence, ...rows] = output.traceback;
+      failure = { sentence, rows };
+      places.push(null);
+    } else if (isDisplayData(output) || isDisplayUpdate(output)) {
+      const ours = output.metadata.dtrain as
+        { rank?: number; area?: IAreaRow[] } | undefined;
+      area.push(...(ours?.area ?? []));
+      places.push(ours?.area ? null : ours?.rank);
+      if (ours?.rank !== undefined) {
+        seen.add(ours.rank);
+      }
+    } else {
+      places.push(undefined);
+    }
+  }
+  for (const row of [...lines, ...area]) {
+    row.ranks.forEach(rank => seen.add(rank));
+  }
+  const ranks = [...seen].sort((a, b) => a - b);
+  return { lines, left, area, failure, ranks, places };
+}
+
+function cutMiddle(text: string): [string, number] {
+  if (text.length <= MOST_TEXT) {
+    return [text, 0];
+  }
+  const first = text.lastIndexOf('\n', MOST_TEXT / 2) + 1;
+  const last = text.indexOf('\n', text.length - MOST_TEXT / 2) + 1;
+  const cut = text.slice(first, last).split('\n').length - 1;
+  return [text.slice(0, first) + text.slice(last), cut];
+}

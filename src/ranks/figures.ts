@@ -1,0 +1,151 @@
+import { Cluster, IPoint, Rank } from '../tokens';
+
+/** What the table shows of a rank; seconds, null where not known. */
+export interface IRankFigures {
+  rank: Rank;
+  own: number | null;
+  /** Own time against the median of all ranks: 0.1 is 10 % slower; null where not known. */
+  over: number | null;
+  transfer: number | null;
+  waiting: number | null;
+}
+
+/** The median; null of nothing. */
+export function median(values: readonly number[]): number | null {
+  if (!values.length) {
+    return null;
+  }
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2
+    ? sorted[half]
+    : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+/** own = step × (1 − overhead), waiting = wait, transfer = the rest. */
+export function figuresOf(cluster: Cluster): IRankFigures[] {
+  const own = cluster.ranks.map(r =>
+    r.step_s === null ? null : r.step_s * (1 - (r.comm_overhead ?? 0))
+  );
+  const middle = median(own.filter((v): v is number => v !== null));
+  return cluster.ranks.map((rank, i) => {
+    const mine = own[i];
+    const shared = rank.step_s === null ? null : (rank.comm_overhead ?? null);
+    const communication =
+      shared === null || rank.step_s === null ? null : shared * rank.step_s;
+    const waiting =
+      communication === null ? null : Math.min(communication, rank.wait_s ?? 0);
+    return {
+      rank,
+      own: mine,
+      over: mine !== null && middle ? mine / middle - 1 : null,
+      waiting,
+      transfer: communication === null ? null : communication - waiting!
+    };
+  });
+}
+
+/** Does a filter let a rank through? "0-7", "0,3", a node's name, a device, or a state such as "slow". */
+export function passes(filter: string, rank: Rank): boolean {
+  const words = filter
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  if (!words.length) {
+    return true;
+  }
+  return words.some(word => {
+    const span = /^(\d+)(?:[-–](\d+))?$/.exec(word);
+    if (span) {
+      const last = Number(span[2] ?? span[1]);
+      return rank.rank >= Number(span[1]) && rank.rank <= last;
+    }
+    return (
+      (word === 'slow' && rank.slow) ||
+      rank.state.includes(word) ||
+      rank.node.toLowerCase().includes(word) ||
+      rank.device.includes(word)
+    );
+  });
+}
+
+/** A heat map: a row a rank, or a node's slowest where there are too many. */
+export interface IHeat {
+  rows: { label: string; ranks: readonly number[] }[];
+  /** Row × column: own time against that column's median; NaN where not known. */
+  cells: Float32Array;
+  columns: number;
+}
+
+/** Rows of a heat map up to here; above, a row a node. */
+export const MOST_HEAT_ROWS = 128;
+
+/**
+ * Own time of ranks over time, against the median of all ranks at that time.
+ *
+ * Columns divide the time from `from` to `to`, ms, so that the map stands below the charts of that time.
+ */
+export function heatOf(
+  cluster: Cluster,
+  points: readonly IPoint[],
+  shown: readonly number[],
+  columns: number,
+  from: number,
+  to: number
+): IHeat {
+  const rows =
+    shown.length <= MOST_HEAT_ROWS
+      ? shown.map(r => ({ label: `${r}`, ranks: [r] }))
+      : byNode(cluster, shown);
+  const cells = new Float32Array(rows.length * columns).fill(NaN);
+  const latest = new Map<number, IPoint>();
+  for (const point of points) {
+    const column = Math.floor(((point.at - from) / (to - from)) * columns);
+    if (column >= 0 && column <= columns) {
+      latest.set(Math.min(column, columns - 1), point);
+    }
+  }
+  for (const [column, point] of latest) {
+    const middle = median([...point.own].filter(v => !Number.isNaN(v)));
+    if (middle) {
+      rows.forEach((row, i) => {
+        cells[i * columns + column] = slowestOf(point.own, row.ranks, middle);
+      });
+    }
+  }
+  return { rows, cells, columns };
+}
+
+function slowestOf(
+  own: Float32Array,
+  ranks: readonly number[],
+  middle: number
+): number {
+  let most = NaN;
+  for (const rank of ranks) {
+    const over = own[rank] / middle - 1;
+    if (!Number.isNaN(over) && !(over <= most)) {
+      most = over;
+    }
+  }
+  return most;
+}
+
+function byNode(
+  cluster: Cluster,
+  shown: readonly number[]
+): { label: string; ranks: number[] }[] {
+  const nodes = new Map<string, number[]>();
+  for (const rank of shown) {
+    const node = cluster.ranks[rank].node;
+    nodes.set(node, [...(nodes.get(node) ?? []), rank]);
+  }
+  return [...nodes].map(([label, ranks]) => ({ label, ranks }));
+}
+
+/** Where the world was rebuilt: times, ms. */
+export function rebuilds(points: readonly IPoint[]): number[] {
+  return points
+    .filter((p, i) => i > 0 && p.generation !== points[i - 1].generation)
+    .map(p => p.at);
+}

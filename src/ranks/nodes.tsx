@@ -1,0 +1,81 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { formatTime } from '../ui/format';
+import { stateWord } from '../ui/sentence';
+import { IRankFigures } from './figures';
+import { tint } from './heat';
+
+/** Now, by node and device: a square a rank. One tab stop; arrows move. */
+export function NodeGrid(props: {
+  figures: readonly IRankFigures[];
+  selected: number | null;
+  onSelect: (rank: number) => void;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { figures, selected, trans } = props;
+  const nodes = new Map<string, IRankFigures[]>();
+  for (const f of figures) {
+    nodes.set(f.rank.node, [...(nodes.get(f.rank.node) ?? []), f]);
+  }
+  const first = figures[0]?.rank.rank ?? null;
+  const stop = figures.some(f => f.rank.rank === selected) ? selected : first;
+  const move = (event: React.KeyboardEvent<HTMLElement>): void => {
+    const squares = [
+      ...event.currentTarget.querySelectorAll<HTMLElement>('[data-square]')
+    ];
+    const from = squares.indexOf(event.target as HTMLElement);
+    const to = {
+      ArrowRight: from + 1,
+      ArrowLeft: from - 1,
+      Home: 0,
+      End: squares.length - 1
+    }[event.key];
+    if (to !== undefined && squares[to]) {
+      event.preventDefault();
+      squares[to].focus();
+    }
+  };
+  return (
+    <div
+      className="jp-Dtrain-nodes"
+      role="group"
+      aria-label={trans.__('Ranks by node')}
+      onKeyDown={move}
+    >
+      {[...nodes].map(([node, ranks]) => (
+        <div key={node}>
+          <span>{node}</span>
+          <span className="jp-Dtrain-squares">
+            {ranks.map(f => {
+              const [name, share] = tint(f.over ?? NaN);
+              const percent = `${Math.round(share * 70)}%`;
+              return (
+                <button
+                  key={f.rank.rank}
+                  type="button"
+                  data-square
+                  data-state={f.rank.state}
+                  aria-pressed={f.rank.rank === selected}
+                  aria-label={trans.__(
+                    'Rank %1, %2, own time %3',
+                    f.rank.rank,
+                    stateWord(f.rank.state, trans),
+                    formatTime(f.own)
+                  )}
+                  tabIndex={f.rank.rank === stop ? 0 : -1}
+                  style={{
+                    background: `color-mix(in srgb, var(${name}) ${percent}, var(--jp-layout-color2))`
+                  }}
+                  onClick={() => props.onSelect(f.rank.rank)}
+                >
+                  {f.rank.rank}
+                </button>
+              );
+            })}
+          </span>
+        </div>
+      ))}
+    </div>
+  );
+}

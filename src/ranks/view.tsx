@@ -1,0 +1,301 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { ReactWidget } from '@jupyterlab/ui-components';
+import { CommandRegistry } from '@lumino/commands';
+import { Message } from '@lumino/messaging';
+import React, { useEffect, useReducer, useRef, useState } from 'react';
+
+import { ClusterHead } from '../cluster/card';
+import { CommandIDs } from '../commands';
+import { Cluster, IClusters, IPoint } from '../tokens';
+import { formatRate, formatShare, formatTime } from '../ui/format';
+import { distributedIcon } from '../ui/icons';
+import { TimeChart } from './chart';
+import { figuresOf, heatOf, median, passes, rebuilds } from './figures';
+import { HeatMap } from './heat';
+import { NodeGrid } from './nodes';
+import { RankTable } from './table';
+
+const MINUTES = [1, 5, 15, 60];
+const HEAT_COLUMNS = 100;
+
+interface IViewProps {
+  id: string;
+  model: IClusters;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}
+
+interface ISnapshot {
+  cluster: Cluster;
+  points: readonly IPoint[];
+}
+
+function View(props: IViewProps): JSX.Element {
+  const { id, model, commands, trans } = props;
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  const [filter, setFilter] = useState('');
+  const [minutes, setMinutes] = useState(5);
+  const [paused, setPaused] = useState(false);
+  const frozen = useRef<ISnapshot | null>(null);
+  useEffect(() => {
+    model.changed.connect(redraw);
+    return () => {
+      model.changed.disconnect(redraw);
+    };
+  }, [model]);
+  const live = model.clusters.find(c => c.id === id) ?? null;
+  if (live && !(paused && frozen.current)) {
+    frozen.current = { cluster: live, points: [...model.history(id)] };
+  }
+  const shown = frozen.current;
+  if (!shown) {
+    return (
+      <p className="jp-Dtrain-note">{trans.__('This cluster has ended.')}</p>
+    );
+  }
+  const { cluster } = shown;
+  const now = Date.now();
+  const since = now - minutes * 60_000;
+  const points = shown.points.filter(p => p.at >= since);
+  const all = figuresOf(cluster);
+  const figures = all.filter(f => passes(filter, f.rank));
+  const select = (rank: number): void => model.selectRank(rank);
+  return (
+    <>
+      <header className="jp-Dtrain-viewHead">
+        <b>{cluster.name}</b>
+        <span className="jp-Dtrain-under">
+          {trans._n('%1 rank', '%1 ranks', cluster.world.size)} ·{' '}
+          {trans._n('%1 node', '%1 nodes', cluster.nodes.length)} ·{' '}
+          {cluster.profile}
+        </span>
+        <input
+          type="search"
+          value={filter}
+          placeholder={trans.__('0-7, gpu-03, slow, …')}
+          aria-label={trans.__('Filter ranks')}
+          onChange={event => setFilter(event.target.value)}
+        />
+        <select
+          value={minutes}
+          aria-label={trans.__('Time window')}
+          onChange={event => setMinutes(Number(event.target.value))}
+        >
+          {MINUTES.map(m => (
+            <option key={m} value={m}>
+              {m === 60 ? trans.__('Last hour') : trans.__('Last %1 min', m)}
+            </option>
+          ))}
+        </select>
+        <button
+          type="button"
+          className="jp-Dtrain-button"
+          aria-pressed={paused}
+          onClick={() => setPaused(!paused)}
+        >
+          {paused ? trans.__('Go on') : trans.__('Pause')}
+        </button>
+        <button
+          type="button"
+          className="jp-Dtrain-button"
+          disabled={!live?.may.includes('stacks')}
+          onClick={() => void commands.execute(CommandIDs.showStacks, { id })}
+        >
+          {trans.__('Stacks')}
+        </button>
+      </header>
+      <ClusterHead
+        cluster={live ?? { ...cluster, may: [] }}
+        commands={commands}
+        trans={trans}
+        now={Date.now()}
+      />
+      <Charts {...{ cluster, points, minutes, trans }} />
+      <div className="jp-Dtrain-maps">
+        <section aria-label={trans.__('Own step time over time')}>
+          <h3>
+            {trans.__(
+              'Own step time against the median of all ranks (%1)',
+              formatTime(median(all.flatMap(f => f.own ?? [])))
+            )}
+            <span className="jp-Dtrain-scale">
+              −6 % <i /> +20 %
+            </span>
+          </h3>
+          <HeatMap
+            heat={heatOf(
+              cluster,
+              points,
+              figures.map(f => f.rank.rank),
+              HEAT_COLUMNS,
+              since,
+              now
+            )}
+            selected={model.selectedRank}
+            summary={slowest(all, trans)}
+          />
+        </section>
+        <section aria-label={trans.__('Now, by node')}>
+          <h3>{trans.__('Now, by node')}</h3>
+          <NodeGrid
+            figures={figures}
+            selected={model.selectedRank}
+            onSelect={select}
+            trans={trans}
+          />
+        </section>
+      </div>
+      <RankTable
+        figures={figures}
+        selected={model.selectedRank}
+        onSelect={select}
+        trans={trans}
+      />
+    </>
+  );
+}
+
+function slowest(
+  figures: ReturnType<typeof figuresOf>,
+  trans: TranslationBundle
+): string {
+  const known = figures.filter(f => f.over !== null);
+  if (!known.length) {
+    return trans.__('Own step time: nothing is known yet.');
+  }
+  const worst = known.reduce((a, b) => (b.over! > a.over! ? b : a));
+  return trans.__(
+    'Own step time: rank %1 is the slowest, %2 above the median.',
+    worst.rank.rank,
+    formatShare(worst.over)
+  );
+}
+
+function Charts(props: {
+  cluster: Cluster;
+  points: readonly IPoint[];
+  minutes: number;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { cluster, points, trans } = props;
+  const { metrics } = cluster;
+  const error = metrics.comm_overhead_error;
+  const common = {
+    times: points.map(p => p.at),
+    marks: rebuilds(points),
+    window: props.minutes * 60
+  };
+  const rate = formatRate(metrics.samples_per_s);
+  const share = formatShare(metrics.comm_overhead);
+  return (
+    <div className="jp-Dtrain-charts">
+      <section>
+        <h3>
+          {trans.__('Throughput')}
+          <span>
+            <b>{rate}</b> {trans.__('samples/s')}{' '}
+            {metrics.step_s !== null &&
+              trans.__('step %1', formatTime(metrics.step_s))}
+          </span>
+        </h3>
+        <TimeChart
+          {...common}
+          series={[
+            {
+              label: trans.__('samples/s'),
+              values: points.map(p => p.samples),
+              colour: '--jp-brand-color1'
+            }
+          ]}
+          format={formatRate}
+          summary={trans.__('Throughput: %1 samples per second now', rate)}
+        />
+      </section>
+      <section>
+        <h3>
+          {trans.__('Communication')}
+          <span>
+            <b>{share}</b>{' '}
+            {error
+              ? trans.__('± %1 of the step', Math.round(error * 100))
+              : trans.__('of the step')}
+          </span>
+        </h3>
+        <TimeChart
+          {...common}
+          series={[
+            {
+              label: trans.__('with waiting'),
+              values: points.map(p => p.overhead),
+              colour: '--jp-warn-color1',
+              filled: true
+            },
+            {
+              label: trans.__('transfer'),
+              values: points.map(p =>
+                p.overhead === null ? null : p.overhead - (p.waiting ?? 0)
+              ),
+              colour: '--jp-brand-color1',
+              filled: true
+            }
+          ]}
+          format={formatShare}
+          summary={trans.__('Communication: %1 of the step now', share)}
+        />
+      </section>
+    </div>
+  );
+}
+
+/** The Ranks view of one cluster, in the main area. Drawn only while it is seen. */
+export class RanksView extends ReactWidget {
+  constructor(private _props: IViewProps & { name: string }) {
+    super();
+    const { trans, name, id } = _props;
+    this.id = `dtrain-lab-ranks-${id}`;
+    this.title.label = trans.__('Ranks: %1', name);
+    this.title.icon = distributedIcon;
+    this.title.closable = true;
+    this.addClass('jp-Dtrain');
+    this.addClass('jp-Dtrain-view');
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', trans.__('Ranks of %1', name));
+  }
+
+  /** What a restored layout opens it with. */
+  get args(): { id: string; name: string } {
+    return { id: this._props.id, name: this._props.name };
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this._look(true);
+  }
+
+  protected override onAfterHide(message: Message): void {
+    super.onAfterHide(message);
+    this._look(false);
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._look(this.isVisible);
+  }
+
+  protected override onBeforeDetach(message: Message): void {
+    this._look(false);
+    super.onBeforeDetach(message);
+  }
+
+  protected render(): JSX.Element | null {
+    return this._seen ? <View {...this._props} /> : null;
+  }
+
+  private _look(seen: boolean): void {
+    this._seen = seen;
+    this._props.model.setVisible(seen, this.id);
+    this.update();
+  }
+
+  private _seen = false;
+}
