@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 from dtrain_lab.core import ranks as rank_names
 from dtrain_lab.core.cluster import Verdict, Where
 from dtrain_lab.core.wire.links import RankSample
 
 STUCK_AFTER_S = 10.0
+HOPELESS_AFTER_S = 5.0
+"""Ranks that wait for ranks which don't even run the cell: another notebook may still send them one."""
+SLOW_SHARE = 0.10
+SLOW_MADS = 3.0
+SLOW_STEPS = 20
 BACKWARD = "backward"
 """Operation of a rank that stands in backward, where DDP's own collectives can't be seen from Python."""
 
@@ -34,12 +40,14 @@ def verdict(
     Returns:
         The verdict, or None where all moves, or the world can't be judged.
     """
-    waiting = [s for s in samples if s.operation and (s.in_operation_s or 0.0) >= threshold_s]
+    inside = {s.rank for s in samples if s.operation}
+    missing = tuple(rank for rank in range(size) if rank not in inside)
+    hopeless = bool(missing) and all(rank not in busy and rank not in in_cell for rank in missing)
+    within = min(threshold_s, HOPELESS_AFTER_S) if hopeless else threshold_s
+    waiting = [s for s in samples if s.operation and (s.in_operation_s or 0.0) >= within]
     if not waiting:
         return None
     peers = tuple(sorted(s.rank for s in waiting))
-    inside = {s.rank for s in samples if s.operation}
-    missing = tuple(rank for rank in range(size) if rank not in inside)
     first = waiting[0]
     since = max(s.in_operation_s or 0.0 for s in waiting)
     if not missing and all(s.operation == BACKWARD for s in waiting):
@@ -109,6 +117,42 @@ def _verdict(
         since_s=since,
         hint=hint,
         actions=("interrupt", "stacks", "restart"),
+    )
+
+
+def slow(samples: Sequence[RankSample], error: float) -> Verdict | None:
+    """A rank that the others wait for, step after step.
+
+    Its own time (step without communication) is longer than the median of the others by 10 %, by three of
+    their median absolute deviations, and by more than communication may be misjudged.
+
+    Args:
+        samples: the latest of each rank.
+        error: of the share of communication, as a share of the step.
+    """
+    known = [s for s in samples if s.step_s and (s.step or 0) >= SLOW_STEPS]
+    if len(known) < 2:
+        return None
+    own = {s.rank: (s.step_s or 0.0) - (s.exposed_s or 0.0) for s in known}
+    rank = max(own, key=lambda r: own[r])
+    others = [time for r, time in own.items() if r != rank]
+    usual = median(others)
+    spread = median(abs(time - usual) for time in others)
+    step = next(s.step_s or 0.0 for s in known if s.rank == rank)
+    over = own[rank] - usual
+    if over <= max(SLOW_SHARE * usual, SLOW_MADS * spread, error * step):
+        return None
+    wait = "waits" if len(others) == 1 else "wait"
+    return Verdict(
+        id=f"slow-{rank}",
+        kind="slow",
+        code="slow",
+        values={"ranks": str(rank), "count": len(others), "over_s": over},
+        text=f"Rank {rank} is slow. {rank_names.count(len(others))} {wait} for it.",
+        ranks=(rank,),
+        peers=tuple(r for r in own if r != rank),
+        hint=f"{over * 1e3:.3g} ms a step longer than the others.",
+        actions=("stacks",),
     )
 
 

@@ -67,6 +67,9 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
     if not running:
         text = f"Ready. {rank_names.count(size)} {'waits' if size == 1 else 'wait'} for a cell."
         return _say("ready", text, total=size)
+    if metrics.verdicts:
+        slow = metrics.verdicts[0]
+        return Summary(slow.code, slow.values, slow.text)
     if metrics.step_s is not None:
         text = "Training on 1 rank." if size == 1 else f"Training. All {size} ranks keep pace."
         return _say("training", text, total=size)

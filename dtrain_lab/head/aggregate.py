@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -77,10 +77,9 @@ class Aggregate:
         if ended is None:
             self._phases[phase] = (began, time.monotonic())
 
-    def suspects(self, state: State) -> tuple[int, ...]:
-        """Ranks that a verdict blames, to be asked where they are."""
-        found = self._verdict(state)
-        return found.ranks if found is not None else ()
+    def stuck(self, state: State) -> Verdict | None:
+        """What keeps the world from moving, if anything does."""
+        return self._verdict(state)
 
     def cluster(self, state: State, running: tuple[RunningCell, ...], notebooks: tuple[str, ...]) -> Cluster:
         """Everything about the cluster, now."""
@@ -122,6 +121,9 @@ class Aggregate:
         metrics = figures.world_metrics(self._current(state), state.size, self._crowded())
         if found is None and self.unpointed and state.phase == "ready":
             found = hangs.left_behind(self.unpointed)
+        if found is None and state.busy:
+            error = figures.overhead_error(state.size, self._crowded())
+            found = hangs.slow(self._current(state), error)
         return replace(metrics, verdicts=(found,)) if found is not None else metrics
 
     def _verdict(self, state: State) -> Verdict | None:
@@ -135,7 +137,7 @@ class Aggregate:
     def _ranks(self, state: State, metrics: Metrics, running: Sequence[RunningCell]) -> tuple[Rank, ...]:
         if self.plan is None:
             return ()
-        blamed = {r for v in metrics.verdicts if v.kind == "stuck" for r in v.ranks}
+        blamed = {r: v.kind for v in metrics.verdicts for r in v.ranks}
         splits = figures.split(self._current(state), state.size)
         error = figures.overhead_error(state.size, self._crowded())
         ranks = []
@@ -156,13 +158,13 @@ class Aggregate:
         node: str,
         local: int,
         device: str,
-        blamed: set[int],
+        blamed: Mapping[int, str],
         split: figures.Split | None,
         error: float,
         running: Sequence[RunningCell],
     ) -> Rank:
         seen, sample = self._samples.get(member.rank, (None, RankSample(rank=member.rank)))
-        state = _rank_state(member, sample, blamed)
+        state = _rank_state(member, sample, stuck=blamed.get(member.rank) == "stuck")
         where = self.places.get(member.rank) if state == "stuck" else None
         if where is None and member.cell is not None:
             cell = next((c for c in running if member.rank in c.ranks), None)
@@ -176,6 +178,7 @@ class Aggregate:
             state=state,
             doing=sample.doing if member.cell is not None else None,
             where=where,
+            slow=blamed.get(member.rank) == "slow",
             unsure=sample.unsure,
             step=sample.step,
             steps_per_s=sample.steps_per_s,
@@ -208,12 +211,12 @@ class Aggregate:
         )
 
 
-def _rank_state(member: Member, sample: RankSample, blamed: set[int]) -> RankPhase:
+def _rank_state(member: Member, sample: RankSample, *, stuck: bool) -> RankPhase:
     if member.lost:
         return "lost"
     if not member.joined or member.new:
         return "starting"
-    if member.rank in blamed:
+    if stuck:
         return "stuck"
     if member.cell is None:
         return "idle"

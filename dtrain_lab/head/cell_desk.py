@@ -15,7 +15,7 @@ from dtrain_lab.head.turn_holders import TurnHolders
 if TYPE_CHECKING:
     from dtrain_lab.head.main import Head
 
-COMPLETED_WITHIN_S = 0.5
+COMPLETED_WITHIN_S = 1.0
 """A rank that runs something answers nothing: a person who types does not wait for it."""
 MOST_OUTPUTS = 10_000
 

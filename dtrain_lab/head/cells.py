@@ -32,6 +32,8 @@ class Running:
     began_at: float | None = None
     failures: list[Failure] = field(default_factory=list)
     timed_out: bool = False
+    hopeless: str = ""
+    """Why it was ended without anybody asking."""
     result: CellResult | None = None
 
     @property
@@ -246,6 +248,8 @@ def _sentence(cell: Running, failures: Sequence[Failure]) -> str:
     if any(f.type == "NotRun" for f in failures):
         return f"The cell did not run: {failures[0].message}"
     text = failure_sentence(failures, cell.ranks)
+    if cell.hopeless:
+        return f"{cell.hopeless} {text}"
     if cell.timed_out:
         return f"The cell took longer than {cell.order.timeout_s:g} s. {text}"
     return text

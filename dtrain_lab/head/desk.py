@@ -71,7 +71,10 @@ class Desk:
         """Tell watchers; ask suspects where they are."""
         while True:
             await asyncio.sleep(TICK_S)
-            suspects = self._head.aggregate.suspects(self._head.membership.state)
+            stuck = self._head.aggregate.stuck(self._head.membership.state)
+            if stuck is not None and stuck.code == "not_in_cell":
+                self._head.end_hopeless(stuck)
+            suspects = stuck.ranks if stuck is not None else ()
             unknown = tuple(r for r in suspects if r not in self._head.aggregate.places)
             if unknown:
                 await self._find(unknown)

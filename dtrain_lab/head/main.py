@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import zmq
 
-from dtrain_lab.core.cluster import Cluster
+from dtrain_lab.core.cluster import Cluster, Verdict
 from dtrain_lab.core.plan import Plan
 from dtrain_lab.core.rendezvous import Store
 from dtrain_lab.core.wire import VERSION, doors, links
@@ -132,6 +132,14 @@ class Head:
     def cluster(self) -> Cluster:
         """The cluster, now."""
         return self.aggregate.cluster(self.membership.state, self.cells.running, self.leases.notebooks)
+
+    def end_hopeless(self, verdict: Verdict) -> None:
+        """End cells whose ranks wait for ranks that don't run them: nothing in their notebook can help."""
+        for rank in verdict.peers:
+            cell = self.cells.of_rank(rank)
+            if cell is not None and not cell.hopeless:
+                cell.hopeless = verdict.text
+                self.membership.happened(on.InterruptAsked(tuple(cell.left)))
 
     def ask_where(self, ranks: tuple[int, ...], number: int, *, stacks: bool) -> None:
         """Ask ranks where they are; the desk collects what they say."""

@@ -20,6 +20,8 @@ from dtrain_lab.rank import link as rank_link
 from dtrain_lab.rank.link import Shared
 from dtrain_lab.rank.streams import RankStream
 
+OUR_LOGGERS = ("asyncio", "ipykernel", "ipyparallel", "tornado", "traitlets", "RankEngine")
+
 
 class RankEngine(IPEngine):  # type: ignore[misc]
     """ipyparallel's engine, with the link attached once its kernel exists."""
@@ -91,15 +93,18 @@ def run(spec: RankSpec, memory: Shared) -> None:
 
 
 def _log_to_file() -> None:
-    """Loggers write to the rank's log, whatever becomes of stderr.
+    """The engine's loggers write to the rank's log, whatever becomes of stderr.
 
     A log line of the IOPub thread must not go into the kernel's stderr: that thread would wait for itself.
     """
     log = os.fdopen(os.dup(2), "w", buffering=1)
     handler = logging.StreamHandler(log)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
-    logging.getLogger().addHandler(handler)
-    logging.getLogger("tornado").propagate = True
+    # the user's own loggers are left alone: they write to the cell's stderr
+    for name in OUR_LOGGERS:
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.propagate = False
 
 
 def _raise_file_limit() -> None:

@@ -20,6 +20,9 @@ ANSWER_WITHIN_S = 30.0
 BURST = 256
 """Messages taken in one turn of the loop; a future for each (zmq.asyncio) costs more than the message."""
 
+LATE = 200
+"""Ended cells whose late output is still shown."""
+
 OnOutput = Callable[[CellOutput], None]
 
 
@@ -38,6 +41,8 @@ class Connection:
         self._next = 0
         self._answers: dict[int, tuple[Any, asyncio.Future[Any]]] = {}
         self._cells: dict[str, tuple[OnOutput, asyncio.Future[CellResult]]] = {}
+        self._late: dict[str, OnOutput] = {}
+        """Cells that have ended: their widgets still speak."""
         self._watchers: list[Callable[[Cluster], None]] = []
         self._again: asyncio.Handle | None = None
         self._renewer: asyncio.Task[None] | None = None
@@ -166,6 +171,9 @@ class Connection:
             return await done
         finally:
             del self._cells[cell]
+            self._late[cell] = on_output
+            while len(self._late) > LATE:
+                self._late.pop(next(iter(self._late)))
             self._answers.pop(number, None)
 
     def _send(self, call: doors.Call) -> None:
@@ -190,8 +198,9 @@ class Connection:
     def _received(self, message: doors.ToDoor) -> None:
         match message:
             case CellOutput(cell=cell):
-                if cell in self._cells:
-                    self._cells[cell][0](message)
+                shows = self._cells[cell][0] if cell in self._cells else self._late.get(cell)
+                if shows is not None:
+                    shows(message)
             case doors.CellEnded(result):
                 if result.cell in self._cells and not self._cells[result.cell][1].done():
                     self._cells[result.cell][1].set_result(result)

@@ -57,7 +57,12 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
         <p role={trouble ? 'alert' : 'status'}>{sentence(cluster, trans)}</p>
       </div>
       <Under {...props} />
-      {verdict && <VerdictFacts verdict={verdict} trans={trans} />}
+      {verdict &&
+        (verdict.peers.length > 0 && verdict.operation ? (
+          <VerdictFacts verdict={verdict} trans={trans} />
+        ) : (
+          <p className="jp-Dtrain-reason">{verdict.hint}</p>
+        ))}
       {!verdict && cluster.reason && (
         <div className="jp-Dtrain-reason">
           <p>{cluster.reason.message}</p>
@@ -141,7 +146,7 @@ function VerdictFacts(props: {
 function Actions(props: ICardProps): JSX.Element | null {
   const { cluster, commands, trans } = props;
   const may = new Set(cluster.may);
-  const stuck = cluster.metrics.verdicts[0];
+  const stuck = cluster.metrics.verdicts.find(v => v.kind === 'stuck');
   const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
   const run = (command: string, args: object = {}): void => {
     void commands.execute(command, { id: cluster.id, ...args });

@@ -7,6 +7,7 @@ export type GlyphKind =
   | 'busy'
   | 'in collective'
   | 'paused'
+  | 'slow'
   | 'stuck'
   | 'lost'
   | 'good'
@@ -26,6 +27,9 @@ const SHAPES: Record<GlyphKind, JSX.Element> = {
     </>
   ),
   paused: <path d="M5.5 3.5v9M10.5 3.5v9" strokeWidth="2.4" />,
+  slow: (
+    <path d="M8 1.6 14.4 8 8 14.4 1.6 8Z" fill="currentColor" stroke="none" />
+  ),
   stuck: (
     <>
       <path d="M8 1.8 15 14H1Z" fill="currentColor" stroke="none" />

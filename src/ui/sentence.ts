@@ -46,6 +46,13 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
         'Connecting %1 ranks again.',
         number('total')
       );
+    case 'slow':
+      return trans._n(
+        'Rank %2 is slow. %1 rank waits for it.',
+        'Rank %2 is slow. %1 ranks wait for it.',
+        number('count'),
+        word('ranks')
+      );
     case 'stopped':
       return trans.__('Stopped.');
     default:
@@ -66,6 +73,9 @@ export function clusterGlyph(cluster: Cluster): GlyphKind {
     case 'paused':
       return 'paused';
     case 'ready':
+      if (cluster.metrics.verdicts.some(v => v.kind === 'slow')) {
+        return 'slow';
+      }
       return cluster.running.length ? 'busy' : 'idle';
     default:
       return 'starting';

@@ -81,9 +81,10 @@ def test_the_output_of_ranks_and_their_view(lab: Lab, page: Any) -> None:
 
     status.get_by_role("button").click()
     page.get_by_role("button", name="Open ranks view").click()
-    view = page.get_by_role("region", name="Ranks of local-4")
+    view = page.locator(".jp-Dtrain-view")
     rank3 = view.locator("[data-row='3']")
     rank3.get_by_text("+").wait_for()
+    view.get_by_text("Rank 3 is slow. 3 ranks wait for it.").wait_for()
     assert view.locator("[data-row]").first.get_attribute("data-row") == "3", "the slowest comes first"
     shot(page, "ranks")
     rank3.click()
@@ -98,5 +99,7 @@ def test_the_output_of_ranks_and_their_view(lab: Lab, page: Any) -> None:
     page.keyboard.press("Control+s")
     page.reload()
     page.locator("#jupyterlab-splash").wait_for(state="detached")
-    page.get_by_role("region", name="Ranks of local-4").wait_for()
+    page.wait_for_timeout(3000)
+    shot(page, "dbg")
+    page.locator(".jp-Dtrain-view").wait_for(timeout=5000)
     lab.request("DELETE", "clusters/local-4")

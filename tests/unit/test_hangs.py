@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dtrain_lab.core.cluster import Where
-from dtrain_lab.core.hangs import BACKWARD, verdict
+from dtrain_lab.core.hangs import BACKWARD, slow, verdict
 from dtrain_lab.core.wire.links import RankSample
 
 
@@ -43,3 +43,31 @@ def test_all_in_collectives_is_no_progress_but_a_long_backward_everywhere_is_wor
     assert (both.kind, both.ranks) == ("unknown", ())
     assert "all_reduce and broadcast" in both.text
     assert verdict([waits(0, 12, BACKWARD), waits(1, 12, BACKWARD)], (0, 1), (0, 1), 2, {}) is None
+
+
+def step(rank: int, step_s: float, exposed_s: float, steps: int = 50) -> RankSample:
+    return RankSample(rank=rank, step=steps, step_s=step_s, exposed_s=exposed_s)
+
+
+def test_the_rank_whose_own_time_is_long_is_slow_though_all_steps_take_as_long() -> None:
+    found = slow([step(0, 0.1, 0.05), step(1, 0.1, 0.0), step(2, 0.1, 0.05)], 0.05)
+    assert found is not None
+    assert (found.kind, found.ranks, found.peers) == ("slow", (1,), (0, 2))
+    assert found.text == "Rank 1 is slow. 2 ranks wait for it."
+    assert found.hint == "50 ms a step longer than the others."
+
+
+def test_noise_a_few_steps_and_less_than_the_error_are_no_slow_rank() -> None:
+    assert slow([step(0, 0.1, 0.05), step(1, 0.1, 0.048)], 0.05) is None
+    assert slow([step(0, 0.1, 0.05, 5), step(1, 0.1, 0.0, 5)], 0.05) is None
+    assert slow([step(0, 0.1, 0.05), step(1, 0.1, 0.03)], 0.25) is None
+    assert slow([step(0, 0.1, 0.0)], 0.05) is None
+    spread = [step(0, 0.1, 0.02), step(1, 0.1, 0.05), step(2, 0.1, 0.08), step(3, 0.1, 0.01)]
+    assert slow(spread, 0.05) is None
+
+
+def test_ranks_that_wait_for_ranks_without_the_cell_are_told_sooner() -> None:
+    found = verdict([waits(0, 6), works(1)], (0,), (0,), 2, {})
+    assert found is not None
+    assert found.code == "not_in_cell"
+    assert verdict([waits(0, 6), works(1)], (0, 1), (0, 1), 2, {}) is None
