@@ -6,8 +6,11 @@ import { Cell, CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { Poll } from '@lumino/polling';
+
 import { attachedTo } from '../cluster/attached';
-import { IClusters } from '../tokens';
+import { Cluster, IClusters } from '../tokens';
+import { replay } from './replay';
 
 /** Output of distributed cells: the bar, the choice of rank, folded lines, progress, failures. */
 export const outputPlugin: JupyterFrontEndPlugin<void> = {
@@ -17,7 +20,7 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
   requires: [IClusters, INotebookTracker],
   optional: [ITranslator],
   activate: (
-    _: JupyterFrontEnd,
+    app: JupyterFrontEnd,
     model: IClusters,
     tracker: INotebookTracker,
     translator: ITranslator | null
@@ -48,9 +51,47 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
       void panel.context.ready.then(change);
       panel.content.modelContentChanged.connect(change);
       panel.content.cellInViewportChanged.connect(change);
+      void panel.context.ready.then(() => catchUp(panel, model, app));
     });
   }
 };
+
+/** How often a cell that runs without this page is read again, ms. */
+const AGAIN = 2000;
+
+/** Once the notebook's cluster is known, put back what the page has missed. */
+function catchUp(
+  panel: NotebookPanel,
+  model: IClusters,
+  app: JupyterFrontEnd
+): void {
+  const { serverSettings } = app.serviceManager;
+  let cluster: Cluster | null = null;
+  const poll = new Poll({
+    auto: false,
+    name: 'dtrain-lab:replay',
+    factory: async () => {
+      if (!cluster || !(await replay(panel, cluster, serverSettings))) {
+        void poll.stop();
+      }
+    },
+    frequency: { interval: AGAIN, backoff: true, max: 30_000 },
+    standby: 'when-hidden'
+  });
+  const look = (): void => {
+    cluster = attachedTo(model.clusters, panel.context.path);
+    if (cluster) {
+      model.changed.disconnect(look);
+      void poll.start();
+    }
+  };
+  model.changed.connect(look);
+  panel.disposed.connect(() => {
+    model.changed.disconnect(look);
+    poll.dispose();
+  });
+  look();
+}
 
 /** Show a line of the cell with this number. */
 function goTo(panel: NotebookPanel, label: string, line: number): void {
