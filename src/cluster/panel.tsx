@@ -45,7 +45,7 @@ function Body(props: IBodyProps): JSX.Element {
   const mayWrite = site?.may_write ?? false;
   return (
     <>
-      <header className="jp-Dtrain-toolbar">
+      <div className="jp-Dtrain-toolbar">
         <h1>{trans.__('Distributed')}</h1>
         {mayWrite && (
           <button
@@ -59,7 +59,7 @@ function Body(props: IBodyProps): JSX.Element {
             <span aria-hidden="true">+</span> {trans.__('Start')}
           </button>
         )}
-      </header>
+      </div>
       {lost && <Disconnected model={model} trans={trans} />}
       {site && !mayWrite && selected && (
         <p className="jp-Dtrain-note">

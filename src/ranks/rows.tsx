@@ -73,7 +73,7 @@ function Grid(props: {
   return (
     <table
       className="jp-Dtrain-ranks"
-      role="grid"
+      role="treegrid"
       aria-label={trans.__('Ranks of %1', cluster.name)}
       onKeyDown={move}
     >

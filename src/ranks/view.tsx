@@ -62,7 +62,7 @@ function View(props: IViewProps): JSX.Element {
   const select = (rank: number): void => model.selectRank(rank);
   return (
     <>
-      <header className="jp-Dtrain-viewHead">
+      <div className="jp-Dtrain-viewHead">
         <b>{cluster.name}</b>
         <span className="jp-Dtrain-under">
           {trans._n('%1 rank', '%1 ranks', cluster.world.size)} ·{' '}
@@ -103,7 +103,7 @@ function View(props: IViewProps): JSX.Element {
         >
           {trans.__('Stacks')}
         </button>
-      </header>
+      </div>
       <ClusterHead
         cluster={live ?? { ...cluster, may: [] }}
         commands={commands}

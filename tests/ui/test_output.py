@@ -99,6 +99,7 @@ def test_the_output_of_ranks_and_their_view(lab: Lab, page: Any) -> None:
     # nothing was saved: what the page loses with a reload comes back from the journal
     page.reload()
     page.locator("#jupyterlab-splash").wait_for(state="detached")
+    page.locator(".jp-Notebook .jp-CodeCell").nth(3).scroll_into_view_if_needed()
     output(page, 3).get_by_text("epoch 1 loss 2.0 (2.0 to 2.3)").wait_for()
     output(page, 2).get_by_text("Rank 2 failed: ValueError").wait_for()
     assert page.locator(".jp-Notebook .jp-CodeCell").nth(1).locator("[data-dtrain-rank] img").count() == 4
