@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import sys
 import time
 
@@ -19,30 +20,36 @@ text = "x" * {LINE - 12}
 for number in range({FLOOD_BYTES // LINE}):
     print(text, f"{{number:010d}}")
 """
-LATE = "import time\nprint(repr(time.time()), flush=True)\ntime.sleep(0.35)"
+LATE = "import time\nprint(repr(time.time()))\ntime.sleep(0.35)"
 
 
 class Heard:
     """What a front end got of one cell."""
 
-    def __init__(self, kernel: Kernel, code: str, *, fails: bool = False) -> None:
+    def __init__(self, kernel: Kernel, code: str) -> None:
         self.text = ""
         self.bytes = 0
         self.times: list[tuple[float, str]] = []
-        self.fails = fails
+        shown: dict[str, str] = {}
         began = time.perf_counter()
         message = kernel.client.execute(code)
         while True:
             got = kernel.client.get_iopub_msg(timeout=300)
             if got["parent_header"].get("msg_id") != message:
                 continue
-            if got["msg_type"] == "stream":
-                now = time.time()
-                self.text += got["content"]["text"]
-                self.bytes += len(got["content"]["text"])
-                self.times.append((now, got["content"]["text"]))
-            elif got["msg_type"] == "status" and got["content"]["execution_state"] == "idle":
+            text = got["content"].get("text")
+            if got["msg_type"] in ("display_data", "update_display_data"):  # %%px republishes the whole text
+                text = got["content"]["data"].get("text/plain", "")
+                place = got["content"]["transient"].get("display_id", "")
+                shown[place] = text
+            elif text is not None:
+                self.text += text
+            if text is not None:
+                self.bytes += len(text)
+                self.times.append((time.time(), text))
+            if got["msg_type"] == "status" and got["content"]["execution_state"] == "idle":
                 break
+        self.text += "".join(shown.values())
         self.seconds = time.perf_counter() - began
         kernel.client.get_shell_msg(timeout=300)
 
@@ -50,12 +57,12 @@ class Heard:
 def print_delays(kernel: Kernel, how: str) -> list[float]:
     """Seconds from each print to its arrival."""
     heard = Heard(kernel, how + LATE)
-    delays = []
+    first: dict[str, float] = {}
     for at, text in heard.times:
-        for word in text.replace("[stdout:", " ").split():
-            if word.startswith("17") and "." in word:
-                delays.append(at - float(word))
-    return delays
+        for word in text.split():
+            if word.count(".") == 1 and word.replace(".", "").isdecimal():
+                first.setdefault(word, at)
+    return [at - float(word) for word, at in first.items()]
 
 
 def flood(kernel: Kernel, how: str) -> tuple[float, int, bool]:
@@ -90,7 +97,7 @@ def death(kernel: Kernel, end: str) -> tuple[float, int]:
     ended = time.time()
     at = next(float(line.split()[-1]) for line in heard.text.splitlines() if "END" in line)
     kernel.run("%distributed restart 1")
-    return ended - at, lines - sum(1 for line in heard.text.splitlines() if "line " in line)
+    return ended - at, lines - len(re.findall(r"^\[1\] line \d+$", heard.text, re.MULTILINE))
 
 
 def main() -> None:
