@@ -107,7 +107,9 @@ def main() -> None:
         kernel.run("%load_ext dtrain_lab")
         kernel.run(f"%distributed start --ranks {RANKS} --no-monitor")
         kernel.run(
-            "import dtrain_lab as dt\nview = dt.clusters()[0].view()\nview.block = True\nview.activate()"
+            # ipyparallel's own view, which takes no turns with cells
+            "import dtrain_lab as dt\nview = dt.clusters()[0].view().client[:]\n"
+            "view.block = True\nview.activate()"
         )
         delays: dict[str, list[float]] = {"one": [], "all": [], "px": []}
         turns = [("one", "%%distributed 0\n"), ("all", "%%distributed\n"), ("px", "%%px --targets 0\n")]

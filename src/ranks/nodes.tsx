@@ -38,7 +38,7 @@ export function NodeGrid(props: {
   };
   return (
     <div
-      className="jp-Dtrain-nodes"
+      className="jp-Dtrain-nodeGrid"
       role="group"
       aria-label={trans.__('Ranks by node')}
       onKeyDown={move}

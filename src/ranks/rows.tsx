@@ -12,9 +12,14 @@ import {
 import { Glyph } from '../ui/glyph';
 import { stateWord } from '../ui/sentence';
 import { SplitBar, splitOf } from '../ui/split';
+import { figuresOf } from './figures';
+import { RankMap } from './map';
 
 /** A row each up to here; above, a row a node with a square a rank. */
 export const MOST_ROWS = 16;
+/** Squares in rows of nodes up to here; above, a map of squares and the slowest. */
+export const MOST_SQUARES = 128;
+const SLOWEST = 5;
 
 /** Ranks that differ come first: lost, stuck, then the rest in order. */
 export function ordered(ranks: readonly Rank[]): Rank[] {
@@ -29,6 +34,9 @@ export function RankRows(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { cluster, trans } = props;
+  if (cluster.ranks.length > MOST_SQUARES) {
+    return <MapAndSlowest cluster={cluster} trans={trans} />;
+  }
   return cluster.ranks.length > MOST_ROWS ? (
     <NodeRows cluster={cluster} trans={trans} />
   ) : (
@@ -212,6 +220,45 @@ function Facts(props: { rank: Rank; trans: TranslationBundle }): JSX.Element {
         </React.Fragment>
       ))}
     </dl>
+  );
+}
+
+function MapAndSlowest(props: {
+  cluster: Cluster;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { cluster, trans } = props;
+  const figures = figuresOf(cluster);
+  const bad = figures.filter(f => ['stuck', 'lost'].includes(f.rank.state));
+  const slowest = figures
+    .filter(f => f.own !== null)
+    .sort((a, b) => b.own! - a.own!)
+    .slice(0, SLOWEST);
+  const shown = [...new Set([...bad.slice(0, SLOWEST), ...slowest])];
+  return (
+    <div className="jp-Dtrain-mapBox">
+      <RankMap
+        figures={figures}
+        columns={32}
+        selected={null}
+        summary={trans.__(
+          '%1 ranks, %2 of them stuck or lost',
+          figures.length,
+          bad.length
+        )}
+      />
+      <p className="jp-Dtrain-under">{trans.__('Slowest')}</p>
+      <ul className="jp-Dtrain-slowest">
+        {shown.map(f => (
+          <li key={f.rank.rank}>
+            <Glyph kind={f.rank.state} label={stateWord(f.rank.state, trans)} />
+            <b>{f.rank.rank}</b>
+            <span>{f.rank.node}</span>
+            <span className="jp-Dtrain-colNumber">{formatTime(f.own)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

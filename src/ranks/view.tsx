@@ -12,7 +12,9 @@ import { distributedIcon } from '../ui/icons';
 import { TimeChart } from './chart';
 import { figuresOf, heatOf, median, passes, rebuilds } from './figures';
 import { HeatMap } from './heat';
+import { RankMap } from './map';
 import { NodeGrid } from './nodes';
+import { MOST_SQUARES } from './rows';
 import { RankTable } from './table';
 
 const MINUTES = [1, 5, 15, 60];
@@ -137,12 +139,22 @@ function View(props: IViewProps): JSX.Element {
         </section>
         <section aria-label={trans.__('Now, by node')}>
           <h3>{trans.__('Now, by node')}</h3>
-          <NodeGrid
-            figures={figures}
-            selected={model.selectedRank}
-            onSelect={select}
-            trans={trans}
-          />
+          {figures.length > MOST_SQUARES ? (
+            <RankMap
+              figures={figures}
+              columns={32}
+              selected={model.selectedRank}
+              onSelect={select}
+              summary={slowest(all, trans)}
+            />
+          ) : (
+            <NodeGrid
+              figures={figures}
+              selected={model.selectedRank}
+              onSelect={select}
+              trans={trans}
+            />
+          )}
         </section>
       </div>
       <RankTable
