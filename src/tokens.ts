@@ -47,6 +47,8 @@ export interface IClusters {
   readonly selected: Cluster | null;
   /** Name of the kernelspec whose environment new ranks run in: the current notebook's; null for the server's. */
   kernel: string | null;
+  /** The current notebook's kernel has no dtrain-lab: what to do is said as long as it is so. */
+  kernelLacks: boolean;
   /** Recent figures of a cluster, oldest first. */
   history(id: string): readonly IPoint[];
   select(id: string): void;

@@ -25,6 +25,17 @@ export class ClustersModel implements IClusters, IDisposable {
   readonly changed = new Signal<this, void>(this);
   kernel: string | null = null;
 
+  get kernelLacks(): boolean {
+    return this._kernelLacks;
+  }
+
+  set kernelLacks(lacks: boolean) {
+    if (lacks !== this._kernelLacks) {
+      this._kernelLacks = lacks;
+      this.changed.emit();
+    }
+  }
+
   constructor(private _settings: ServerConnection.ISettings) {}
 
   get clusters(): readonly Cluster[] {
@@ -199,6 +210,7 @@ export class ClustersModel implements IClusters, IDisposable {
 
   private _clusters: readonly Cluster[] = [];
   private _disposed = false;
+  private _kernelLacks = false;
   private _history = new Map<string, IPoint[]>();
   private _link: Link = 'connecting';
   private _live: Live | null = null;

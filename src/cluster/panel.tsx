@@ -61,6 +61,12 @@ function Body(props: IBodyProps): JSX.Element {
         )}
       </div>
       {lost && <Disconnected model={model} trans={trans} />}
+      {model.kernelLacks && (
+        <p className="jp-Dtrain-note" role="status">
+          {trans.__("This notebook's kernel has no dtrain-lab. Run in a cell:")}{' '}
+          <code>%pip install dtrain-lab</code>
+        </p>
+      )}
       {site && !mayWrite && selected && (
         <p className="jp-Dtrain-note">
           {trans.__('You can watch this cluster.')}

@@ -39,6 +39,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const { commands } = app;
     const loaded = new Set<string>();
+    const lacking = new Set<string>();
 
     commands.addCommand(CommandIDs.attachNotebook, {
       label: args =>
@@ -90,19 +91,25 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
             loaded.delete(kernel.id);
           }
         });
-        await load(kernel);
+        lacking.delete(kernel.id);
+        if (!(await load(kernel))) {
+          lacking.add(kernel.id);
+        }
       }
+      model.kernelLacks = !!kernel && lacking.has(kernel.id);
     };
     model.changed.connect(() => void prepare());
     tracker.currentChanged.connect(() => void prepare());
   }
 };
 
-async function load(kernel: Kernel.IKernelConnection): Promise<void> {
-  if (await isIPython(kernel)) {
-    // a kernel without the package is told so when somebody attaches or runs a cell
-    await runQuietly(kernel, LOAD);
+/** Make the magics ready; false where the kernel has no dtrain-lab. */
+async function load(kernel: Kernel.IKernelConnection): Promise<boolean> {
+  if (!(await isIPython(kernel))) {
+    return true;
   }
+  const error = await runQuietly(kernel, LOAD);
+  return error?.ename !== 'ModuleNotFoundError';
 }
 
 async function attach(

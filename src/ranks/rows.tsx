@@ -53,7 +53,7 @@ function Grid(props: {
   const [open, setOpen] = useState<number | null>(null);
   const ranks = ordered(cluster.ranks);
   const trains = ranks.some(r => splitOf(r) !== null);
-  const stuck = cluster.metrics.verdicts.length > 0;
+  const stuck = cluster.metrics.verdicts.some(v => v.kind === 'stuck');
   const at = Math.min(active, ranks.length - 1);
 
   const move = (event: React.KeyboardEvent<HTMLElement>): void => {
