@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
-import os
 import secrets
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -26,7 +24,6 @@ from dtrain_lab.errors import BadRankSet, BadRequest, Unreachable
 from dtrain_lab.services.reach import Connection, OnOutput
 
 RESTART_WITHIN_S = 200.0
-VIEW_WITHIN_S = 60.0
 _numbers = itertools.count(1)
 _session = secrets.token_hex(4)
 
@@ -48,7 +45,7 @@ class Cluster:
     def __init__(self, portal: Portal, connection: Connection) -> None:
         self._portal = portal
         self._connection = connection
-        self._client: Any = None
+        self._views: Any = None
         self.size = 0
         """Ranks, as last heard."""
 
@@ -323,9 +320,9 @@ class Cluster:
 
     def stop(self) -> None:
         """End the cluster; returns once none of its processes is left."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        if self._views is not None:
+            self._views.close()
+            self._views = None
         self._portal.call(self._portal.worlds.stop(self._connection))
 
     async def stop_async(self) -> None:
@@ -376,30 +373,13 @@ class Cluster:
         return {stack.rank: stack.text or stack.error or "" for stack in found}
 
     def _view_of(self, ranks: Sequence[int] | str | None) -> Any:
-        import ipyparallel as ipp
+        if self._views is None:
+            from dtrain_lab.api.view import Views  # ipyparallel's client: half a second that few need
 
-        from dtrain_lab.api.view import TurnedView
-
+            self._views = Views(self._portal, self._connection)
         targets = self._portal.call(self.rank_set(ranks))
-        if self._client is None:
-            info = json.loads(self._portal.call(self.ask(doors.Engines())))
-            self._client = ipp.Client(connection_info=info)
         size = self.cluster().world.size
-        self._client.wait_for_engines(size, timeout=VIEW_WITHIN_S, interactive=False)
-        plain = self._client[list(targets) if targets is not None else list(range(size))]
-        turn = f"view.{cell_id()}"
-        view = TurnedView(client=self._client, socket=plain._socket, targets=plain.targets)
-        return view.hold_turns(
-            lambda: self._take_turn(turn, tuple(plain.targets)),
-            lambda: self._portal.post(self.ask(doors.GiveTurn(turn))),
-        )
-
-    def _take_turn(self, turn: str, ranks: tuple[int, ...]) -> None:
-        try:
-            self._portal.call(self.ask(doors.TakeTurn(turn, os.getpid(), ranks), None))
-        except BaseException:
-            self._portal.post(self.ask(doors.GiveTurn(turn)))
-            raise
+        return self._views.of(targets if targets is not None else range(size), size)
 
     def _check_source(self, ranks: tuple[int, ...] | None, source: int) -> None:
         rank_sets.check([source], self.cluster().world.size)

@@ -1,12 +1,22 @@
-"""ipyparallel's view of a cluster, taking turns with its cells."""
+"""ipyparallel's views of a cluster, taking turns with its cells."""
 
 from __future__ import annotations
 
+import json
+import os
+import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from ipyparallel import Client
 from ipyparallel.client.view import DirectView
+
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.core.wire import doors
+from dtrain_lab.services.reach import Connection
+
+VIEW_WITHIN_S = 60.0
 
 
 class TurnedView(DirectView):  # type: ignore[misc]
@@ -63,3 +73,45 @@ class TurnedView(DirectView):  # type: ignore[misc]
             self._calls -= 1
             if self._calls == 0:
                 self._give()
+
+
+class Views:
+    """Makes views of one cluster, over one client.
+
+    Args:
+        portal: of this process.
+        connection: to the cluster's head.
+    """
+
+    def __init__(self, portal: Portal, connection: Connection) -> None:
+        self._portal = portal
+        self._connection = connection
+        self._client: Any = None
+
+    def of(self, ranks: Iterable[int], size: int) -> TurnedView:
+        """A view of these ranks; waits until all of the world are registered with ipyparallel."""
+        if self._client is None:
+            info = json.loads(self._portal.call(self._connection.ask(doors.Engines())))
+            self._client = Client(connection_info=info)
+        self._client.wait_for_engines(size, timeout=VIEW_WITHIN_S, interactive=False)
+        plain = self._client[list(ranks)]
+        turn = f"view.{secrets.token_hex(6)}"
+        view = TurnedView(client=self._client, socket=plain._socket, targets=plain.targets)
+        return view.hold_turns(
+            lambda: self._take(turn, tuple(plain.targets)),
+            lambda: self._portal.post(self._connection.ask(doors.GiveTurn(turn))),
+        )
+
+    def close(self) -> None:
+        """Disconnect the client."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _take(self, turn: str, ranks: tuple[int, ...]) -> None:
+        order = doors.TakeTurn(turn, os.getpid(), ranks)
+        try:
+            self._portal.call(self._connection.ask(order, None))
+        except BaseException:  # also an interrupt: the head must not keep the turn for nobody
+            self._portal.post(self._connection.ask(doors.GiveTurn(turn)))
+            raise

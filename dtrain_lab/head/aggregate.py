@@ -58,6 +58,14 @@ class Aggregate:
         self._samples.pop(rank, None)
         self.places.pop(rank, None)
 
+    def cell_began(self, ranks: Sequence[int]) -> None:
+        """What these ranks stood in belongs to the cell before."""
+        for rank in ranks:
+            known = self._samples.get(rank)
+            if known is not None:
+                seen, sample = known
+                self._samples[rank] = (seen, replace(sample, operation=None, in_operation_s=None, doing=None))
+
     def latest(self, rank: int) -> RankSample | None:
         """Latest sample of a rank."""
         known = self._samples.get(rank)

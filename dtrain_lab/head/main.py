@@ -329,6 +329,7 @@ class Head:
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
         self._operations = {r: o for r, o in self._operations.items() if r not in ranks}
         self.aggregate.unpointed.clear()
+        self.aggregate.cell_began(ranks)
         self.membership.happened(on.CellBegan(cell, ranks))
         running = self.cells.get(cell)
         if running is not None and running.order.timeout_s is not None:

@@ -61,7 +61,7 @@ def trained(pair: dt.Cluster) -> dt.Cluster:
     return pair
 
 
-@pytest.mark.parametrize("turn", range(3))
+@pytest.mark.parametrize("turn", range(5))
 def test_an_interrupt_in_backward_keeps_model_and_subgroups(trained: dt.Cluster, turn: int) -> None:
     thread, results = in_background(lambda: trained.run(f"train(stall={turn % 2})", check=False))
     stands_in(trained, 0, ("busy", "in collective"))
@@ -70,6 +70,41 @@ def test_an_interrupt_in_backward_keeps_model_and_subgroups(trained: dt.Cluster,
     assert "interrupted" in results[0].sentence
     assert "variables are kept" in results[0].sentence
     same_everywhere(trained)
+
+
+SHARDED = """
+import time, torch, torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+torch.manual_seed(0)
+sharded = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
+for layer in (sharded[0], sharded[2]):
+    fully_shard(layer)
+fully_shard(sharded)
+sharded_optimizer = torch.optim.SGD(sharded.parameters(), lr=0.01)
+def train_sharded(stall=-1):
+    sharded_optimizer.zero_grad()
+    out = sharded(torch.randn(4, 8))
+    if rank == stall:
+        out.register_hook(lambda g: time.sleep(600))
+    out.square().mean().backward()
+    sharded_optimizer.step()
+    return round(sum(p.full_tensor().double().abs().sum().item() for p in sharded.parameters()), 9)
+train_sharded()
+"""
+
+
+def test_a_sharded_model_trains_on_after_five_interrupts_in_backward(pair: dt.Cluster) -> None:
+    pair.run(SHARDED)
+    for turn in range(5):
+        thread, results = in_background(
+            lambda rank=turn % 2: pair.run(f"train_sharded(stall={rank})", check=False)
+        )
+        stands_in(pair, 0, ("busy", "in collective"))
+        pair.interrupt()
+        thread.join(20)
+        assert "interrupted" in results[0].sentence
+        result = pair.run("for _ in range(2): total_now = train_sharded()\nprint(total_now)", timeout=60)
+        assert len(set(result.stdout.values())) == 1, result.stdout
 
 
 def test_an_interrupt_in_a_collective_names_it(trained: dt.Cluster) -> None:

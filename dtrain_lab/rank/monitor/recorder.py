@@ -49,11 +49,16 @@ class Recorder:
         try:
             yield
         finally:
-            left = now()
+            self._depth = 0
             cells[ring.OPERATION] = 0
+            left = now()
             cells[ring.BEAT] = left
             self._exposed += left - entered
-            self._depth = 0
+
+    def begin_cell(self) -> None:
+        """Nothing is under way: an interrupt may have come in the middle of our own bookkeeping."""
+        self._depth = 0
+        self._cells[ring.OPERATION] = 0
 
     def doing(self, what: int) -> None:
         """What the training thread does; indexes `ring.DOINGS`."""
