@@ -8,7 +8,15 @@ import sys
 
 from benchmarks.measure import PYTHON, ROOT, Row, collect, machine
 
-ALL = ("start_and_memory", "cell_latency", "output", "recovery", "server_callbacks", "panel_update")
+ALL = (
+    "start_and_memory",
+    "cell_latency",
+    "output",
+    "recovery",
+    "server_callbacks",
+    "panel_update",
+    "soak",
+)
 
 
 def main() -> int:
