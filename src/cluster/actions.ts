@@ -43,6 +43,7 @@ export function addClusterCommands(
   const target = (args: Args): Cluster | null =>
     model.clusters.find(c => c.id === args.id) ?? model.selected;
 
+  const added: string[] = [];
   const add = (
     id: string,
     label: string,
@@ -63,7 +64,7 @@ export function addClusterCommands(
       },
       describedBy: CLUSTER_ARGS
     });
-    model.changed.connect(() => commands.notifyCommandChanged(id));
+    added.push(id);
   };
 
   commands.addCommand(CommandIDs.startCluster, {
@@ -182,7 +183,27 @@ export function addClusterCommands(
     describedBy: { args: { type: 'object', properties: {} } }
   });
 
+  notifyWhenPossible(commands, model, added);
   announceTrouble(model, trans);
+}
+
+/** Palette and menus draw themselves anew at each notice: only when what is possible has changed. */
+function notifyWhenPossible(
+  commands: CommandRegistry,
+  model: IClusters,
+  ids: readonly string[]
+): void {
+  let before = '';
+  model.changed.connect(() => {
+    const now = JSON.stringify([
+      model.selected?.id,
+      ...model.clusters.map(c => [c.id, ...c.may])
+    ]);
+    if (now !== before) {
+      before = now;
+      ids.forEach(id => commands.notifyCommandChanged(id));
+    }
+  });
 }
 
 async function start(

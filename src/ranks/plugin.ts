@@ -57,9 +57,13 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
         }
       }
     });
-    model.changed.connect(() =>
-      commands.notifyCommandChanged(CommandIDs.showRanks)
-    );
+    let some = false;
+    model.changed.connect(() => {
+      if (some !== !!model.selected) {
+        some = !!model.selected;
+        commands.notifyCommandChanged(CommandIDs.showRanks);
+      }
+    });
     void restorer?.restore(tracker, {
       command: CommandIDs.showRanks,
       name: view => view.args.id,
