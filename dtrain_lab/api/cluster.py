@@ -46,8 +46,7 @@ class Cluster:
         self._portal = portal
         self._connection = connection
         self._views: Any = None
-        self.size = 0
-        """Ranks, as last heard."""
+        self._size = 0
 
     @property
     def name(self) -> str:
@@ -68,6 +67,11 @@ class Cluster:
             return "stopped"
 
     @property
+    def size(self) -> int:
+        """Ranks, as last heard; asks where nothing was heard yet."""
+        return self._size or self.cluster().world.size
+
+    @property
     def gone(self) -> bool:
         """Its head has ended, as far as this process knows; asks nobody."""
         return self._connection.closed
@@ -75,7 +79,7 @@ class Cluster:
     def cluster(self) -> Info:
         """Everything about it, typed."""
         found: Info = self._portal.call(self.ask(doors.Info()))
-        self.size = found.world.size
+        self._size = found.world.size
         return found
 
     def info(self) -> dict[str, Any]:
@@ -276,7 +280,7 @@ class Cluster:
             BadSize, Conflict: it stays as it is.
         """
         info: Info = self._portal.call(self._portal.worlds.resize(self._connection, ranks))
-        self.size = info.world.size
+        self._size = info.world.size
         left = [v for v in info.metrics.verdicts if v.code == "left_behind"]
         text = f"{self.name} has {rank_sets.count(self.size)} now."
         return " ".join([text, *(f"{v.text} {v.hint}" for v in left)])

@@ -88,6 +88,12 @@ def pull(view: Any, name: str) -> list[Any]:
     packed = _apply(view, "pulled", name, transfer.give, name)
     try:
         return [transfer.unpack(one) for one in packed]
+    # what a class of the rank's raises here, where it may be missing, is its own
+    except Exception as error:
+        raise BadRequest(
+            f"{name} can't be made here: {type(error).__name__}: {_first_line(error)}",
+            "Import or define its class in this notebook, or pull what it is made of.",
+        ) from error
     finally:
         tokens = [one.token for one in packed if one.token]
         if tokens:
@@ -113,7 +119,8 @@ def compare(view: Any, name: str) -> Diff:
         return Diff(name, ranks, comparison, [None] * len(first.others))
     groups = (first.same, *first.others)
     one_of_each = [group[0] for group in groups]
-    values = view.client[one_of_each].apply_sync(fingerprint.leaf_value, name, first.path)
+    with view.temp_flags(targets=one_of_each):
+        values = _apply(view, "compared", name, fingerprint.leaf_value, name, first.path)
     return Diff(name, ranks, comparison, [_apart(values[0], other) for other in values[1:]])
 
 
@@ -128,9 +135,9 @@ def copy_variables(source: Any, targets: Any) -> tuple[list[str], dict[str, str]
     """
     from dtrain_lab.rank import transfer
 
-    packed, names, left = source.apply_sync(transfer.give_all)[0]
+    packed, names, left = _apply(source, "copied", "The variables", transfer.give_all)[0]
     try:
-        _apply(targets, "copied", "its variables", transfer.receive_all, packed)
+        _apply(targets, "copied", "The variables", transfer.receive_all, packed)
     finally:
         source.apply_sync(transfer.release_all, [packed.token])
     return names, left, packed.size
@@ -146,9 +153,7 @@ def _apply(view: Any, verb: str, name: str, function: Any, *args: Any) -> list[A
 
     try:
         found: list[Any] = view.apply_sync(function, *args)
-    except ipp.RemoteError as error:
-        raise _refused(verb, name, error) from error
-    except ipp.CompositeError as error:
+    except (ipp.RemoteError, ipp.CompositeError) as error:
         raise _refused(verb, name, error) from error
     return found
 

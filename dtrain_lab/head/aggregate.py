@@ -85,10 +85,6 @@ class Aggregate:
         if ended is None:
             self._phases[phase] = (began, time.monotonic())
 
-    def stuck(self, state: State) -> Verdict | None:
-        """What keeps the world from moving, if anything does."""
-        return self._verdict(state)
-
     def cluster(self, state: State, running: tuple[RunningCell, ...], notebooks: tuple[str, ...]) -> Cluster:
         """Everything about the cluster, now."""
         metrics = self._metrics(state)
@@ -125,7 +121,7 @@ class Aggregate:
         return self.plan is not None and any(node.threads == 1 for node in self.plan.nodes)
 
     def _metrics(self, state: State) -> Metrics:
-        found = self._verdict(state)
+        found = self.stuck(state)
         metrics = figures.world_metrics(self._current(state), state.size, self._crowded())
         if found is None and self.unpointed and state.phase == "ready":
             found = hangs.left_behind(self.unpointed)
@@ -134,7 +130,8 @@ class Aggregate:
             found = hangs.slow(self._current(state), error)
         return replace(metrics, verdicts=(found,)) if found is not None else metrics
 
-    def _verdict(self, state: State) -> Verdict | None:
+    def stuck(self, state: State) -> Verdict | None:
+        """What keeps the world from moving, if anything does."""
         running = [m for m in state.members if m.cell is not None]
         if state.phase != "ready" or not running or any(m.interrupted for m in running):
             return None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMPLETED_WITHIN_S = 1.0
 """A rank that runs something answers nothing: a person who types does not wait for it."""
 MOST_OUTPUTS = 10_000
+OVER = ("stopping", "stopped", "failed")
 
 
 class CellDesk:
@@ -76,7 +77,7 @@ class CellDesk:
 
     def _usable(self, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
         state = self._head.membership.state
-        if state.phase in ("pending", "stopping", "stopped", "failed"):
+        if state.phase == "pending" or state.phase in OVER:
             raise Conflict(self._head.cluster().summary.text, "Start a cluster: %distributed start")
         ranks = self.ranks(wanted)
         lost = [rank for rank in ranks if rank in state.lost]
@@ -112,7 +113,13 @@ class CellDesk:
                 begun.set_result(None)
 
         self._head.cells.take_turn(order.turn, ranks, begin, ready=self._ready())
-        await begun
+        over = asyncio.ensure_future(self._head.membership.until(lambda s: s.phase in OVER))
+        waiting: set[asyncio.Future[Any]] = {begun, over}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        over.cancel()
+        if not begun.done():
+            self._holders.drop(order.turn)
+            raise Conflict(self._head.cluster().summary.text, "Start a cluster: %distributed start")
 
     async def _give_turn(self, _: bytes, order: doors.GiveTurn) -> None:
         self._holders.drop(order.turn)

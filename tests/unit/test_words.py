@@ -1,0 +1,81 @@
+"""Last words, and the journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dtrain_lab.core import words
+from dtrain_lab.core.wire.links import CellOutput, Words
+from dtrain_lab.head import journal
+from dtrain_lab.head.confirmed import CONFIRM_EVERY, Confirmed
+
+
+def region() -> words.Region:
+    return words.Region(memoryview(bytearray(words.BYTES)), "stderr")
+
+
+def test_the_tail_is_what_was_not_seen_also_around_the_end_of_the_memory() -> None:
+    kept = region()
+    kept.write(b"a" * (words.SIZE - 3))
+    kept.seen(words.SIZE - 3)
+    kept.write(b"0123456789")
+    assert kept.tail() == b"0123456789"
+    kept.seen(words.SIZE)
+    assert kept.tail() == b"3456789"
+    assert kept.space == words.SIZE - 7
+
+
+def test_what_was_on_its_way_from_the_pipe_counts_once() -> None:
+    kept = region()
+    kept.take(3)[:] = b"raw"
+    assert kept.taking() == b"raw"
+    kept.write(b"python")
+    assert kept.taking() == b"raw"
+    kept.write(b"raw", taken=True)
+    assert kept.taking() == b""
+    assert kept.tail() == b"pythonraw"
+
+
+def test_streams_do_not_share_memory() -> None:
+    memory = memoryview(bytearray(words.BYTES))
+    out, err, names = words.Region(memory, "stdout"), words.Region(memory, "stderr"), words.Names(memory)
+    out.write(b"o" * words.SIZE)
+    err.write(b"e" * words.SIZE)
+    names.add("/tmp/1.py", "[3]", 1)
+    assert (set(out.tail()), set(err.tail())) == ({ord("o")}, {ord("e")})
+    assert names.read() == {"/tmp/1.py": ("[3]", 1)}
+
+
+def test_the_head_confirms_now_and_then_and_completes_what_is_missing() -> None:
+    have = Confirmed()
+    assert have.received(CellOutput("c", 1, "stdout", text="abc", through=3)) is None
+    found = have.received(CellOutput("c", 1, "stdout", text="x", through=CONFIRM_EVERY))
+    assert found is not None
+    assert found.through == CONFIRM_EVERY
+    left = (Words("stdout", CONFIRM_EVERY + 2, b"seen!!", b"raw"),)
+    assert list(have.missing(1, left, "crash")) == [("stdout", "!!raw"), ("stderr", "crash\n")]
+    have.forget(1)
+    assert list(have.missing(1, (Words("stdout", 2, b"hi"),), "")) == [("stdout", "hi")]
+
+
+def test_the_journal_numbers_drops_the_oldest_segment_and_finds_a_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "SEGMENT_BYTES", 1000)
+    kept = journal.Journal(tmp_path, most_bytes=4000)
+    for number in range(200):
+        kept.add(f"[{number % 2}]", CellOutput(f"id{number % 2}", 0, "stdout", text=f"{number}\n" + "x" * 50))
+    found = kept.read(-1, 1000)
+    assert found[-1].seq == 199
+    assert 0 < found[0].seq < 199
+    assert [o.seq for o in found] == list(range(found[0].seq, 200))
+    assert len(list(tmp_path.iterdir())) <= 6
+    assert kept.read(197, 1000)[0].seq == 198
+    assert {o.cell for o in kept.read(-1, 1000, "[1]")} == {"[1]"}
+    assert kept.read(-1, 1000, "id1") == kept.read(-1, 1000, "[1]")
+    outputs, last = kept.raw(found[0].seq - 1, "id0", 1 << 20)
+    assert {o.cell for o in outputs} == {"id0"}
+    assert last == 199
+    kept.close()
