@@ -16,6 +16,10 @@ ALL = (
     "server_callbacks",
     "panel_update",
     "soak",
+    "soak_training",
+    "slurm_start",
+    "jobs",
+    "debugger",
 )
 
 

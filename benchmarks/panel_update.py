@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -13,9 +12,13 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from benchmarks.measure import Row, emit, middle
+from tests.ui.feed import Feed, run_feed, training
 from tests.ui.lab import CHROMIUM_FLAGS, TOKEN, chromium, run_lab
 
-FRAMES = 40
+FRAMES = 20
+# four updates a second are the most that the panel's settings allow
+EVERY_MS = 260
+FASTEST = '{"updatesPerSecond": 4}'
 SHOTS = os.environ.get("BENCH_SHOTS")
 LIMITS = {
     ("sidebar", 64): 0.008,
@@ -25,46 +28,7 @@ LIMITS = {
 }
 
 
-def frame(seq: int, size: int, template: dict[str, Any]) -> str:
-    """A frame of a training world; every figure differs from the frame before."""
-    ranks = []
-    for index in range(size):
-        wobble = ((seq * 7 + index * 13) % 10) / 1000
-        ranks.append(
-            {
-                **template["ranks"][0],
-                "rank": index,
-                "node": f"gpu-{index // 8:02}",
-                "local_rank": index % 8,
-                "state": ("busy", "in collective")[(seq + index) % 2],
-                "step": seq,
-                "steps_per_s": 5 + wobble,
-                "samples_per_s": 160 + wobble,
-                "step_s": 0.2 + wobble,
-                "wait_s": wobble,
-                "comm_overhead": 0.2 + wobble,
-                "comm_overhead_error": 0.05,
-                "memory_bytes": 2**30 + seq,
-            }
-        )
-    metrics = {
-        **template["metrics"],
-        "samples_per_s": 10240 + seq,
-        "step_s": 0.2,
-        "comm_overhead": 0.2 + seq / 1e4,
-    }
-    summary = {"code": "training", "values": {"total": size}, "text": "Training."}
-    cluster = {
-        **template,
-        "ranks": ranks,
-        "metrics": metrics,
-        "summary": summary,
-        "world": {"size": size, "generation": 0},
-    }
-    return json.dumps({"type": "clusters", "seq": seq, "clusters": [cluster]})
-
-
-def measure(page: Any, sockets: list[Any], template: dict[str, Any], size: int) -> float:
+def measure(page: Any, feed: Feed, template: dict[str, Any], size: int) -> float:
     """Seconds of the main thread for one frame, idle time taken off; the median of five rounds."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
@@ -75,8 +39,8 @@ def measure(page: Any, sockets: list[Any], template: dict[str, Any], size: int) 
 
     seq = 0
     for _ in range(20):  # what is shown first costs more than what changes
-        sockets[-1].send(frame(seq, size, template))
-        page.wait_for_timeout(100)
+        feed.send(training(seq, size, template))
+        page.wait_for_timeout(EVERY_MS)
         seq += 1
     assert page.evaluate(f"() => document.body.innerText.includes('{size} ranks')"), (
         "the frames are not shown"
@@ -88,8 +52,8 @@ def measure(page: Any, sockets: list[Any], template: dict[str, Any], size: int) 
         idle = (busy() - idle_from) / (time.perf_counter() - began)
         from_, began = busy(), time.perf_counter()
         for _ in range(FRAMES):
-            sockets[-1].send(frame(seq, size, template))
-            page.wait_for_timeout(80)
+            feed.send(training(seq, size, template))
+            page.wait_for_timeout(EVERY_MS)
             seq += 1
         costs.append((busy() - from_ - idle * (time.perf_counter() - began)) / FRAMES)
     return middle(costs)
@@ -102,13 +66,16 @@ def main() -> None:
         tempfile.TemporaryDirectory() as root,
         run_lab(Path(root) / "lab") as lab,
         sync_playwright() as playwright,
+        run_feed() as feed,
     ):
+        settings = Path(root) / "lab" / "settings" / "dtrain-lab"
+        settings.mkdir()
+        (settings / "panel.jupyterlab-settings").write_text(FASTEST)
         template = lab.request("POST", "clusters", {"ranks": 1})
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 960})
         page.on("pageerror", lambda error: print("page error:", error))
-        sockets: list[Any] = []
-        page.route_web_socket("**/dtrain-lab/live*", lambda socket: sockets.append(socket))
+        page.add_init_script(feed.script)
         page.goto(f"{lab.url}/lab?token={TOKEN}")
         page.locator("#jupyterlab-splash").wait_for(state="detached")
         page.wait_for_function("() => window.jupyterapp?.commands.hasCommand('dtrain-lab:show-panel')")
@@ -117,14 +84,14 @@ def main() -> None:
         run = "command => window.jupyterapp.commands.execute(command)"
         page.evaluate(run, "dtrain-lab:show-panel")
         page.get_by_role("region", name="Distributed training").wait_for()
-        while not sockets:
+        while not feed.watched:
             page.wait_for_timeout(50)
         for (view, size), limit in LIMITS.items():
             if view == "Ranks view" and size == 64:
                 page.evaluate(run, "dtrain-lab:show-ranks")
                 page.get_by_role("tab", name="File Browser").click()  # the sidebar is not measured with it
                 page.locator(".jp-Dtrain-view").wait_for()
-            cost = measure(page, sockets, template, size)
+            cost = measure(page, feed, template, size)
             if SHOTS:
                 page.screenshot(path=f"{SHOTS}/{view.split()[0]}-{size}.png")
             rows.append(

@@ -10,13 +10,42 @@ from typing import TYPE_CHECKING, Any
 from dtrain_lab._version import __version__
 
 if TYPE_CHECKING:
-    from dtrain_lab.api import Cluster, Result, clusters, start
+    from dtrain_lab.api import Cluster, Job, Result, clusters, jobs, start, submit
+    from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
+    from dtrain_lab.training.log import log
+    from dtrain_lab.training.step import step
 
-__all__ = ["Cluster", "Result", "__version__", "clusters", "start"]
+__all__ = [
+    "Cluster",
+    "Job",
+    "Result",
+    "__version__",
+    "checkpoint",
+    "checkpoint_dir",
+    "clusters",
+    "jobs",
+    "latest_checkpoint",
+    "log",
+    "start",
+    "step",
+    "submit",
+]
+
+IN_RANKS = {
+    "checkpoint": "checkpoint",
+    "checkpoint_dir": "checkpoint",
+    "latest_checkpoint": "checkpoint",
+    "log": "log",
+    "step": "step",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Cluster", "Result", "clusters", "start"):
+    if name in IN_RANKS:
+        from importlib import import_module
+
+        return getattr(import_module(f"dtrain_lab.training.{IN_RANKS[name]}"), name)
+    if name in __all__:
         from dtrain_lab import api
 
         return getattr(api, name)

@@ -5,12 +5,14 @@ DtrainError                      code, message, hint, details
 │   ├── BadRankSet               "0,2-9" names ranks that overlap, don't exist or can't be read
 │   ├── BadProfile               a profile file that can't be used: file, line, nearest known key
 │   ├── BadSize                  zero ranks, or more than the machine or the profile has
-│   └── BadCell                  a cell that can't run anywhere: a syntax error, nothing to run
+│   ├── BadCell                  a cell that can't run anywhere: a syntax error, nothing to run
+│   └── BadNotebook              a notebook that can't become a job: details carry the findings
 ├── NotFound                     a cluster, profile or rank that doesn't exist             (HTTP 404)
 ├── Conflict                     a name in use, a world in the wrong state                 (HTTP 409)
 ├── Forbidden                    the administrator or the site doesn't allow it            (HTTP 403)
 ├── EnvironmentUnfit             Python, torch or dtrain_lab missing or too old in a place (HTTP 409)
 ├── Unreachable                  the head of a world doesn't answer                        (HTTP 502)
+├── SignInNeeded                 a host asks for something only a person can give          (HTTP 409)
 ├── StartFailed                  a world that ended before it was ready                    (HTTP 409)
 ├── WireMismatch                 two processes of ours that speak different versions       (HTTP 502)
 └── CellFailed                   a cell that raised, was interrupted or lost a rank        (HTTP 409)
@@ -98,6 +100,12 @@ class BadCell(BadRequest):
     default_code = "bad_cell"
 
 
+class BadNotebook(BadRequest):
+    """A notebook that can't be read, or can't become a job; its details carry the findings."""
+
+    default_code = "bad_notebook"
+
+
 class NotFound(DtrainError):
     """There is no such cluster, profile or rank."""
 
@@ -128,6 +136,12 @@ class Unreachable(DtrainError):
     default_code = "unreachable"
 
 
+class SignInNeeded(DtrainError):
+    """A host refused us, or asks for something that only a person can give."""
+
+    default_code = "sign_in_needed"
+
+
 class StartFailed(DtrainError):
     """A world ended before it was ready."""
 
@@ -149,8 +163,8 @@ class CellFailed(DtrainError):
 ERRORS_BY_CODE: dict[str, type[DtrainError]] = {
     kind.default_code: kind
     for kind in (
-        BadRequest, BadRankSet, BadProfile, BadSize, BadCell, NotFound, Conflict, Forbidden,
-        EnvironmentUnfit, Unreachable, StartFailed, WireMismatch, CellFailed,
+        BadRequest, BadRankSet, BadProfile, BadSize, BadCell, BadNotebook, NotFound, Conflict, Forbidden,
+        EnvironmentUnfit, Unreachable, SignInNeeded, StartFailed, WireMismatch, CellFailed,
     )
 }  # fmt: skip
 

@@ -15,6 +15,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 import dtrain_lab as dt
+from dtrain_lab.core.job import Job
 from dtrain_lab.errors import DtrainError
 
 HERE = Path(__file__).parent
@@ -75,7 +76,33 @@ def main() -> int:
         print(f"  throughput      {samples:,.0f} samples/s over all ranks")
         print(f"  communication   {overhead:.0%} of a step, ± {error * 100:.0f} points (an estimate)")
     print(f"  executed copy   {out}")
+    code = submit()
     print("\nOpen it in JupyterLab: make lab")
+    return code
+
+
+def submit() -> int:
+    """Run the same notebook as a job of two nodes on this machine; returns the exit code."""
+    print("\nThe same notebook, submitted as a job of two nodes on this machine:")
+    job = dt.submit(HERE / "quickstart.ipynb", nodes=2, ranks_per_node=1, name="quickstart")
+    seen: set[str] = set()
+
+    def told(info: Job) -> None:
+        if info.summary.text not in seen:
+            seen.add(info.summary.text)
+            print(f"      {info.summary.text}", flush=True)
+
+    state = job.wait(told=told)
+    for line in job.logs(ranks=0).splitlines():
+        print(f"      {line}")
+    if state != "succeeded":
+        return 1
+    points = [p for p in job.metrics()["history"] if p["samples_per_s"] and p["comm_overhead"] is not None]
+    if points:
+        middle = sorted(points, key=lambda p: p["samples_per_s"])[len(points) // 2]
+        print(f"  throughput      {middle['samples_per_s']:,.0f} samples/s over all ranks")
+        print(f"  communication   {middle['comm_overhead']:.0%} of a step (an estimate)")
+    print(f"  executed copy   {job.info()['directory']}/executed.ipynb")
     return 0
 
 

@@ -1,4 +1,6 @@
 import { clustersPlugin, panelPlugin } from './cluster/plugin';
+import { debugPlugin } from './debug/plugin';
+import { jobsPlugin } from './job/plugin';
 import { notebookPlugin } from './notebook/plugin';
 import { pickerPlugin } from './notebook/picker';
 import { outputPlugin } from './output/plugin';
@@ -12,5 +14,7 @@ export default [
   pickerPlugin,
   outputPlugin,
   ranksPlugin,
+  jobsPlugin,
+  debugPlugin,
   statusPlugin
 ];

@@ -13,6 +13,14 @@ export type Profile = Schemas['Listed'];
 export type StartRequest = Schemas['Request'];
 export type ApiError = Schemas['Error'];
 export type Frame = Schemas['LiveFrame'];
+export type CellRecord = Schemas['CellRecord'];
+export type Job = Schemas['Job'];
+export type JobPlan = Schemas['JobPlan'];
+export type JobRequest = Schemas['JobRequest'];
+export type JobMetrics = Schemas['JobMetrics'];
+export type LogPiece = Schemas['LogPiece'];
+export type LogLine = Schemas['Log'];
+export type Finding = Schemas['Finding'];
 
 /** How the browser stands to the server. */
 export type Link = 'connecting' | 'open' | 'lost';
@@ -29,13 +37,31 @@ export interface IPoint {
   generation: number;
   /** Own time of each rank, s; NaN where not known. */
   own: Float32Array;
+  /** Median of these; null where none is known. */
+  middle: number | null;
+  /** Ranks that have been slow for some seconds now, and were not before. */
+  slowed: readonly number[];
+}
+
+/** What a user may choose, as the settings have it. */
+export interface IPreferences {
+  /** A rank is slow from this share above the median. */
+  slowFrom: number;
+  updatesPerSecond: number;
+  notify: readonly ('trouble' | 'cells')[];
+  /** Seconds; the end of a shorter cell is no news. */
+  notifyCellsAfter: number;
 }
 
 /** All clusters of this user, as the panel shows them. */
 export interface IClusters {
+  /** Set by the panel's settings. */
+  preferences: IPreferences;
   /** Emitted at each change, at most a few times a second. */
   readonly changed: ISignal<IClusters, void>;
   readonly clusters: readonly Cluster[];
+  /** Jobs that run or ended lately, newest first; of one that has ended without its ranks. */
+  readonly jobs: readonly Job[];
   readonly site: Site | null;
   readonly profiles: readonly Profile[];
   readonly link: Link;
@@ -47,6 +73,8 @@ export interface IClusters {
   readonly selected: Cluster | null;
   /** Name of the kernelspec whose environment new ranks run in: the current notebook's; null for the server's. */
   kernel: string | null;
+  /** Path of the current notebook: new ranks start in its folder; null for the server's root. */
+  notebook: string | null;
   /** The current notebook's kernel has no dtrain-lab: what to do is said as long as it is so. */
   kernelLacks: boolean;
   /** Recent figures of a cluster, oldest first. */
@@ -64,6 +92,8 @@ export interface IClusters {
   restart(id: string, ranks: number[] | null): Promise<void>;
   resize(id: string, ranks: number): Promise<void>;
   stacks(id: string): Promise<{ rank: number; text: string | null }[]>;
+  /** Cells that a cluster knows of, oldest first. */
+  cells(id: string): Promise<readonly CellRecord[]>;
 }
 
 export const IClusters = new Token<IClusters>(

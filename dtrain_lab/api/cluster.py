@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from dtrain_lab.api import data
+from dtrain_lab.api.debug import Debugger
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
 from dtrain_lab.core import ranks as rank_sets
@@ -57,6 +58,11 @@ class Cluster:
     def id(self) -> str:
         """Its id: stays, whatever its name."""
         return self._connection.record.id
+
+    @property
+    def connection(self) -> Connection:
+        """The way to its head; for the portal's loop."""
+        return self._connection
 
     @property
     def state(self) -> str:
@@ -317,6 +323,14 @@ class Cluster:
     async def stacks_async(self, ranks: Sequence[int] | str | None = None) -> dict[int, str]:
         """Async twin of `stacks`."""
         return await self._portal.wrap(self._stacks(ranks))
+
+    def debug(self) -> Debugger:
+        """Debug its ranks, also while they run a cell.
+
+        Raises:
+            Conflict: somebody else debugs them.
+        """
+        return Debugger(self._portal, self._connection)
 
     def where(self) -> dict[int, str]:
         """Where each rank's main thread is, in one line: cell, file, function."""

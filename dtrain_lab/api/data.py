@@ -70,7 +70,10 @@ def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None]
             "Push what it is made of.",
         ) from error
     try:
-        _apply(view, "pushed", ", ".join(values), transfer.receive, packed)
+        what = "pushed", ", ".join(values)
+        away = _elsewhere(view, _apply(view, *what, transfer.receive, packed))
+        if away:
+            _carry(view, what, transfer.receive, packed, transfer.numbers(packed), away)
     finally:
         transfer.release(packed.token)
     return packed.size
@@ -86,8 +89,12 @@ def pull(view: Any, name: str) -> list[Any]:
 
     _check_name(name)
     packed = _apply(view, "pulled", name, transfer.give, name)
+    data = [
+        None if transfer.is_here(one) else _on(view, [rank], "pulled", name, transfer.fetch, one.token)[0]
+        for rank, one in zip(_targets(view), packed, strict=True)
+    ]
     try:
-        return [transfer.unpack(one) for one in packed]
+        return [transfer.unpack(one, numbers) for one, numbers in zip(packed, data, strict=True)]
     # what a class of the rank's raises here, where it may be missing, is its own
     except Exception as error:
         raise BadRequest(
@@ -136,11 +143,52 @@ def copy_variables(source: Any, targets: Any) -> tuple[list[str], dict[str, str]
     from dtrain_lab.rank import transfer
 
     packed, names, left = _apply(source, "copied", "The variables", transfer.give_all)[0]
+    what = "copied", "The variables"
     try:
-        _apply(targets, "copied", "The variables", transfer.receive_all, packed)
+        away = _elsewhere(targets, _apply(targets, *what, transfer.receive_all, packed))
+        if away:
+            numbers = _apply(source, *what, transfer.fetch, packed.token)[0] if packed.token else b""
+            _carry(targets, what, transfer.receive_all, packed, numbers, away)
     finally:
         source.apply_sync(transfer.release_all, [packed.token])
     return names, left, packed.size
+
+
+def _targets(view: Any) -> list[int]:
+    return [view.targets] if isinstance(view.targets, int) else list(view.targets)
+
+
+def _elsewhere(view: Any, hosts: Sequence[str]) -> dict[str, list[int]]:
+    """Ranks that could not map a value, by their host."""
+    away: dict[str, list[int]] = {}
+    for rank, host in zip(_targets(view), hosts, strict=True):
+        if host:
+            away.setdefault(host, []).append(rank)
+    return away
+
+
+def _carry(
+    view: Any,
+    what: tuple[str, str],
+    receive: Callable[..., str],
+    packed: Any,
+    numbers: Any,
+    away: dict[str, list[int]],
+) -> None:
+    """Send a value to other machines: once to each, whose other ranks map it there."""
+    from dtrain_lab.rank import transfer
+
+    for ranks in away.values():
+        there = _on(view, ranks[:1], *what, transfer.carry, packed, numbers)[0]
+        try:
+            _on(view, ranks, *what, receive, there)
+        finally:
+            _on(view, ranks[:1], *what, transfer.release, there.token)
+
+
+def _on(view: Any, ranks: list[int], verb: str, name: str, function: Any, *args: Any) -> list[Any]:
+    with view.temp_flags(targets=ranks):
+        return _apply(view, verb, name, function, *args)
 
 
 def _apart(one: Any, other: Any) -> float:

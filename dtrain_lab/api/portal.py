@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from dtrain_lab.core.kinds import LeaseKind
+from dtrain_lab.services.jobs import Jobs
 from dtrain_lab.services.worlds import Worlds
 
 T = TypeVar("T")
@@ -25,8 +26,11 @@ class Portal:
     def __init__(self, kind: LeaseKind, notebook: str | None, server: int | None, pid: int | None) -> None:
         self.pid = os.getpid()
         self.worlds = Worlds(kind, notebook=notebook, server=server, pid=pid)
+        self._jobs: Jobs | None = None
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, name="dtrain-portal", daemon=True)
+        # a debugger of this process leaves this thread alone: it carries the ranks' debuggers
+        self._thread.pydev_do_not_trace = self._thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
         self._thread.start()
         if kind != "terminal":  # its leases are the shell's, which lives on after each command
             atexit.register(self.close)
@@ -45,6 +49,13 @@ class Portal:
             if cls._instance is None or cls._instance.pid != os.getpid():
                 cls._instance = cls(kind, notebook, server, pid)
             return cls._instance
+
+    @property
+    def jobs(self) -> Jobs:
+        """Jobs of this user; the index is opened on first use."""
+        if self._jobs is None:
+            self._jobs = Jobs()
+        return self._jobs
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the loop thread and wait for it; an interrupt cancels it."""

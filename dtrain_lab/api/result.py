@@ -90,9 +90,7 @@ class RanksFailed(CellFailed):
         self.ranks = ranks
 
     def _render_traceback_(self) -> list[str]:
-        lines = render_failure(self.failures, self.ranks)
-        lines[0] = self.message
-        return lines
+        return render_failure(self.failures, self.message)
 
 
 def failure(failures: tuple[Failure, ...], ranks: tuple[int, ...], sentence: str) -> CellFailed:

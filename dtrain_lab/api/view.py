@@ -91,8 +91,7 @@ class Views:
     def of(self, ranks: Iterable[int], size: int) -> TurnedView:
         """A view of these ranks; waits until all of the world are registered with ipyparallel."""
         if self._client is None:
-            info = json.loads(self._portal.call(self._connection.ask(doors.Engines())))
-            self._client = Client(connection_info=info)
+            self._client = Client(connection_info=self._portal.call(self._where()))
         self._client.wait_for_engines(size, timeout=VIEW_WITHIN_S, interactive=False)
         plain = self._client[list(ranks)]
         turn = f"view.{secrets.token_hex(6)}"
@@ -101,6 +100,15 @@ class Views:
             lambda: self._take(turn, tuple(plain.targets)),
             lambda: self._portal.post(self._connection.ask(doors.GiveTurn(turn))),
         )
+
+    async def _where(self) -> dict[str, Any]:
+        """ipyparallel's connection, with addresses that lead to the controller from here."""
+        info: dict[str, Any] = json.loads(await self._connection.ask(doors.Engines()))
+        address = info["interface"].removeprefix("tcp://").strip("[]")
+        for key in [k for k, v in info.items() if isinstance(v, int) and not isinstance(v, bool)]:
+            near, info[key] = await self._connection.forward(address, info[key])
+            info["interface"], info["location"] = f"tcp://{near}", near
+        return info
 
     def close(self) -> None:
         """Disconnect the client."""

@@ -9,12 +9,16 @@ import socket
 import subprocess
 from pathlib import Path
 
+import msgspec
 import psutil
 
-from dtrain_lab.backends.base import Fate, Handle, Submission
-from dtrain_lab.core.plan import NodeFacts, Plan, Request, plan_local
+from dtrain_lab.backends.base import Handle, Status, Submission, Way
+from dtrain_lab.core.endpoints import Endpoints
+from dtrain_lab.core.fitness import Check
+from dtrain_lab.core.plan import Facts, NodeFacts, Plan, Request, plan_local
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.machine import check, local_facts
 
 PIECE = 64 << 10
 
@@ -24,31 +28,39 @@ class LocalBackend:
 
     name = "local"
 
-    async def facts(self) -> NodeFacts:
+    async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
+        """This machine, as this process sees it."""
+        found = await asyncio.to_thread(check, profile.workdir)
+        return {found.facts.name: found}
+
+    async def facts(self, profile: Profile) -> NodeFacts:
         """What this machine lets this process use."""
         return await asyncio.to_thread(local_facts)
 
-    def plan(
-        self, facts: NodeFacts, profile: Profile, request: Request, *, python: str, directory: str
-    ) -> Plan:
+    def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
         """One node, or several simulated ones."""
+        assert isinstance(facts, NodeFacts)
         return plan_local(profile, request, facts, python=python, directory=directory)
 
     async def submit(self, submission: Submission) -> Handle:
         """Start a head; its settings go through stdin."""
         return await asyncio.to_thread(_start, submission)
 
-    async def status(self, handle: Handle) -> Fate:
-        """Does the process run, and is it still the same one?"""
-        return "running" if _process(handle) is not None else "ended"
+    async def endpoints(self, profile: Profile, handle: Handle) -> Endpoints | None:
+        """None: a head on this machine is found by its record."""
+        return None
 
-    async def cancel(self, handle: Handle) -> None:
+    async def status(self, profile: Profile, handle: Handle) -> Status:
+        """Does the process run, and is it still the same one?"""
+        return Status("running" if _process(handle) is not None else "ended")
+
+    async def cancel(self, profile: Profile, handle: Handle) -> None:
         """Ask the head to end its world; it does so within seconds."""
         process = _process(handle)
         if process is not None:
             process.send_signal(signal.SIGTERM)
 
-    async def log(self, handle: Handle, file: str, offset: int) -> bytes:
+    async def log(self, profile: Profile, handle: Handle, file: str, offset: int) -> bytes:
         """A piece of a log; empty where there is none (yet)."""
         path = Path(handle.directory) / f"{file}.log"
         if path.parent != Path(handle.directory) or not path.exists():
@@ -57,7 +69,7 @@ class LocalBackend:
             stream.seek(offset)
             return stream.read(PIECE)
 
-    async def find(self, identity: str, directory: str) -> Handle | None:
+    async def find(self, profile: Profile, identity: str, directory: str) -> Handle | None:
         """A head by its id: the folder of its sockets is named by it."""
         marker = Path(directory) / "handle"
         if not marker.exists():
@@ -66,57 +78,15 @@ class LocalBackend:
         handle = Handle(identity, socket.gethostname(), int(pid), float(started), directory)
         return handle if _process(handle) is not None else None
 
-    def reach(self, handle: Handle) -> str:
+    async def reach(self, profile: Profile, handle: Handle, endpoints: Endpoints | None) -> Way:
         """The head's unix socket."""
-        return str(Path(handle.directory) / "door")
+        return Way(f"ipc://{handle.directory}/door")
 
-
-def local_facts() -> NodeFacts:
-    """CPUs this process may use, GPUs it may see, memory of the machine or the cgroup."""
-    return NodeFacts(
-        name=socket.gethostname().split(".")[0],
-        address="127.0.0.1",
-        cpus=_cpus(),
-        gpus=_gpus(),
-        memory_bytes=_memory(),
-    )
-
-
-def _cpus() -> int:
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-    except (FileNotFoundError, ValueError):
-        return allowed
-    if quota == "max":
-        return allowed
-    return max(1, min(allowed, round(int(quota) / int(period))))
-
-
-def _memory() -> int:
-    total = int(psutil.virtual_memory().total)
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-    except FileNotFoundError:
-        return total
-    return total if limit == "max" else min(total, int(limit))
-
-
-def _gpus() -> int:
-    """GPUs, counted without torch or CUDA: a count through either would spoil a process for forking."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is not None:
-        return len([v for v in visible.split(",") if v.strip() not in ("", "-1")])
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return 0
-    try:
-        return int(pynvml.nvmlDeviceGetCount())
-    finally:
-        pynvml.nvmlShutdown()
+    async def forward(
+        self, profile: Profile, handle: Handle, endpoints: Endpoints, address: str, port: int
+    ) -> tuple[str, int]:
+        """What listens on this machine is reached as it is."""
+        return address, port
 
 
 def _start(submission: Submission) -> Handle:
@@ -126,7 +96,7 @@ def _start(submission: Submission) -> Handle:
     try:
         process = subprocess.Popen(
             # -P: the working directory must not shadow modules of ours
-            [submission.python, "-P", "-m", "dtrain_lab.head"],
+            [submission.plan.python, "-P", "-m", "dtrain_lab.head"],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -136,14 +106,14 @@ def _start(submission: Submission) -> Handle:
         )
     except OSError as error:
         raise EnvironmentUnfit(
-            f"{submission.python} can't be run: {error.strerror}.",
+            f"{submission.plan.python} can't be run: {error.strerror}.",
             "Choose a kernel or an environment whose Python exists.",
         ) from error
     finally:
         os.close(log)
     assert process.stdin is not None
     try:
-        process.stdin.write(submission.settings)
+        process.stdin.write(msgspec.json.encode(submission.settings))
         process.stdin.close()
     except BrokenPipeError:  # it ended at once; whoever waits for its socket reads its log
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
@@ -9,7 +10,11 @@ from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import NotFound
 
 ENTRY_POINTS = "dtrain_lab.backends.v1"
-OURS = {"local": "dtrain_lab.backends.local:LocalBackend"}
+OURS = {
+    "local": "dtrain_lab.backends.local:LocalBackend",
+    "slurm": "dtrain_lab.backends.slurm:SlurmBackend",
+    "ssh": "dtrain_lab.backends.ssh:SshBackend",
+}
 
 
 def names() -> list[str]:
@@ -17,8 +22,9 @@ def names() -> list[str]:
     return sorted({*OURS, *(point.name for point in entry_points(group=ENTRY_POINTS))})
 
 
+@cache
 def backend(name: str) -> Backend:
-    """Make a back-end.
+    """The back-end of a name; one in a process, so that connections and questions are shared.
 
     Raises:
         NotFound: this installation has none of that name.

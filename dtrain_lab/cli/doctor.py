@@ -15,9 +15,9 @@ import click
 from dtrain_lab._version import __version__
 from dtrain_lab.api import start
 from dtrain_lab.api.cluster import Cluster
-from dtrain_lab.backends.local import local_facts
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
 from dtrain_lab.errors import CellFailed, DtrainError
+from dtrain_lab.machine import local_facts
 from dtrain_lab.services import folders, profiles
 
 PACKAGES = ("torch", "ipyparallel", "ipykernel", "jupyterlab", "jupyter_server", "pyzmq", "msgspec", "numpy")

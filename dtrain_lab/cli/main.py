@@ -6,7 +6,9 @@ import click
 
 from dtrain_lab._version import __version__
 from dtrain_lab.cli.cluster import cluster
+from dtrain_lab.cli.debug import debug
 from dtrain_lab.cli.doctor import doctor
+from dtrain_lab.cli.job import job_group, script, slots, submit
 from dtrain_lab.cli.profile import profile
 
 
@@ -18,4 +20,9 @@ def main() -> None:
 
 main.add_command(cluster)
 main.add_command(profile)
+main.add_command(submit)
+main.add_command(job_group)
+main.add_command(debug)
+main.add_command(script)
+main.add_command(slots)
 main.add_command(doctor)

@@ -72,8 +72,13 @@ def blame(failures: Sequence[Failure]) -> tuple[Failure, ...]:
 
 
 def _lost_connection(failure: Failure) -> bool:
-    message = failure.message.lower()
-    return any(text in message for text in CONNECTION_ERRORS)
+    return lost_connection(failure.message)
+
+
+def lost_connection(message: str) -> bool:
+    """Whether an error says no more than that a peer has gone."""
+    text = message.lower()
+    return any(known in text for known in CONNECTION_ERRORS)
 
 
 def failure_sentence(failures: Sequence[Failure], ranks: Sequence[int]) -> str:
@@ -119,12 +124,12 @@ def _who(failures: Sequence[Failure]) -> str:
     return rank_names.sentence_name([f.rank for f in failures])
 
 
-def render_failure(failures: Sequence[Failure], ranks: Sequence[int]) -> list[str]:
-    """A failed cell as text: the sentence, then each different traceback once, with its ranks.
+def render_failure(failures: Sequence[Failure], sentence: str) -> list[str]:
+    """A failed cell as text: its sentence, then each different traceback once, with its ranks.
 
     Aborted and interrupted ranks have none: their place is in the sentence.
     """
-    lines = [failure_sentence(failures, ranks)]
+    lines = [sentence]
     groups: dict[tuple[str, str, tuple[Frame, ...]], list[int]] = {}
     for failure in failures:
         if failure.kind == "raised":

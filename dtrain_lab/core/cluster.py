@@ -222,7 +222,7 @@ class Failure(Struct, frozen=True):
 
 
 class CellResult(Struct, frozen=True):
-    """How a cell ended on its ranks."""
+    """How a cell ended on its ranks. `traceback`: what a notebook shows of a failure, line by line."""
 
     cell: str
     ranks: tuple[int, ...]
@@ -230,6 +230,7 @@ class CellResult(Struct, frozen=True):
     sentence: str = ""
     elapsed_s: float = 0.0
     timed_out: bool = False
+    traceback: tuple[str, ...] = ()
 
 
 class CellRecord(Struct, frozen=True):

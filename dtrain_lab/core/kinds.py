@@ -37,7 +37,14 @@ CellOutputKind = Literal[
     "comm_close",
 ]
 """`OutputKind`, and what widgets say, which is passed on and not kept."""
+Severity = Literal["problem", "warning", "note"]
+JobLauncher = Literal["srun", "torchrun", "agents"]
+"""Who makes the ranks of a job; agents: ours, where there is no scheduler."""
+JobState = Literal[
+    "planned", "queued", "starting", "running", "stopping", "succeeded", "failed", "cancelled", "lost"
+]
 CellState = Literal["waiting", "running", "ended"]
 LeaseKind = Literal["server", "kernel", "terminal", "python"]
 
+JOB_ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled", "lost"})
 ENDED: frozenset[str] = frozenset({"stopped", "failed"})

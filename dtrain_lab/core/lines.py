@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dtrain_lab.core import ranks as rank_names
+from dtrain_lab.core.job import Log
 
 HOLD_S = 0.010
 """A line waits this long for the same line of other ranks."""
@@ -207,3 +208,8 @@ def _fold(rows: Iterable[tuple[int, list[int], str]]) -> list[tuple[int, list[in
 def _share(text: str) -> float:
     match = re.search(r"(\d+)%", text)
     return float(match[1]) if match else 0.0
+
+
+def job_line(line: Log) -> str:
+    """A line of a job's log, labelled with its rank."""
+    return f"[{line.rank}] {line.text}"

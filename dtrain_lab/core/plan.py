@@ -22,6 +22,8 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True):
     """Name of the kernelspec whose interpreter the ranks run in (from the panel)."""
     python: str | None = None
     """Path of the interpreter the ranks run in (from a kernel or a terminal)."""
+    notebook: str | None = None
+    """Path of the notebook below the server's root (from the panel): ranks start in its folder."""
 
 
 class NodeFacts(Struct, frozen=True):
@@ -32,6 +34,31 @@ class NodeFacts(Struct, frozen=True):
     cpus: int
     gpus: int
     memory_bytes: int
+
+
+class HostsFacts(Struct, frozen=True):
+    """What the hosts of a profile have, in their order."""
+
+    nodes: tuple[NodeFacts, ...]
+
+
+class Partition(Struct, frozen=True):
+    """A scheduler's partition: its nodes that are not down, and its limits."""
+
+    name: str
+    nodes: tuple[NodeFacts, ...]
+    time_s: int | None = None
+    """Longest time of a job; None for no limit."""
+    default: bool = False
+
+
+class SlurmFacts(Struct, frozen=True):
+    """What a Slurm cluster offers; inside an allocation that is to be used, the allocation alone."""
+
+    partitions: tuple[Partition, ...]
+
+
+Facts = NodeFacts | HostsFacts | SlurmFacts
 
 
 class NodePlan(Struct, frozen=True):
@@ -60,6 +87,7 @@ class Plan(Struct, frozen=True):
     """Back-end of torch.distributed: "gloo" or "cpu:gloo,cuda:nccl"."""
     monitor: bool
     interface: str | None = None
+    cpus_per_rank: int | None = None
 
     @property
     def size(self) -> int:

@@ -42,7 +42,10 @@ class Slurm(Struct, frozen=True, forbid_unknown_fields=True):
 
     partition: str | None = None
     account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
     gres: str | None = None
+    memory_per_cpu: str | None = None
     time: str | None = None
     launcher: str | None = None
     allocation: str | None = None

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.core.cluster import Cluster
+from dtrain_lab.core.job import Job
 
 
 class Site(Struct, frozen=True):
@@ -28,6 +29,8 @@ class LiveFrame(Struct, frozen=True):
     type: str
     seq: int
     clusters: tuple[Cluster, ...]
+    jobs: tuple[Job, ...] = ()
+    """Those that run or ended lately, newest first; of one that has ended without its ranks."""
 
 
 class RankSet(Struct, frozen=True, forbid_unknown_fields=True):

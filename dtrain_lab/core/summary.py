@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dtrain_lab.core import ranks as rank_names
@@ -18,6 +18,8 @@ def summarize(
     running: Sequence[RunningCell],
     *,
     preloading: bool = False,
+    paused: Sequence[int] = (),
+    waiting: Mapping[int, str] | None = None,
 ) -> Summary:
     """Make the sentence.
 
@@ -27,8 +29,13 @@ def summarize(
         metrics: its figures, verdicts among them.
         running: cells that run now.
         preloading: the fork server still imports torch.
+        paused: ranks that a debugger holds.
+        waiting: of the others, those that wait in a collective, with its name.
     """
     size = state.size
+    if paused and state.phase == "ready":
+        text = paused_sentence(paused, waiting or {})
+        return _say("paused", text, ranks=rank_names.compact(paused), count=len(paused), total=size)
     match state.phase:
         case "pending":
             return _say("pending", "Waiting to start.")
@@ -78,6 +85,21 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
     return _say("running", text, cell=cell.cell, count=len(cell.ranks))
 
 
+def paused_sentence(paused: Sequence[int], waiting: Mapping[int, str]) -> str:
+    """Which ranks stand, and which wait for them.
+
+    Args:
+        paused: ranks that a debugger holds.
+        waiting: other ranks that wait in a collective, with its name.
+    """
+    text = f"Paused on {rank_names.count(len(paused))}."
+    if waiting:
+        operations = " and ".join(sorted(set(waiting.values())))
+        verb = "waits" if len(waiting) == 1 else "wait"
+        text += f" {rank_names.sentence_name(sorted(waiting))} {verb} in {operations}."
+    return text
+
+
 def _rebuilding(state: State) -> Summary:
     missing = [m.rank for m in state.members if not m.joined]
     text = f"Connecting {rank_names.count(state.size)} again"
@@ -115,7 +137,7 @@ def _failed(name: str, state: State) -> Summary:
 
 def describe_loss(loss: Loss) -> str:
     """Why a rank was lost, as far as its end tells."""
-    how = how_it_ended(loss.code)
+    how = loss.how or how_it_ended(loss.code)
     return how[0].upper() + how[1:] + "."
 
 

@@ -34,8 +34,10 @@ class Agents:
         self._lifeline = os.pipe()
         self._closing = False
 
-    def start(self, node: int, name: str, gpus: int, variables: dict[str, str]) -> None:
-        """Start the agent of a node."""
+    def start(
+        self, node: int, name: str, gpus: int, variables: dict[str, str], *, joins: bool = False
+    ) -> None:
+        """Start the agent of a node; one that `joins` says what the node has, as others' agents do."""
         settings: dict[str, Any] = {
             "node": node,
             "name": name,
@@ -44,6 +46,7 @@ class Agents:
             "gpus": gpus,
             "variables": variables,
             "lifeline": self._lifeline[0],
+            "joins": joins,
         }
         with open(os.path.join(self._directory, f"node.{node}.log"), "ab") as log:
             process = subprocess.Popen(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -24,7 +26,7 @@ from dtrain_lab.core.estimate import figures
 from dtrain_lab.core.kinds import RankPhase
 from dtrain_lab.core.plan import Plan
 from dtrain_lab.core.summary import describe_loss, summarize
-from dtrain_lab.core.wire.links import RankSample
+from dtrain_lab.core.wire.links import Logged, RankSample
 from dtrain_lab.core.world import State
 from dtrain_lab.core.world.state import Member
 
@@ -44,6 +46,10 @@ class Aggregate:
         self.places: dict[int, Where] = {}
         self.unpointed: dict[int, tuple[str, ...]] = {}
         """Rank → live objects that have no group any more, until the next cell begins."""
+        self.paused: frozenset[int] = frozenset()
+        """Ranks that a debugger holds."""
+        self._values: dict[str, Any] = {}
+        """The user's own, by `dt.log`; the latest of each."""
         self._samples: dict[int, tuple[float, RankSample]] = {}
         self._phases: dict[str, tuple[float, float | None]] = {}
 
@@ -52,6 +58,12 @@ class Aggregate:
         now = time.monotonic()
         for sample in samples:
             self._samples[sample.rank] = (now, sample)
+
+    def logged(self, message: Logged) -> None:
+        """`dt.log` of a rank."""
+        finite = {name: value for name, value in message.values.items() if math.isfinite(value)}
+        strange = {name: str(value) for name, value in message.values.items() if name not in finite}
+        self._values = {**self._values, **finite, **strange, "step": message.step}
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: its figures are not those of the next."""
@@ -93,10 +105,20 @@ class Aggregate:
             id=self._id,
             name=self.name,
             profile=plan.profile if plan else "",
-            state=state.phase,
+            state="paused" if self.paused and state.phase == "ready" else state.phase,
             reason=_reason(state),
             summary=summarize(
-                self.name, state, metrics, running, preloading=plan is not None and self.preloaded_s is None
+                self.name,
+                state,
+                metrics,
+                running,
+                preloading=plan is not None and self.preloaded_s is None,
+                paused=sorted(self.paused),
+                waiting={
+                    m.rank: s.operation
+                    for m in state.members
+                    if m.rank not in self.paused and (s := self.latest(m.rank)) is not None and s.operation
+                },
             ),
             world=World(state.size, state.generation),
             nodes=tuple(Node(n.name, n.address, _node_state(state, i)) for i, n in enumerate(plan.nodes))
@@ -123,9 +145,10 @@ class Aggregate:
     def _metrics(self, state: State) -> Metrics:
         found = self.stuck(state)
         metrics = figures.world_metrics(self._current(state), state.size, self._crowded())
+        metrics = replace(metrics, values=self._values)
         if found is None and self.unpointed and state.phase == "ready":
             found = hangs.left_behind(self.unpointed)
-        if found is None and state.busy:
+        if found is None and state.busy and not self.paused:
             error = figures.overhead_error(state.size, self._crowded())
             found = hangs.slow(self._current(state), error)
         return replace(metrics, verdicts=(found,)) if found is not None else metrics
@@ -133,7 +156,7 @@ class Aggregate:
     def stuck(self, state: State) -> Verdict | None:
         """What keeps the world from moving, if anything does."""
         running = [m for m in state.members if m.cell is not None]
-        if state.phase != "ready" or not running or any(m.interrupted for m in running):
+        if state.phase != "ready" or self.paused or not running or any(m.interrupted for m in running):
             return None
         cells = {m.cell for m in running}
         in_cell = tuple(m.rank for m in state.members if m.last in cells)
@@ -170,11 +193,13 @@ class Aggregate:
     ) -> Rank:
         seen, sample = self._samples.get(member.rank, (None, RankSample(rank=member.rank)))
         state = _rank_state(member, sample, stuck=blamed.get(member.rank) == "stuck")
+        if member.rank in self.paused and state != "lost":
+            state = "paused"
         where = self.places.get(member.rank) if state == "stuck" else None
         if where is None and member.cell is not None:
             cell = next((c for c in running if member.rank in c.ranks), None)
             where = Where(notebook=cell.notebook, cell=cell.cell) if cell else None
-        return Rank(
+        rank_now = Rank(
             rank=member.rank,
             node=node,
             local_rank=local,
@@ -184,23 +209,9 @@ class Aggregate:
             doing=sample.doing if member.cell is not None else None,
             where=where,
             slow=blamed.get(member.rank) == "slow",
-            unsure=sample.unsure,
-            step=sample.step,
-            steps_per_s=sample.steps_per_s,
-            samples_per_s=sample.samples_per_s,
-            step_s=sample.step_s,
-            data_s=sample.data_s,
-            transfer_s=split.transfer_s if split else None,
-            wait_s=split.wait_s if split else None,
-            comm_overhead=split.comm_overhead if split else None,
-            comm_overhead_error=error if split else None,
-            cpu_utilization=sample.cpu_utilization,
-            memory_bytes=sample.memory_bytes,
-            device_memory_bytes=sample.device_memory_bytes,
-            device_memory_total_bytes=sample.device_memory_total_bytes,
-            device_utilization=sample.device_utilization,
             last_seen_s=time.monotonic() - seen if seen is not None else None,
         )
+        return figures.with_figures(rank_now, sample, split, error)
 
     def _progress(self, state: State) -> tuple[Phase, ...]:
         now = time.monotonic()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dtrain_lab.core import turns as pure
-from dtrain_lab.core.cells import blame, failure_sentence
+from dtrain_lab.core.cells import blame, failure_sentence, render_failure
 from dtrain_lab.core.cluster import CellRecord, CellResult, Failure, RunningCell
 from dtrain_lab.core.kinds import CellState
 from dtrain_lab.core.wire import doors, links
@@ -207,7 +207,11 @@ class Cells:
         cell.began_at = time.time()
         order = cell.order
         message = links.Execute(
-            cell=order.cell, code=order.code, label=order.label, first_line=order.first_line
+            cell=order.cell,
+            code=order.code,
+            label=order.label,
+            first_line=order.first_line,
+            source=order.source,
         )
         self._began(order.cell, cell.ranks)
         for rank in cell.ranks:
@@ -222,13 +226,15 @@ class Cells:
         name = cell.order.cell
         del self._cells[name]
         failures = blame(cell.failures)
+        sentence = _sentence(cell, failures)
         cell.result = CellResult(
             cell=name,
             ranks=cell.ranks,
             failures=failures,
-            sentence=_sentence(cell, failures),
+            sentence=sentence,
             elapsed_s=time.time() - (cell.began_at or cell.asked_at),
             timed_out=cell.timed_out,
+            traceback=tuple(render_failure(failures, sentence)) if failures else (),
         )
         self._ended[name] = cell
         while len(self._ended) > KNOWN:

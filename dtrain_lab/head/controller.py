@@ -1,8 +1,9 @@
-"""ipyparallel's controller: forked from the same memory as the ranks, on loopback with CURVE."""
+"""ipyparallel's controller: forked from the same memory as the ranks, with CURVE."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from dtrain_lab.core.wire.links import ForkController
@@ -10,8 +11,21 @@ from dtrain_lab.core.wire.links import ForkController
 POLL_S = 0.02
 
 
-def order(profile_dir: Path, log: Path) -> ForkController:
-    """What the fork server is told. A fast heart, because a rank is registered only after two beats."""
+SOCKETS = 16
+
+
+def order(
+    profile_dir: Path, log: Path, address: str = "127.0.0.1", ports: Sequence[int] = ()
+) -> ForkController:
+    """What the fork server is told. A fast heart, because a rank is registered only after two beats.
+
+    Args:
+        profile_dir: for ipyparallel's files.
+        log: of the controller.
+        address: where it listens; never on all interfaces.
+        ports: that it may use, `SOCKETS` of them; any free ones unless told.
+    """
+    chosen = (f"--ports={','.join(map(str, ports))}",) if ports else ()
     return ForkController(
         arguments=(
             f"--profile-dir={profile_dir}",
@@ -20,9 +34,10 @@ def order(profile_dir: Path, log: Path) -> ForkController:
             "--TaskScheduler.scheme_name=none",
             "--IPController.broadcast_scheduler_depth=0",
             "--IPController.enable_curve=True",
-            "--ip=127.0.0.1",
-            "--location=127.0.0.1",
+            f"--ip={address}",
+            f"--location={address}",
             "--log-level=30",
+            *chosen,
         ),
         log=str(log),
     )

@@ -22,6 +22,7 @@ TICK_S = 0.25
 FORGET_WATCHER_S = 10.0
 STACKS_WITHIN_S = 2.0
 RESTARTED_WITHIN_S = 180.0
+SETTLED_WITHIN_S = 10.0
 pack = msgspec.msgpack.Encoder().encode
 
 
@@ -41,6 +42,7 @@ class Desk:
     def received(self, door: bytes, frame: bytes) -> None:
         """A door has asked something."""
         call = doors.decode_to_head(frame)
+        self._head.was_asked()
         order = call.body
         if isinstance(order, doors.Run | doors.Follow):  # in the order of arrival, without a task's delay
             refused = self._guarded(call, lambda: self._cell(door, order))
@@ -71,6 +73,9 @@ class Desk:
         """Tell watchers; ask suspects where they are."""
         while True:
             await asyncio.sleep(TICK_S)
+            self._head.nodes.look()
+            self._head.relay.look()
+            self._end_idle()
             stuck = self._head.aggregate.stuck(self._head.membership.state)
             if stuck is not None and stuck.code == "not_in_cell":
                 self._head.end_hopeless(stuck)
@@ -81,6 +86,12 @@ class Desk:
             if not suspects:
                 self._head.aggregate.places.clear()
             self._tell()
+
+    def _end_idle(self) -> None:
+        """A world on other machines ends where nobody has used it for long."""
+        ends_at = self._head.ends_at
+        if ends_at is not None and time.time() > ends_at:
+            self._head.stop()
 
     async def _serve(self, door: bytes, call: doors.Call) -> None:
         try:
@@ -124,6 +135,9 @@ class Desk:
             doors.Stop: self._stop,
             doors.Stacks: self._stacks,
             doors.Engines: self._engines,
+            doors.HoldDebugger: self._hold_debugger,
+            doors.LeaveDebugger: self._leave_debugger,
+            doors.Debug: self._head.relay.ask,
             **self.cells.handlers,
         }
         return handlers[type(body)]
@@ -166,11 +180,13 @@ class Desk:
         else:
             ranks = self.cells.ranks(order.ranks)
             head.cells.withdraw(head.cells.waiting(), "It was interrupted before its turn.")
+        await head.relay.release(ranks)
         head.membership.happened(on.InterruptAsked(ranks))
         return head.cluster()
 
     async def _restart(self, _: bytes, order: doors.Restart) -> Cluster:
         head = self._head
+        await self._settled()
         if head.membership.state.phase not in ("ready", "degraded"):
             raise Conflict(
                 f"{head.aggregate.name} is {head.membership.state.phase}.",
@@ -183,6 +199,7 @@ class Desk:
 
     async def _resize(self, _: bytes, order: doors.Resize) -> Cluster:
         head = self._head
+        await self._settled()
         state = head.membership.state
         if state.phase not in ("ready", "degraded") or head.cells.busy or head.plan is None:
             doing = "a cell runs" if head.cells.busy else f"it is {state.phase}"
@@ -191,11 +208,11 @@ class Desk:
                 "Wait for it, or interrupt it.",
                 code="not_ready",
             )
-        if len(order.plan.nodes) > head.nodes or (
+        if len(order.plan.nodes) > head.nodes.count or (
             len(head.plan.nodes) > 1 and order.plan.nodes[0].ranks != head.plan.nodes[0].ranks
         ):
             raise Conflict(
-                f"{head.aggregate.name} has {head.nodes} nodes of {head.plan.nodes[0].ranks} ranks.",
+                f"{head.aggregate.name} has {head.nodes.count} nodes of {head.plan.nodes[0].ranks} ranks.",
                 "Ask for whole nodes of them, or start another cluster.",
                 code="other_nodes",
             )
@@ -208,6 +225,14 @@ class Desk:
             )
         head.resize(order.plan)
         return await self._whole_again("resize_failed")
+
+    async def _settled(self) -> None:
+        """An interrupt a moment ago may still have the group made anew: wait for that."""
+        try:
+            async with asyncio.timeout(SETTLED_WITHIN_S):
+                await self._head.membership.until(lambda s: s.phase != "rebuilding")
+        except TimeoutError:  # whoever asked is told the state
+            pass
 
     async def _whole_again(self, code: str) -> Cluster:
         head = self._head
@@ -234,10 +259,17 @@ class Desk:
             for rank in ranks
         ]
 
+    async def _hold_debugger(self, door: bytes, order: doors.HoldDebugger) -> int:
+        return self._head.relay.hold(door, order)
+
+    async def _leave_debugger(self, door: bytes, _: doors.LeaveDebugger) -> None:
+        await self._head.relay.leave(door)
+
     async def _engines(self, _: bytes, __: doors.Engines) -> str:
-        if not self._head.client_file:
+        client = self._head.nodes.client_file
+        if not client:
             raise Conflict("ipyparallel's controller does not run yet.", "Wait until the cluster is ready.")
-        return self._head.client_file
+        return client
 
     # ----
 

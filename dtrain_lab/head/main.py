@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
-import socket
 import sys
 import time
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import zmq
@@ -21,20 +18,25 @@ from dtrain_lab.core.rendezvous import Store
 from dtrain_lab.core.wire import VERSION, doors, links
 from dtrain_lab.core.world import State
 from dtrain_lab.core.world import events as on
-from dtrain_lab.head import controller, orders, record
-from dtrain_lab.head.agents import Agents
+from dtrain_lab.head import elsewhere, orders, record
 from dtrain_lab.head.aggregate import Aggregate
 from dtrain_lab.head.cells import Cells
 from dtrain_lab.head.confirmed import Confirmed
+from dtrain_lab.head.curve import Curve
 from dtrain_lab.head.desk import Desk
 from dtrain_lab.head.journal import Journal
 from dtrain_lab.head.leases import Leases
 from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.nodes import Nodes
+from dtrain_lab.head.relay import Relay
 from dtrain_lab.head.settings import Settings
 from dtrain_lab.head.sockets import Router
+from dtrain_lab.machine import private, sockets
 
 LINGER_FAILED_S = 600.0
 END_WITHIN_S = 1.5
+PAUSED_S = 1.0
+"""How often a time-out that is due looks whether ranks are still paused."""
 
 
 class Head:
@@ -47,24 +49,25 @@ class Head:
         self.journal = Journal(self.directory)
         self.confirmed = Confirmed()
         self.membership = Membership(self)
-        self.leases = Leases(self.stop, settings.adoption_s)
+        # a world on other machines lives until it is stopped, idle, or its allocation ends
+        over = self.stop if settings.remote is None else _nothing
+        self.leases = Leases(over, settings.adoption_s)
         self.cells = Cells(self.journal, self.to_rank, self.to_door, self._began)
         self.store = Store(self.to_rank)
+        self.relay = Relay(self.to_rank, self.to_door, self._alive, self._paused_changed)
         self.desk = Desk(self)
         self.plan: Plan | None = None
         self._former: Plan | None = None
         """While the world shrinks: where the ranks are that end."""
-        self.engine_file = ""
-        self.client_file = ""
-        self._agents_by_node: dict[int, bytes] = {}
+        self.curve: Curve | None = None
         self._ranks: dict[int, bytes] = {}
         self._forked: set[int] = set()
         self._groups: orders.Groups = {}
         self._operations: dict[int, str] = {}
         self._outgoing: dict[bytes, list[bytes]] = {}
         self._done = asyncio.Event()
-        self._ending = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.ending = False
+        self._joined = self._reached = False
 
     async def run(self) -> None:
         """Serve until the world has ended."""
@@ -73,11 +76,17 @@ class Head:
             loop.add_signal_handler(number, self.stop)
         loop.add_signal_handler(signal.SIGINT, lambda: None)
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._link = Router(context, str(self.directory / "link"), self._from_link, self._flush)
+        self.link = Router(context, str(self.directory / "link"), self._from_link, self._flush)
         self._door = Router(context, str(self.directory / "door"), self.desk.received, self._flush)
-        self._agents = Agents(str(self.directory), self._link.url, self._agent_ended)
+        self.nodes = Nodes(self, self.link.url)
         self.aggregate.phase_began("load")
-        self._agents.start(0, self.settings.node.name, self.settings.node.gpus, self.settings.variables)
+        remote = self.settings.remote
+        if remote is None or remote.own_agent:
+            self.nodes.start(0, self.settings.node.name, self.settings.node.gpus, self.settings.variables)
+        if remote is not None:
+            self.curve = Curve(context)
+            elsewhere.open_to_others(self, self.curve, self.link, self._door)
+            self.launch(remote.launch)
         self.leases.expect()
         self._write_record()
         watch = asyncio.create_task(self.desk.watch())
@@ -86,12 +95,15 @@ class Head:
         finally:
             watch.cancel()
             self.membership.close()
-            self._leave()
-            await self._agents.close(END_WITHIN_S)
+            self.nodes.leave()
+            await self.nodes.close(END_WITHIN_S)
             record.remove(self.settings)
-            self._link.close()
+            self.all_joined()
+            self.link.close()
             self._door.close()
             self.journal.close()
+            if self.curve is not None:
+                self.curve.close()
             context.term()
             shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -102,19 +114,29 @@ class Head:
         self.aggregate.owner = order.owner
         self.aggregate.created_at = time.time()
         self._write_record()
-        for index, node in enumerate(order.plan.nodes[1:], start=1):
-            self._agents.start(index, node.name, node.gpus, order.plan.variables)
+        if self.settings.remote is not None:
+            self.nodes.expect(order.plan)
+        else:
+            for index, node in enumerate(order.plan.nodes[1:], start=1):
+                self.nodes.start(index, node.name, node.gpus, order.plan.variables)
         self.membership.happened(on.Launched(order.plan.size, len(order.plan.nodes)))
 
     def resize(self, plan: Plan) -> None:
         """Make it a world of another size: the last ranks end, or new ones are made."""
         assert self.plan is not None
         self._former = self.plan
-        self.plan = self.aggregate.plan = msgspec.structs.replace(self.plan, nodes=plan.nodes)
+        # a plan made elsewhere does not know which nodes a scheduler chose
+        known = zip(plan.nodes, self.plan.nodes, strict=False)
+        nodes = tuple(
+            msgspec.structs.replace(new, name=old.name, address=old.address, gpus=old.gpus)
+            for new, old in known
+        )
+        nodes += plan.nodes[len(nodes) :]
+        self.plan = self.aggregate.plan = msgspec.structs.replace(self.plan, nodes=nodes)
         self._groups.clear()
         self.membership.happened(on.ResizeAsked(plan.size))
         for rank in range(plan.size, self._former.size):
-            self._forget(rank)
+            self.forget(rank)
         self._former = None
 
     def stop(self) -> None:
@@ -124,14 +146,37 @@ class Head:
         else:
             self.membership.happened(on.StopAsked())
 
-    @property
-    def nodes(self) -> int:
-        """Node agents that are there."""
-        return len(self._agents_by_node)
+    def replan(self, plan: Plan) -> None:
+        """More is known of the nodes than when the plan was made."""
+        self.plan = self.aggregate.plan = plan
+
+    def all_joined(self) -> None:
+        """All agents are there, or the world is over: once a door has the keys, nobody else needs them."""
+        self._joined = True
+        self._hide_keys()
+
+    def was_asked(self) -> None:
+        """A door has reached this head."""
+        if not self._reached:
+            self._reached = True
+            self._hide_keys()
+
+    def _hide_keys(self) -> None:
+        if self.settings.remote is not None and self._joined and (self._reached or self._done.is_set()):
+            elsewhere.forget_keys(self.settings.remote)
 
     def cluster(self) -> Cluster:
         """The cluster, now."""
-        return self.aggregate.cluster(self.membership.state, self.cells.running, self.leases.notebooks)
+        cluster = self.aggregate.cluster(self.membership.state, self.cells.running, self.leases.notebooks)
+        return msgspec.structs.replace(cluster, ends_at=self.ends_at)
+
+    @property
+    def ends_at(self) -> float | None:
+        """When this world ends if nobody runs a cell until then; None where it needs a stop."""
+        remote, since = self.settings.remote, self.aggregate.idle_since
+        if remote is None or since is None or self.cells.busy or self.membership.state.phase != "ready":
+            return None
+        return since + remote.idle_s
 
     def end_hopeless(self, verdict: Verdict) -> None:
         """End cells whose ranks wait for ranks that don't run them: nothing in their notebook can help."""
@@ -152,13 +197,13 @@ class Head:
         """Make processes for ranks."""
         assert self.plan is not None
         self.aggregate.phase_began("fork")
-        place = orders.Place(str(self.directory), self._link.url, self.engine_file, _free_port())
         for index, node, mine in orders.by_node(self.plan, ranks):
+            place = self.nodes.place(index)
             specs = tuple(
                 orders.rank_spec(self.plan, place, index, node, rank, replaces=rank in self._forked)
                 for rank in mine
             )
-            self._to_agent(index, links.Fork(specs))
+            self.nodes.say(index, links.Fork(specs))
         for rank in ranks:
             self._forked.add(rank)
             self.aggregate.forget(rank)
@@ -182,7 +227,7 @@ class Head:
         assert plan is not None
         self._note_operations(ranks)
         for index, _, keys in orders.by_node(plan, ranks):
-            self._to_agent(index, links.Signal(keys, number))
+            self.nodes.say(index, links.Signal(keys, number))
 
     def abort(self, ranks: tuple[int, ...]) -> None:
         """Break the collectives that ranks wait in."""
@@ -224,11 +269,14 @@ class Head:
                 seen = self.confirmed.received(message)
                 if seen is not None:
                     self.to_rank(message.rank, seen)
+            case links.Logged():
+                self.aggregate.logged(message)
             case links.StoreCall():
                 self.store.call(message)
             case links.CellReply():
                 self._replied(message)
-            case links.Samples(_, samples):
+            case links.Samples(node, samples):
+                self.nodes.heard(node)
                 self.aggregate.sampled(samples)
             case links.RankHello(rank, pid, version):
                 self._ranks[rank] = peer
@@ -240,11 +288,12 @@ class Head:
                 self.desk.heard(message)
             case links.Completed():
                 self.desk.cells.completed(message)
-            case links.NodeHello(node, version=version):
-                self._agents_by_node[node] = peer
-                _check_version(version, f"node agent {node}")
-            case links.Preloaded():
-                self._preloaded(message)
+            case links.Debugged():
+                self.relay.answered(message)
+            case links.DebugEvent():
+                self.relay.happened(message)
+            case links.NodeHello() | links.Preloaded() | links.Listening() | links.Probed():
+                self.nodes.received(peer, message)
             case links.Forked(key, pid):
                 if key != links.CONTROLLER:
                     self.membership.happened(on.RankForked(key, pid))
@@ -261,33 +310,16 @@ class Head:
             self.aggregate.unpointed[rank] = message.unpointed
         self.membership.happened(on.GroupFormed(rank, generation))
 
-    def _preloaded(self, message: links.Preloaded) -> None:
-        if message.error:
-            self.membership.happened(on.NodeFailed(message.node, message.error, message.hint))
-            return
-        self.aggregate.preloaded_s = message.seconds
-        self.aggregate.torch = message.torch
-        self.aggregate.phase_ended("load")
-        if message.node == 0:
-            profile_dir = self.directory / "ipp"
-            self._to_agent(0, controller.order(profile_dir, self.directory / "controller.log"))
-            self._start(self._engines(profile_dir))
-        self.membership.happened(on.NodeReady(message.node))
-
-    async def _engines(self, profile_dir: Path) -> None:
-        self.engine_file, self.client_file = await controller.connection_files(profile_dir)
-        self.membership.happened(on.EnginesReady())
-
     def _exited(self, message: links.Exited) -> None:
         if message.key == links.CONTROLLER:
-            if not self._ending and self.membership.state.phase in ("pending", "starting"):
+            if not self.ending and self.membership.state.phase in ("pending", "starting"):
                 self.membership.happened(
                     on.NodeFailed(0, "the ipyparallel controller ended", message.last.strip()[-500:])
                 )
             return
-        if self._pid(message.key) == message.pid:
+        if self.pid(message.key) == message.pid:
             self._last_words(message)
-            self._forget(message.key)
+            self.forget(message.key)
         self.membership.happened(on.RankExited(message.key, message.pid, message.code, message.last))
 
     def _last_words(self, message: links.Exited) -> None:
@@ -299,13 +331,16 @@ class Head:
             output = links.CellOutput(cell=cell.order.cell, rank=message.key, kind=stream, text=text)  # type: ignore[arg-type]
             self.cells.output(output, links.encode(output))
 
-    def _forget(self, rank: int) -> None:
+    def forget(self, rank: int) -> None:
+        """A rank's process is gone."""
         self._ranks.pop(rank, None)
         self.store.forget(rank)
         self.aggregate.forget(rank)
         self.confirmed.forget(rank)
+        self.relay.forget(rank)
 
-    def _pid(self, rank: int) -> int | None:
+    def pid(self, rank: int) -> int | None:
+        """Process of a rank."""
         members = self.membership.state.members
         return members[rank].pid if rank < len(members) else None
 
@@ -314,15 +349,6 @@ class Head:
         self.cells.reply(reply, self._operations.pop(reply.rank, None))
         self.membership.happened(on.CellReplied(reply.rank, reply.kind, reply.has_group, reply.sequence))
         self.aggregate.idle_since = None if self.cells.busy else time.time()
-
-    def _agent_ended(self, node: int, code: int) -> None:
-        if not self._ending:
-            name = self.plan.nodes[node].name if self.plan else self.settings.node.name
-            self.membership.happened(
-                on.NodeFailed(
-                    node, f"the node agent of {name} ended with code {code}", "Its log has the details."
-                )
-            )
 
     # ---- cells
 
@@ -338,7 +364,9 @@ class Head:
 
     def _timed_out(self, cell: str) -> None:
         running = self.cells.get(cell)
-        if running is not None:
+        if running is not None and self.relay.paused:  # somebody reads variables: that is not the cell's time
+            asyncio.get_running_loop().call_later(PAUSED_S, self._timed_out, cell)
+        elif running is not None:
             running.timed_out = True
             self.membership.happened(on.InterruptAsked(tuple(running.left)))
 
@@ -348,14 +376,20 @@ class Head:
             if sample is not None and sample.operation:
                 self._operations.setdefault(rank, sample.operation)
 
+    # ---- debugger
+
+    def paused(self) -> bool:
+        """Somebody looks at ranks that stand still."""
+        return bool(self.relay.paused)
+
+    def _alive(self) -> tuple[int, ...]:
+        return tuple(sorted(self._ranks))
+
+    def _paused_changed(self) -> None:
+        self.aggregate.paused = frozenset(self.relay.paused)
+        self.desk.moved()
+
     # ---- sending
-
-    def _to_agent(self, node: int, message: links.Message) -> None:
-        self._link.send(self._agents_by_node[node], [links.encode(message)])
-
-    def _leave(self) -> None:
-        for node in self._agents_by_node:
-            self._to_agent(node, links.Leave())
 
     def _write_record(self) -> None:
         record.write(self.settings, self.aggregate.name, self.aggregate.created_at, warm=self.plan is None)
@@ -364,7 +398,7 @@ class Head:
         """Send an order to a rank; one that is gone needs none."""
         peer = self._ranks.get(rank)
         if peer is not None:
-            self._link.send(peer, [links.encode(message)])
+            self.link.send(peer, [links.encode(message)])
 
     def to_door(self, door: bytes, frame: bytes) -> None:
         """Send a packed message to a door, with what else leaves in this turn of the loop."""
@@ -377,24 +411,16 @@ class Head:
         for door, frames in outgoing.items():
             self._door.send(door, frames)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     # ---- the end
 
     def _fail(self) -> None:
-        self._ending = True
-        self._leave()
+        self.ending = True
+        self.nodes.leave()
         asyncio.get_running_loop().call_later(LINGER_FAILED_S, self._done.set)
 
 
-def _free_port() -> int:
-    """For MASTER_PORT, which user code may read; nothing of ours listens there."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _nothing() -> None:
+    """Nobody holds a lease any more, and nothing follows from it."""
 
 
 def _check_version(version: int, who: str) -> None:
@@ -406,5 +432,20 @@ def _check_version(version: int, who: str) -> None:
 
 def main() -> None:
     """Entry point of `python -m dtrain_lab.head`."""
-    settings = msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
+    if sys.argv[1:2] == ["observe"]:
+        from dtrain_lab.head import observer
+
+        asyncio.run(observer.Observer(Path(sys.argv[2])).run())
+        return
+    if len(sys.argv) > 1:  # in a batch script: the file is read once, and nobody reads it again
+        file = Path(sys.argv[1])
+        text = file.read_bytes()
+        file.unlink()
+    else:
+        text = sys.stdin.buffer.read()
+    settings = msgspec.json.decode(text, type=Settings)
+    if not settings.directory:  # on another machine: a folder of that machine
+        directory = str(private(sockets() / settings.id))
+        record_file = settings.record or f"{directory}/record.json"
+        settings = msgspec.structs.replace(settings, directory=directory, record=record_file)
     asyncio.run(Head(settings).run())

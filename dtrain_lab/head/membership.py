@@ -12,6 +12,9 @@ from dtrain_lab.core.world import actions as do
 from dtrain_lab.core.world import events as on
 from dtrain_lab.core.world.events import Event
 
+PATIENT = ("peers",)
+"""Timers that wait while ranks are paused: what their peers wait for may still come."""
+
 
 class Hands(Protocol):
     """What a world does through its head."""
@@ -36,6 +39,9 @@ class Hands(Protocol):
 
     def moved(self, state: State) -> None:
         """The world is in a new state."""
+
+    def paused(self) -> bool:
+        """Somebody looks at ranks that stand still."""
 
 
 class Membership:
@@ -101,7 +107,13 @@ class Membership:
     def _start(self, timer: on.Timer, seconds: float) -> None:
         self._stop(timer)
         loop = asyncio.get_running_loop()
-        self._timers[timer] = loop.call_later(seconds, self.happened, on.TimerFired(timer))
+        self._timers[timer] = loop.call_later(seconds, self._fired, timer, seconds)
+
+    def _fired(self, timer: on.Timer, seconds: float) -> None:
+        if timer in PATIENT and self._hands.paused():
+            self._start(timer, seconds)
+        else:
+            self.happened(on.TimerFired(timer))
 
     def _stop(self, timer: on.Timer) -> None:
         running = self._timers.pop(timer, None)

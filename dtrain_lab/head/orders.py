@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.plan import NodePlan, Plan
 from dtrain_lab.core.wire import links
 
@@ -14,12 +15,15 @@ Groups = dict[int, tuple[tuple[links.GroupSpec, ...], int]]
 
 @dataclass(frozen=True)
 class Place:
-    """What all ranks of a head share. `engine`: ipyparallel's connection, with its key."""
+    """What the ranks of a node share. `engine`: ipyparallel's connection, with its key."""
 
     directory: str
     link: str
     engine: str
     master_port: int
+    master_address: str = "127.0.0.1"
+    interface: str | None = None
+    keys: Keys | None = None
 
 
 def by_node(plan: Plan, ranks: tuple[int, ...]) -> Iterator[tuple[int, NodePlan, tuple[int, ...]]]:
@@ -61,6 +65,9 @@ def rank_spec(
         master_port=place.master_port,
         variables=plan.variables,
         replaces=replaces,
+        keys=place.keys,
+        master_address=place.master_address,
+        interface=place.interface,
     )
 
 

@@ -5,6 +5,23 @@ from __future__ import annotations
 from msgspec import Struct
 
 from dtrain_lab.core.plan import NodeFacts
+from dtrain_lab.core.wire.doors import Launch
+
+
+class Remote(Struct, frozen=True):
+    """What a head needs that is started for one world, on another machine or in an allocation.
+
+    `endpoints`: file to write once it listens, 0600; it holds the world's keys and is removed once all agents
+    have joined. `own_agent`: the head starts its node's agent itself. `idle_s`: without a cell for so long,
+    the world ends.
+    """
+
+    launch: Launch
+    endpoints: str
+    own_agent: bool = True
+    ports: str | None = None
+    interface: str | None = None
+    idle_s: float = 1800.0
 
 
 class Settings(Struct, frozen=True):
@@ -20,3 +37,4 @@ class Settings(Struct, frozen=True):
     variables: dict[str, str] = {}
     server: int | None = None
     adoption_s: float = 600.0
+    remote: Remote | None = None

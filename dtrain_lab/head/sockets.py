@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import zmq
 
+from dtrain_lab.head.curve import Curve
+
 BURST = 512
+LOCAL, REMOTE = b"l", b"r"
+"""First byte of a peer's name: which socket leads to it."""
 
 
 class Router:
-    """One bound socket; every peer is known by its identity.
+    """A unix socket, and TCP addresses where there are peers on other nodes. Peers are known by name.
 
     Args:
         context: ZeroMQ's.
@@ -32,45 +36,85 @@ class Router:
         received: Callable[[bytes, bytes], None],
         drained: Callable[[], None],
     ) -> None:
+        self._context = context
         self._received = received
         self._drained = drained
-        self._socket = context.socket(zmq.ROUTER)
-        self._socket.sndhwm = self._socket.rcvhwm = 0
-        self._socket.linger = 500
-        self._socket.router_handover = True
-        self._socket.bind(f"ipc://{path}")
+        self._loop = asyncio.get_running_loop()
+        self._sockets: dict[bytes, zmq.Socket[bytes]] = {}
+        self._again: asyncio.Handle | None = None
+        socket = self._make()
+        socket.bind(f"ipc://{path}")
         os.chmod(path, 0o600)
         self.url = f"ipc://{path}"
-        self._loop = asyncio.get_running_loop()
-        self._descriptor = int(self._socket.fd)
-        self._loop.add_reader(self._descriptor, self._drain)
-        self._again: asyncio.Handle | None = None
+        self._watch(LOCAL, socket)
+
+    def open_tcp(self, addresses: Sequence[str], ports: Iterable[int], curve: Curve) -> tuple[str, ...]:
+        """Listen on addresses, too, at one port; only holders of the world's keys get in.
+
+        Returns:
+            The URLs.
+
+        Raises:
+            OSError: no port is free on all of them.
+        """
+        error: Exception | None = None
+        for port in ports:
+            socket = self._make()
+            curve.serve(socket)
+            try:
+                for address in addresses:
+                    host = f"[{address}]" if ":" in address else address
+                    socket.ipv6 = ":" in address
+                    socket.bind(f"tcp://{host}:{port}")
+            except zmq.ZMQError as failure:
+                socket.close()
+                error = failure
+                continue
+            self._watch(REMOTE, socket)
+            return tuple(f"tcp://[{a}]:{port}" if ":" in a else f"tcp://{a}:{port}" for a in addresses)
+        raise OSError(f"no port is free: {error}")
 
     def send(self, peer: bytes, frames: list[bytes]) -> None:
         """Send to one peer; a peer that is gone is forgotten by ZeroMQ itself."""
-        self._socket.send_multipart([peer, *frames])
+        self._sockets[peer[:1]].send_multipart([peer[1:], *frames])
         # the descriptor is edge-triggered: a send can swallow the wake-up of what arrived meanwhile
         if self._again is None:
             self._again = self._loop.call_soon(self._drain)
 
     def close(self) -> None:
         """Stop reading; what was sent still leaves."""
-        self._loop.remove_reader(self._descriptor)
         if self._again is not None:
             self._again.cancel()
-        self._socket.close()
+        for socket in self._sockets.values():
+            self._loop.remove_reader(int(socket.fd))
+            socket.close()
+
+    def _make(self) -> zmq.Socket[bytes]:
+        socket = self._context.socket(zmq.ROUTER)
+        socket.sndhwm = socket.rcvhwm = 0
+        socket.linger = 500
+        socket.router_handover = True
+        return socket
+
+    def _watch(self, kind: bytes, socket: zmq.Socket[bytes]) -> None:
+        self._sockets[kind] = socket
+        self._loop.add_reader(int(socket.fd), self._drain)
 
     def _drain(self) -> None:
         self._again = None
-        if self._socket.closed:
-            return
-        for _ in range(BURST):
-            try:
-                peer, *frames = self._socket.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
-                break
-            for frame in frames:
-                self._received(peer, frame)
-        else:
+        full = False
+        for kind, socket in self._sockets.items():
+            if socket.closed:
+                return
+            for _ in range(BURST):
+                try:
+                    peer, *frames = socket.recv_multipart(zmq.NOBLOCK)
+                except zmq.Again:
+                    break
+                for frame in frames:
+                    self._received(kind + peer, frame)
+            else:
+                full = True
+        if full:
             self._again = self._loop.call_soon(self._drain)
         self._drained()

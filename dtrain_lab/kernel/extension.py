@@ -17,11 +17,17 @@ def load(shell: Any) -> None:
     kernel = getattr(shell, "kernel", None)
     if kernel is not None:
         RankNames(kernel, magics.session)
+        if getattr(kernel, "debugger", None) is not None:
+            from dtrain_lab.kernel.debugger import KernelDebugger
+
+            magics.session.debugger = KernelDebugger(kernel, magics.session.portal, magics.session.notebook)
     magics.session.warm()
 
 
 def unload(shell: Any) -> None:
     """Take the magics out; clusters live as their leases say."""
-    shell.magics_manager.registry.pop(DistributedMagics.__name__, None)
+    magics = shell.magics_manager.registry.pop(DistributedMagics.__name__, None)
+    if magics is not None and magics.session.debugger is not None:
+        magics.session.debugger.take_out()
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("distributed", None)

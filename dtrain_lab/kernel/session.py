@@ -7,8 +7,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dtrain_lab.api.cluster import Cluster, cell_id
 from dtrain_lab.api.data import size_text
@@ -18,9 +19,13 @@ from dtrain_lab.core import cells
 from dtrain_lab.core import ranks as rank_sets
 from dtrain_lab.core.cluster import CellRecord, Output
 from dtrain_lab.core.cluster import Cluster as Info
+from dtrain_lab.core.debug.places import cell_name
 from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
 from dtrain_lab.kernel.shown import Shown
+
+if TYPE_CHECKING:
+    from dtrain_lab.kernel.debugger import KernelDebugger
 
 AUTO_START = "DTRAIN_LAB_AUTO_START"
 """Set to 0: a cell without a cluster is an error in place of a start."""
@@ -37,14 +42,26 @@ class Session:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._cluster: Cluster | None = None
+        self._current: Cluster | None = None
+        self.debugger: KernelDebugger | None = None
+        """Where the front end may debug: a kernel in a terminal has none."""
         self._detached: list[tuple[Cluster, str]] = []
         """Cells begun with --no-wait that nobody has waited for."""
         self.notebook = os.environ.get("JPY_SESSION_NAME")
         parent = os.environ.get("JPY_PARENT_PID")
         # the kernel's parent is the server that started it; a terminal's IPython has none
         server = os.getppid() if parent is not None else None
-        self._portal = Portal.get("kernel", notebook=self.notebook, server=server)
+        self.portal = Portal.get("kernel", notebook=self.notebook, server=server)
+
+    @property
+    def _cluster(self) -> Cluster | None:
+        return self._current
+
+    @_cluster.setter
+    def _cluster(self, cluster: Cluster | None) -> None:
+        self._current = cluster
+        if self.debugger is not None:
+            self.debugger.uses(cluster)
 
     @property
     def current(self) -> Cluster | None:
@@ -53,7 +70,7 @@ class Session:
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something in the portal's loop."""
-        return self._portal.call(work)
+        return self.portal.call(work)
 
     # ---- which cluster
 
@@ -122,12 +139,12 @@ class Session:
 
         async def warm() -> None:
             try:
-                if not self._portal.worlds.found():
-                    await self._portal.worlds.warm(python=sys.executable)
+                if not self.portal.worlds.found():
+                    await self.portal.worlds.warm(python=sys.executable)
             except DtrainError:
                 return  # the start itself will say what is wrong, to somebody who asked for it
 
-        asyncio.run_coroutine_threadsafe(warm(), self._portal.loop)
+        asyncio.run_coroutine_threadsafe(warm(), self.portal.loop)
 
     # ---- cells
 
@@ -161,21 +178,27 @@ class Session:
             cell_id=self._cell_id(),
             detached=not wait,
             aborts=True,
+            source=self._source(),
         )
         if not wait:
             self.call(target.start_order(order))
             self._detached.append((target, order.cell))
             print(f"Cell {order.label} goes on by itself. See it: %distributed wait")
             return
-        shown = Shown(self._shell, self._portal, target, order.cell, numbers or range(target.size), by_rank)
-        shown.until_end(lambda put: target.run_order(order, check=False, on_output=put)).raise_failure()
+        ran = numbers or range(target.size)
+        shown = Shown(self._shell, self.portal, target, order.cell, ran, by_rank)
+        with self.debugger.cell(target, ran) if self.debugger is not None else nullcontext() as debugged:
+            result = shown.until_end(lambda put: target.run_order(order, check=False, on_output=put))
+            if debugged is not None:
+                debugged.failed = not result.ok
+        result.raise_failure()
 
     def wait(self) -> None:
         """Wait for cells begun with --no-wait: shows their output from the start, raises what they raised."""
         waiting, self._detached = self._detached or [self._last_detached()], []
         for position, (target, cell) in enumerate(waiting):
             record = self._record(target, cell)
-            shown = Shown(self._shell, self._portal, target, cell, record.ranks, by_rank=False)
+            shown = Shown(self._shell, self.portal, target, cell, record.ranks, by_rank=False)
             try:
                 result = shown.until_end(partial(target.follow, cell), keep=True)
             except KeyboardInterrupt:
@@ -195,7 +218,7 @@ class Session:
             outputs += more
             if len(more) < OUTPUTS:
                 break
-        Shown(self._shell, self._portal, target, cell, record.ranks, by_rank=False).at_once(outputs)
+        Shown(self._shell, self.portal, target, cell, record.ranks, by_rank=False).at_once(outputs)
         if record.result is None:
             print(f"Cell {record.cell} is {record.state}.")
         elif record.result.sentence:
@@ -219,6 +242,15 @@ class Session:
     def _number(self) -> int:
         """Number of the cell that runs now; `execution_count` is already the next one's in newer IPython."""
         return len(self._shell.history_manager.input_hist_raw) - 1
+
+    def _source(self) -> str:
+        """Name of this cell's text, as the notebook's debugger has it; empty where it can't be debugged."""
+        kernel = getattr(self._shell, "kernel", None)
+        if self.debugger is None or kernel is None:
+            return ""
+        from ipykernel.compiler import get_file_name
+
+        return cell_name(get_file_name(kernel.get_parent("shell")["content"]["code"]))
 
     def _cell_id(self) -> str | None:
         """The notebook's own id of the cell that runs now, where its front end tells."""

@@ -1,4 +1,10 @@
-from dtrain_lab.node.main import main
+import sys
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["attached"]:  # beside every rank of a job: without what a cluster's agent needs
+        from dtrain_lab.node.attached import main as attached
+
+        sys.exit(attached(sys.argv[1:]))
+    from dtrain_lab.node.main import main
+
     main()

@@ -17,6 +17,9 @@ from dtrain_lab.core.wire.links import ForkController, RankSpec
 from dtrain_lab.node import forkserver
 from dtrain_lab.node.last_words import LastWords
 
+FOREIGN = ("SLURM", "SRUN_", "PMI", "OMPI_", "JUPYTERHUB_", "JPY_", "JUPYTER_TOKEN", "CONFIGPROXY_AUTH_TOKEN")
+"""Of whoever started us: a rank that inherits these takes itself for the scheduler's task, or the Hub's."""
+
 
 class Forks:
     """Starts the fork server, orders ranks from it, and hears of their deaths.
@@ -48,7 +51,8 @@ class Forks:
     def start(self, log: str) -> None:
         """Start the fork server; `Loaded` is heard once torch is in."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = {**os.environ, **self._variables}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
+        environment |= self._variables
         environment.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
         with theirs, open(log, "ab") as output:
             self._process = subprocess.Popen(

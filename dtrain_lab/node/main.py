@@ -6,23 +6,35 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
 import zmq
 import zmq.asyncio
 
+from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.wire import links
+from dtrain_lab.machine import check
 from dtrain_lab.node import forkserver
 from dtrain_lab.node.devices import Devices
 from dtrain_lab.node.forks import Forks
+from dtrain_lab.node.network import Listener, reaches, still_there
 from dtrain_lab.node.sampler import sample
 
 TICK_S = 0.25
+IDLE_TICK_S = 1.0
+"""While no rank does anything."""
+IDLE_CPU = 0.03
+SILENT_MS = 30_000
+"""A link over which nothing gets through for so long is over."""
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What starts an agent; read as JSON from stdin, so that nothing of it shows in a process list."""
+    """What starts an agent; a line of JSON on stdin, so that nothing of it shows in a process list.
+
+    `link` may be empty while nobody knows it: the fork server starts, and another line brings the whole.
+    """
 
     node: int
     name: str
@@ -31,7 +43,11 @@ class Settings(msgspec.Struct, frozen=True):
     gpus: int = 0
     variables: dict[str, str] = {}
     lifeline: int | None = None
-    """Descriptor whose end of file means that the head is gone."""
+    """Descriptor whose end of file means that the head, or whoever keeps this agent, is gone."""
+    keys: Keys | None = None
+    """Of a link over TCP."""
+    joins: bool = False
+    """Somebody else than the head started this agent: the head does not know the node yet."""
 
 
 class Agent:
@@ -43,8 +59,13 @@ class Agent:
         self._specs: dict[int, links.RankSpec] = {}
         self._devices = Devices(settings.gpus)
         self._forks = Forks(settings.variables, self._heard, self._server_gone)
+        self._listener: Listener | None = None
         self._done = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._socket: Any = None
+        self._monitor: Any = None
+        self._waiting: list[links.Message] = []
+        """Said before there was a link."""
 
     async def run(self) -> None:
         """Serve the head until it says so, or is gone."""
@@ -53,25 +74,93 @@ class Agent:
             loop.add_signal_handler(number, self._done.set)
         if self._settings.lifeline is not None:
             loop.add_reader(self._settings.lifeline, self._done.set)
+        self._forks.start(os.path.join(self._settings.directory, f"forks.{self._settings.node}.log"))
+        if not self._settings.link:
+            line = await asyncio.to_thread(sys.stdin.buffer.readline)
+            if not line:  # whoever keeps this agent found no head
+                self._forks.end()
+                return
+            self._settings = msgspec.json.decode(line, type=Settings)
         context = zmq.asyncio.Context()
         self._socket = context.socket(zmq.DEALER)
         self._socket.linger = 500
         self._socket.sndhwm = self._socket.rcvhwm = 0
+        tasks = [self._watch_link()] if self._settings.keys is not None else []
         self._socket.connect(self._settings.link)
-        self._say(links.NodeHello(node=self._settings.node, name=self._settings.name, pid=os.getpid()))
-        self._forks.start(os.path.join(self._settings.directory, f"forks.{self._settings.node}.log"))
-        tasks = [asyncio.create_task(self._obey()), asyncio.create_task(self._measure())]
+        self._say(self._hello())
+        waiting, self._waiting = self._waiting, []
+        for message in waiting:
+            self._say(message)
+        tasks += [asyncio.create_task(self._obey()), asyncio.create_task(self._measure())]
         try:
             await self._done.wait()
         finally:
             for task in tasks:
                 task.cancel()
             self._forks.end()
+            if self._monitor is not None:
+                self._socket.disable_monitor()
+                self._monitor.close(linger=0)
             self._socket.close()
             context.term()
 
+    def _hello(self) -> links.NodeHello:
+        settings = self._settings
+        hello = links.NodeHello(
+            node=settings.node,
+            name=settings.name,
+            pid=os.getpid(),
+            directory=settings.directory,
+            link=settings.link,
+        )
+        if settings.keys is None and not settings.joins:
+            return hello
+        return msgspec.structs.replace(hello, check=check())
+
+    def _watch_link(self) -> asyncio.Task[None]:
+        """Over TCP: be known by name after a reconnect, and learn of the head's end."""
+        keys = self._settings.keys
+        assert keys is not None
+        self._socket.routing_id = f"node-{self._settings.node}-{os.getpid()}".encode()
+        self._socket.ipv6 = "[" in self._settings.link
+        self._socket.curve_serverkey = keys.server.encode()
+        self._socket.curve_publickey = keys.client.encode()
+        self._socket.curve_secretkey = keys.client_secret.encode()
+        self._socket.setsockopt(zmq.TCP_MAXRT, SILENT_MS)
+        # a head that is being killed may still accept: ZeroMQ's next attempt then tells
+        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_DISCONNECTED | zmq.EVENT_CONNECT_RETRIED)
+        return asyncio.create_task(self._head_gone(self._monitor))
+
+    async def _head_gone(self, monitor: Any) -> None:
+        """A connection breaks because the head ended, or the network did: the first is known at once."""
+        while True:
+            await monitor.recv_multipart()
+            if not await still_there(self._settings.link, SILENT_MS / 1000):
+                self._done.set()
+
+    async def _listen(self, order: links.Listen) -> None:
+        self._listener = Listener(order.nonce)
+        try:
+            port = await self._listener.open(order.address, order.ports)
+        except OSError as error:
+            self._say(links.Listening(node=self._settings.node, error=error.strerror or str(error)))
+        else:
+            self._say(links.Listening(node=self._settings.node, port=port))
+
+    async def _probe(self, order: links.Probe) -> None:
+        found = await asyncio.gather(*(reaches(t.address, t.port, t.nonce) for t in order.targets))
+        blocked = tuple(t.node for t, good in zip(order.targets, found, strict=True) if not good)
+        self._say(links.Probed(node=self._settings.node, blocked=blocked))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     def _say(self, message: links.Message) -> None:
-        if not self._socket.closed:
+        if self._socket is None:
+            self._waiting.append(message)
+        elif not self._socket.closed:
             self._socket.send(links.encode(message))
 
     async def _obey(self) -> None:
@@ -86,6 +175,13 @@ class Agent:
                         self._forks.fork_controller(order)
                     case links.Signal(keys, number):
                         self._forks.signal(keys, number)
+                    case links.Listen() as listen:
+                        self._begin(self._listen(listen))
+                    case links.Probe() as probe:
+                        self._begin(self._probe(probe))
+                    case links.Hush():
+                        if self._listener is not None:
+                            self._listener.close()
                     case links.Leave():
                         self._done.set()
 
@@ -123,10 +219,13 @@ class Agent:
         asyncio.get_running_loop().call_later(0.2, self._done.set)
 
     async def _measure(self) -> None:
+        period = TICK_S
         while True:
-            await asyncio.sleep(TICK_S)
+            await asyncio.sleep(period)
             if self._pids:
-                self._say(links.Samples(node=self._settings.node, samples=tuple(self._samples())))
+                samples = self._samples()
+                self._say(links.Samples(node=self._settings.node, samples=tuple(samples)))
+                period = TICK_S if any(map(_moves, samples)) else IDLE_TICK_S
 
     def _samples(self) -> list[links.RankSample]:
         samples = []
@@ -135,6 +234,11 @@ class Agent:
             device = spec.local_rank % spec.gpus if spec.gpus else None
             samples.append(sample(rank, self._forks.rings[rank], self._devices.use(pid, device)))
         return samples
+
+
+def _moves(sample: links.RankSample) -> bool:
+    """This rank does something."""
+    return sample.operation is not None or (sample.cpu_utilization or 0.0) > IDLE_CPU
 
 
 def _import_hint(error: str) -> str:
@@ -151,5 +255,17 @@ def _import_hint(error: str) -> str:
 
 def main() -> None:
     """Entry point of `python -m dtrain_lab.node`."""
-    settings = msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
+    if len(sys.argv) > 1:
+        from dtrain_lab.node import join
+
+        if sys.argv[1] == "check":
+            found = check(sys.argv[2] if len(sys.argv) > 2 else None)
+            sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+            return
+        if sys.argv[1] == "bridge":
+            from dtrain_lab.node import bridge
+
+            sys.exit(bridge.main(sys.argv[2]))
+        sys.exit(join.main(sys.argv[1:]))
+    settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
     asyncio.run(Agent(settings).run())

@@ -7,10 +7,11 @@ import asyncio
 import contextlib
 import inspect
 import linecache
+import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -26,6 +27,9 @@ PYTHON_FLUSH_S = 0.002
 """OutStream hands over this soon while a cell runs; its own 0.2 s is what makes %%px lines late."""
 
 
+KEPT = "_format_exception_for_storage"
+
+
 class CellRunner:
     """Runs cells one at a time on the main thread.
 
@@ -34,13 +38,20 @@ class CellRunner:
         group: asked after each cell for the state of its groups.
         rank: who runs.
         names: told of each cell, for the frames of a crash.
+        sources: folder where a debugger writes the cells that it knows.
     """
 
-    def __init__(self, kernel: Any, group: Group, rank: int, names: Names) -> None:
+    def __init__(self, kernel: Any, group: Group, rank: int, names: Names, sources: str) -> None:
         self._kernel = kernel
         self._group = group
         self._rank = rank
         self._names = names
+        self._sources = sources
+        self._usual_name = kernel.shell.compile.get_code_name
+        self._file = ""
+        kernel.shell.compile.get_code_name = self._code_name
+        self.failed: Callable[[BaseException], None] = lambda _: None
+        """Told of a cell's failure, before anybody else."""
         self.busy = False
         self._cells: dict[str, tuple[str, int]] = {}
         """File name of compiled code → label of its cell, lines to add."""
@@ -53,10 +64,13 @@ class CellRunner:
             self.busy = True
             with self._quick_streams(), self._quiet_tracebacks():
                 error = await self._execute(order)
+                if error is not None:
+                    self.failed(error)
                 for stream in (sys.stdout, sys.stderr):
                     if isinstance(stream, RankStream):
                         stream.drain()
             self.busy = False
+            self._file = ""
             groups, count = self._group.specs()
             return CellReply(
                 cell=order.cell,
@@ -88,6 +102,25 @@ class CellRunner:
         known = self._cells.get(file)
         return (known[0], line + known[1]) if known else (None, line)
 
+    def name(self, file: str) -> str | None:
+        """What a debugger calls a cell's file; None where it is none."""
+        return os.path.basename(file) if file in self._cells else None
+
+    def file(self, name: str) -> str | None:
+        """Path of a cell's file, by that name or by the cell's label."""
+        if not name.startswith("["):
+            return f"{self._sources}/{name}"
+        known = [file for file, (label, _) in self._cells.items() if label == name]
+        return known[-1] if known else None
+
+    def compiled(self, path: str) -> str:
+        """Name of a cell's file in compiled code: here, its path."""
+        return path
+
+    def texts(self) -> dict[str, str]:
+        """None is known before it runs: a notebook's debugger brings their texts."""
+        return {}
+
     def frames(self, tb: TracebackType | None) -> tuple[Frame, ...]:
         """A traceback as values: from the cell inwards, without IPython's own frames."""
         summary = traceback.extract_tb(tb)
@@ -109,10 +142,13 @@ class CellRunner:
         # a transformer refused it: the shell reports that as the cell's error
         except Exception:  # noqa: BLE001
             transformed, bad_syntax = order.code, sys.exc_info()
+        self._file = f"{self._sources}/{order.source}" if order.source else ""
         name = shell.compile.get_code_name(order.code, transformed, shell.execution_count)
+        # compiled code has the user's line numbers: a debugger's breakpoints mean those
         blank = len(order.code) - len(order.code.lstrip("\n"))
-        self._cells[name] = (order.label, order.first_line - 1 + blank)
-        self._names.add(name, order.label, order.first_line - 1 + blank)
+        transformed = "\n" * (order.first_line - 1 + blank) + transformed
+        self._cells[name] = (order.label, 0)
+        self._names.add(name, order.label, 0)
         waits = _has_await(transformed)
         run = shell.run_cell_async(
             order.code,
@@ -134,6 +170,10 @@ class CellRunner:
         if isinstance(failed, asyncio.CancelledError):
             return KeyboardInterrupt()
         return failed
+
+    def _code_name(self, raw: str, code: str, number: int) -> str:
+        """Name of compiled code: the debugger's, for the cell that runs now."""
+        return self._file or str(self._usual_name(raw, code, number))
 
     def _outcome(self, error: BaseException | None) -> dict[str, Any]:
         if error is None:
@@ -160,9 +200,13 @@ class CellRunner:
     def _quiet_tracebacks(self) -> Iterator[None]:
         """The reply carries the error: the shell must not print it too, which takes a second for torch."""
         shell = self._kernel.shell
-        quiet = ("showtraceback", "showsyntaxerror", "showindentationerror")
+        quiet = ["showtraceback", "showsyntaxerror", "showindentationerror"]
         for name in quiet:
             setattr(shell, name, _remember_error)
+        # IPython keeps each failure's formatted traceback; half a second for the first one through torch
+        if hasattr(shell, KEPT):
+            setattr(shell, KEPT, _name_only)
+            quiet.append(KEPT)
         try:
             yield
         finally:
@@ -180,6 +224,10 @@ class CellRunner:
         finally:
             for stream, interval in zip(streams, usual, strict=True):
                 stream.flush_interval = interval
+
+
+def _name_only(error: BaseException, *_: object, **__: object) -> dict[str, Any]:
+    return {"ename": type(error).__name__, "evalue": "", "traceback": []}
 
 
 def _remember_error(*_: object, **__: object) -> None:

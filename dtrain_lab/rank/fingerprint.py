@@ -22,14 +22,28 @@ def leaves(name: str) -> list[Leaf]:
     Raises:
         NameError, AttributeError: the rank has no such variable.
     """
-    return [_leaf(path, value) for path, value in _walk("", _value(name))]
+    return leaves_of(_value(name))
+
+
+def leaves_of(value: Any) -> list[Leaf]:
+    """Leaves of a value, in order."""
+    return [_leaf(path, part) for path, part in _walk("", value)]
 
 
 def leaf_value(name: str, path: str) -> Any:
     """One leaf of numbers, as an array: complex128 where it is complex, else float64."""
-    for found, value in _walk("", _value(name)):
+    return values_of(_value(name), path)
+
+
+def values_of(value: Any, path: str) -> Any:
+    """One leaf of numbers of a value, as an array.
+
+    Raises:
+        KeyError: it has no such leaf.
+    """
+    for found, part in _walk("", value):
         if found == path:
-            tensor = torch.as_tensor(value).detach().cpu()
+            tensor = torch.as_tensor(part).detach().cpu()
             return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64).numpy()
     raise KeyError(path)
 

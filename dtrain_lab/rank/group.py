@@ -8,6 +8,7 @@ enum whose binding takes any integer; 0 to 6 are torch's own.)
 
 from __future__ import annotations
 
+import os
 import weakref
 from datetime import timedelta
 from typing import Any
@@ -217,7 +218,8 @@ class Group:
         options = dist.ProcessGroupGloo._Options()
         if self._device is None:
             # one listener and one loop thread for all generations: old back-ends are never freed
-            self._device = dist.ProcessGroupGloo.create_default_device()
+            interface = os.environ["GLOO_SOCKET_IFNAME"].split(",")[0]
+            self._device = dist.ProcessGroupGloo.create_device(interface=interface)
         options._devices = [self._device]
         options._threads = 1
         options._timeout = self.timeout

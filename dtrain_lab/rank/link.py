@@ -8,6 +8,7 @@ collective: that is how an abort gets through.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextvars
 import os
 import sys
@@ -26,6 +27,7 @@ from dtrain_lab.core.wire.links import CellReply, Message, RankSpec
 from dtrain_lab.core.words import STREAMS, Names
 from dtrain_lab.rank import figures
 from dtrain_lab.rank.cells import CellRunner
+from dtrain_lab.rank.debugger import RankDebugger
 from dtrain_lab.rank.group import Group
 from dtrain_lab.rank.monitor import install as install_monitor
 from dtrain_lab.rank.outbox import Outbox, route_output
@@ -33,6 +35,7 @@ from dtrain_lab.rank.questions import Questions
 from dtrain_lab.rank.store import Calls
 from dtrain_lab.rank.tutorials import Notes
 from dtrain_lab.rank.tutorials import install as install_tutorials
+from dtrain_lab.training import log
 
 
 @dataclass(frozen=True)
@@ -62,18 +65,29 @@ class Link:
         self._tasks: set[asyncio.Task[None]] = set()
         self._calls = Calls(spec.rank, self.send)
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
-        self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.words))
-        self._questions = Questions(kernel, self._cells, self.send, spec.rank)
         self._notes = Notes()
+        sources = os.path.join(os.path.dirname(spec.log), "cells")
+        self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.words), sources)
+        self._debugger = RankDebugger(
+            spec.rank, self._cells, self._io_loop, self.send, self._glance, self._notes.say
+        )
+        self._cells.failed = self._debugger.failed
+        sys.breakpointhook = self._debugger.reached
+        kernel.shell.register_magic_function(lambda _: self._debugger.post_mortem(), "line", "debug")
+        self._questions = Questions(kernel, self._cells, self.send, spec.rank)
         self._outbox = Outbox(self._io_loop)
         self._main = threading.main_thread().ident
         self._group.watch_objects()
         install_tutorials(self._group, self._notes)
         self._monitor = install_monitor(memory.ring, spec.world_size) if spec.monitor else None
         figures.prepare()
+        log.to(self._log)
         self._name_what_ranks_have()
         route_output(app.session, kernel.iopub_socket, spec.rank, self._outbox)
         self._io_loop.call_soon_threadsafe(self._start, app.context)
+
+    def _log(self, step: int, values: dict[str, float], at: float) -> None:
+        self.send(links.Logged(rank=self._spec.rank, step=step, at=at, values=values))
 
     def send(self, message: Message) -> None:
         """Send now; safe from every thread."""
@@ -85,6 +99,13 @@ class Link:
         socket = context.socket(zmq.DEALER)
         socket.linger = 1000
         socket.sndhwm = socket.rcvhwm = 0
+        keys = self._spec.keys
+        if keys is not None:
+            socket.routing_id = f"rank-{self._spec.rank}-{os.getpid()}".encode()
+            socket.ipv6 = "[" in self._spec.link
+            socket.curve_serverkey = keys.server.encode()
+            socket.curve_publickey = keys.client.encode()
+            socket.curve_secretkey = keys.client_secret.encode()
         socket.connect(self._spec.link)
         for name in STREAMS:
             getattr(sys, name).begin_count()
@@ -111,6 +132,8 @@ class Link:
                     self._on_main(partial(self._cells.comm, order))
                 case links.Complete():
                     self._on_main(partial(self._questions.answer, order))
+                case links.Debug():
+                    self._debugger.received(order)
                 case links.End():
                     self._outbox.flush()
                     os._exit(0)
@@ -132,6 +155,23 @@ class Link:
                 parts.append(f"{title}:\n{''.join(traceback.format_stack(frame))}")
             text = "\n".join(parts)
         return links.Here(rank=self._spec.rank, id=order.id, frames=frames[-20:], text=text)
+
+    def _glance(self, expression: str, leaf: str | None) -> concurrent.futures.Future[str | None]:
+        """Look at a name while no cell runs."""
+
+        if self._cells.busy:  # the main thread would answer once the cell has ended
+            busy: concurrent.futures.Future[str | None] = concurrent.futures.Future()
+            busy.set_result(None)
+            return busy
+
+        async def look() -> str | None:
+            from dtrain_lab.rank.glance import glance
+
+            return glance(
+                eval(expression, self._kernel.shell.user_global_ns, self._kernel.shell.user_ns), leaf
+            )
+
+        return asyncio.run_coroutine_threadsafe(look(), self._loop)
 
     def _on_main(self, start: Callable[[], Any]) -> None:
         def spawn() -> None:

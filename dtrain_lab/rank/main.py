@@ -82,6 +82,8 @@ def run(spec: RankSpec, memory: Shared) -> None:
     app.initialize(
         [
             f"--profile-dir={spec.profile_dir}",
+            # its default is where the fork server was when it imported ipyparallel
+            f"--work-dir={os.getcwd()}",
             f"--IPEngine.id={spec.rank}",
             "--IPEngine.enable_nanny=False",
             "--IPEngine.max_heartbeat_misses=0",
@@ -121,17 +123,24 @@ def _environment(spec: RankSpec) -> None:
         WORLD_SIZE=str(spec.world_size),
         LOCAL_WORLD_SIZE=str(spec.local_world_size),
         NODE_RANK=str(spec.node_rank),
-        MASTER_ADDR="127.0.0.1",
+        MASTER_ADDR=spec.master_address,
         MASTER_PORT=str(spec.master_port),
         PYDEVD_DISABLE_FILE_VALIDATION="1",
     )
+    os.environ.setdefault("DTRAIN_CHECKPOINT_DIR", os.path.join(spec.directory, "checkpoints"))
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     if "OMP_NUM_THREADS" not in spec.variables:
         # the fork server ran with 1; child processes of this rank get the rank's own share
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = str(spec.threads)
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", _loopback())
-    os.chdir(spec.directory)
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", spec.interface or _loopback())
+    if spec.interface is not None:
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", spec.interface)
+        os.environ.setdefault("HCCL_SOCKET_IFNAME", spec.interface)
+    # a host that does not share the notebook's file system has no such folder
+    os.chdir(spec.directory if os.path.isdir(spec.directory) else os.path.expanduser("~"))
+    # as in a notebook: modules beside it can be imported; the fork server's own folder is nobody's business
+    sys.path[:] = ["", *(path for path in sys.path if path not in ("", "/"))]
     random.seed()
 
 

@@ -15,6 +15,7 @@ import mmap
 import os
 import pickle
 import secrets
+import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ class Packed:
         size: bytes of the numbers.
         token: names the memory in the process that holds it.
         pid, descriptor: where that memory is; -1 where there is none.
+        host: that the process runs on; elsewhere the memory has to travel, too.
     """
 
     skeleton: bytes
@@ -48,6 +50,7 @@ class Packed:
     token: str = ""
     pid: int = -1
     descriptor: int = -1
+    host: str = ""
 
 
 _held: dict[str, int] = {}
@@ -168,16 +171,37 @@ def pack(value: Any, *, unwrap: bool = True, progress: Progress | None = None) -
         raise
     token = secrets.token_hex(8)
     _held[token] = descriptor
-    return Packed(file.getvalue(), pickler.size, token, os.getpid(), descriptor)
+    return Packed(file.getvalue(), pickler.size, token, os.getpid(), descriptor, host())
 
 
-def unpack(packed: Packed) -> Any:
+def host() -> str:
+    """Tells machines apart, and containers of one machine."""
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        return f"{file.read().strip()} {socket.gethostname()}"
+
+
+def is_here(packed: Packed) -> bool:
+    """Can this process map its memory?"""
+    return packed.descriptor < 0 or packed.host == host()
+
+
+def numbers(packed: Packed) -> Any:
+    """The memory of a value that is here, as bytes in an array: for a channel to another machine."""
+    return np.frombuffer(_memory(packed), np.uint8)
+
+
+def unpack(packed: Packed, data: Any = None) -> Any:
     """The value.
+
+    Args:
+        packed: as it was sent.
+        data: its numbers, where they had to travel.
 
     Raises:
         OSError: its memory can't be reached from here.
     """
-    return _Unpickler(io.BytesIO(packed.skeleton), _memory(packed)).load()
+    memory = _memory(packed) if data is None else memoryview(bytearray(data))
+    return _Unpickler(io.BytesIO(packed.skeleton), memory).load()
 
 
 def release(token: str) -> None:
@@ -245,9 +269,33 @@ def _names() -> dict[str, Any]:
     return namespace
 
 
-def receive(packed: Packed) -> None:
-    """Assign pushed values: a dict from name to value."""
+def receive(packed: Packed) -> str:
+    """Assign pushed values: a dict from name to value.
+
+    Returns:
+        This rank's host where it is another than theirs, and nothing was assigned; else nothing.
+    """
+    if not is_here(packed):
+        return host()
     _names().update(unpack(packed))
+    return ""
+
+
+def carry(packed: Packed, data: Any) -> Packed:
+    """Hold a value that came from another machine, for the ranks of this one; `release` it afterwards."""
+    descriptor = os.memfd_create("dtrain-value")
+    view = memoryview(data).cast("B")
+    while view:
+        view = view[os.write(descriptor, view) :]
+    token = secrets.token_hex(8)
+    _held[token] = descriptor
+    return Packed(packed.skeleton, packed.size, token, os.getpid(), descriptor, host())
+
+
+def fetch(token: str) -> Any:
+    """The numbers of a value that this process holds, for a process on another machine."""
+    descriptor = _held[token]
+    return np.frombuffer(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ), np.uint8)
 
 
 def give(name: str) -> Packed:
@@ -282,8 +330,10 @@ def give_all() -> tuple[Packed, list[str], dict[str, str]]:
     return pack(values, unwrap=False), sorted(values), left
 
 
-def receive_all(packed: Packed) -> None:
-    """Take over another rank's variables; what depends on the rank is made this rank's."""
+def receive_all(packed: Packed) -> str:
+    """Take over another rank's variables; what depends on the rank is made this rank's. As `receive`."""
+    if not is_here(packed):
+        return host()
     values: Mapping[str, Any] = unpack(packed)
     _names().update(values)
     import gc
@@ -293,6 +343,7 @@ def receive_all(packed: Packed) -> None:
 
     for sampler in [o for o in gc.get_objects() if type(o) is DistributedSampler]:
         sampler.rank = dist.get_rank()
+    return ""
 
 
 def _cannot_travel(value: Any) -> str:

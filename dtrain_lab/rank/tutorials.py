@@ -39,6 +39,7 @@ class Notes:
 def install(group: Group, notes: Notes) -> None:
     """Put our answers in place of the functions that tutorials call."""
     init = _init_process_group(group, notes)
+    init.__wrapped__ = dist.init_process_group  # type: ignore[attr-defined]
     dist.init_process_group = init
     c10d.init_process_group = init
     mp.spawn = _spawn(group, notes, mp.spawn)

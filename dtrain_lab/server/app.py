@@ -6,10 +6,14 @@ import os
 from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Bool, Float, Integer
+from traitlets import Bool, Float, Integer, List, Unicode
 
+from dtrain_lab.backends import registry
+from dtrain_lab.core.policy import Policy
 from dtrain_lab.server.live import Hub
 from dtrain_lab.server.routes import handlers
+from dtrain_lab.services import policy
+from dtrain_lab.services.jobs import Jobs
 from dtrain_lab.services.worlds import Worlds
 
 
@@ -33,15 +37,52 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         2.0, config=True, help="Frames per second that the panel gets at most (1 to 4)."
     )
 
+    backends = List(
+        Unicode(), None, allow_none=True, config=True, help="Back-ends that profiles may use; None for all."
+    )
+    hosts = List(
+        Unicode(),
+        None,
+        allow_none=True,
+        config=True,
+        help='Patterns of SSH hosts and login nodes that profiles may name ("gpu-*"); None for all.',
+    )
+    allow_options = Bool(True, config=True, help="May profiles pass options of their own to the scheduler?")
+    ports = Unicode(
+        None,
+        allow_none=True,
+        config=True,
+        help='Ports that worlds on other machines may use ("20000-20999"); None for any.',
+    )
+    idle_limit = Float(
+        1800.0, config=True, help="Seconds without a cell after which a world on other machines ends."
+    )
+    poll_floor = Float(30.0, config=True, help="Seconds between two questions to a scheduler, at least.")
+
     worlds: Worlds
+    jobs: Jobs
     hub: Hub
 
     def initialize_settings(self) -> None:
         """Make what the handlers share."""
         if not (self.warm and self.allow_local):
             os.environ["DTRAIN_LAB_WARM"] = "0"  # kernels inherit it
+        backends = None if self.backends is None else tuple(self.backends)
+        if not self.allow_local:
+            backends = tuple(name for name in backends or registry.names() if name != "local")
+        policy.hold(
+            Policy(
+                backends,
+                None if self.hosts is None else tuple(self.hosts),
+                self.allow_options,
+                self.ports,
+                self.idle_limit,
+                self.poll_floor,
+            )
+        )
         self.worlds = Worlds("server", server=os.getpid())
-        self.hub = Hub(self.worlds, 1 / min(4.0, max(1.0, self.updates_per_second)), self.log)
+        self.jobs = Jobs()
+        self.hub = Hub(self.worlds, self.jobs, 1 / min(4.0, max(1.0, self.updates_per_second)), self.log)
         self.settings.update(dtrain_lab=self)
 
     def initialize_handlers(self) -> None:

@@ -15,10 +15,16 @@ import msgspec
 
 from dtrain_lab._version import __version__
 from dtrain_lab.core.cluster import CellRecord, Cluster, Metrics, Output, Stack
+from dtrain_lab.core.debug.across import AcrossRow
+from dtrain_lab.core.debug.view import DebugView
+from dtrain_lab.core.job import Job, JobMetrics, JobPlan, JobRequest, LogPiece
 from dtrain_lab.core.plan import Request
 from dtrain_lab.core.site import Error, LiveFrame, RankSet, Site, Size
+from dtrain_lab.core.slots import Slots
 from dtrain_lab.services.profiles import Listed
 
+DEBUGGER = (DebugView, AcrossRow)
+"""What the notebook's panel has from the kernel's debugger, not by a route."""
 REF = "#/components/schemas/{name}"
 
 
@@ -63,13 +69,33 @@ OPERATIONS = (
     ),
     Operation("post", "/clusters/{identity}/restart", "New processes for ranks.", Cluster, 202, RankSet),
     Operation("post", "/clusters/{identity}/resize", "Another number of ranks.", Cluster, 202, Size),
+    Operation("get", "/jobs", "All jobs, newest first.", list[Job]),
+    Operation("post", "/jobs", "Submit a notebook.", Job, 202, JobRequest),
+    Operation(
+        "post", "/jobs/plan", "What would be submitted; nothing is.", JobPlan, 200, JobRequest, ("ask",)
+    ),
+    Operation("get", "/jobs/{identity}", "One job, by id or name.", Job),
+    Operation("delete", "/jobs/{identity}", "Remove it, with its folder and checkpoints.", Job),
+    Operation(
+        "get",
+        "/jobs/{identity}/logs",
+        "A piece of its log.",
+        LogPiece,
+        query=("offset", "ranks", "first_error", "search"),
+    ),
+    Operation("get", "/jobs/{identity}/metrics", "Figures, and their history.", JobMetrics),
+    Operation("get", "/jobs/{identity}/stacks", "What all threads do now.", list[Stack]),
+    Operation("get", "/jobs/{identity}/request", "What it was asked for with.", JobRequest),
+    Operation("post", "/jobs/{identity}/cancel", "End it, on all its nodes.", Job, 202),
+    Operation("post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202),
+    Operation("get", "/slots", "Who holds the slots of this machine.", Slots),
     Operation("get", "/live", "WebSocket: one frame a tick while somebody looks.", LiveFrame),
 )
 
 
 def describe() -> dict[str, Any]:
     """The whole description."""
-    types = [t for o in OPERATIONS for t in (o.answer, o.body) if t is not None] + [Error]
+    types = [t for o in OPERATIONS for t in (o.answer, o.body) if t is not None] + [Error, *DEBUGGER]
     schemas, components = msgspec.json.schema_components(types, ref_template=REF)
     by_type = {str(kind): schema for kind, schema in zip(types, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
@@ -90,7 +116,7 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
             "name": name,
             "in": "query",
             "required": False,
-            "schema": {"type": "string" if name == "cell" else "integer"},
+            "schema": {"type": "integer" if name in ("after", "most") else "string"},
         }
         for name in operation.query
     ]
@@ -120,7 +146,7 @@ def _content(description: str, schema: Any) -> dict[str, Any]:
 def _all_present(schema: dict[str, Any]) -> dict[str, Any]:
     """What we send has every field, defaults too; what we are sent may leave defaults out."""
     schema = _open_dicts(schema)
-    inputs = ("Request", "RankSet", "Size")
+    inputs = ("Request", "RankSet", "Size", "JobRequest")
     if "properties" in schema and schema.get("title") not in inputs:
         return {**schema, "required": list(schema["properties"])}
     return schema

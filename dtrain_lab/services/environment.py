@@ -69,13 +69,22 @@ async def check(python: str) -> None:
     )
 
 
-async def _ask(python: str) -> list[str]:
+async def missing_modules(python: str, names: tuple[str, ...]) -> list[str]:
+    """Those of some modules that an interpreter can't find.
+
+    Raises:
+        EnvironmentUnfit: it can't be run.
+    """
+    return await _ask(python, names)
+
+
+async def _ask(python: str, names: tuple[str, ...] = NEEDED) -> list[str]:
     try:
         process = await asyncio.create_subprocess_exec(
             python,
             "-P",
             "-c",
-            CHECK % (NEEDED,),
+            CHECK % (names,),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )

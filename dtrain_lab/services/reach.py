@@ -10,9 +10,12 @@ from typing import Any
 import msgspec
 import zmq
 
+from dtrain_lab.backends.base import Way
 from dtrain_lab.core.cluster import CellResult, Cluster
+from dtrain_lab.core.endpoints import Keys
+from dtrain_lab.core.job import Job
 from dtrain_lab.core.record import HeadRecord
-from dtrain_lab.core.wire import doors
+from dtrain_lab.core.wire import VERSION, doors
 from dtrain_lab.core.wire.links import CellOutput
 from dtrain_lab.errors import Unreachable, from_dict
 
@@ -24,6 +27,7 @@ LATE = 200
 """Ended cells whose late output is still shown."""
 
 OnOutput = Callable[[CellOutput], None]
+OnDebug = Callable[[int, bytes], None]
 
 
 class Connection:
@@ -44,6 +48,8 @@ class Connection:
         self._late: dict[str, OnOutput] = {}
         """Cells that have ended: their widgets still speak."""
         self._watchers: list[Callable[[Cluster], None]] = []
+        self.on_debug: OnDebug | None = None
+        """Hears of the ranks' debuggers, while this door holds them."""
         self._again: asyncio.Handle | None = None
         self._renewer: asyncio.Task[None] | None = None
         self._death: int | None = None
@@ -55,17 +61,24 @@ class Connection:
         Raises:
             Unreachable: the head's process is gone.
         """
-        loop = asyncio.get_running_loop()
         try:
             self._death = os.pidfd_open(self.record.pid)
         except ProcessLookupError:
             raise self._gone() from None
-        loop.add_reader(self._death, self._died)
+        asyncio.get_running_loop().add_reader(self._death, self._died)
+        self._connect(f"ipc://{self.record.socket}")
+
+    def _connect(self, url: str, keys: Keys | None = None) -> None:
         self._socket = zmq.Context.instance().socket(zmq.DEALER)
         self._socket.linger = 200
         self._socket.sndhwm = self._socket.rcvhwm = 0
-        self._socket.connect(f"ipc://{self.record.socket}")
-        loop.add_reader(int(self._socket.fd), self._drain)
+        if keys is not None:
+            self._socket.ipv6 = "[" in url
+            self._socket.curve_serverkey = keys.server.encode()
+            self._socket.curve_publickey = keys.client.encode()
+            self._socket.curve_secretkey = keys.client_secret.encode()
+        self._socket.connect(url)
+        asyncio.get_running_loop().add_reader(int(self._socket.fd), self._drain)
 
     async def ask(self, body: doors.AnyBody, within_s: float | None = ANSWER_WITHIN_S) -> Any:
         """Ask the head; `within_s` None: however long it takes.
@@ -129,6 +142,10 @@ class Connection:
     async def ended(self) -> None:
         """Wait until the head's process is gone."""
         await self._gone_event.wait()
+
+    async def forward(self, address: str, port: int) -> tuple[str, int]:
+        """An address and port that lead to one of the head's node; on this machine, the same."""
+        return address, port
 
     def close(self) -> None:
         """Disconnect; whoever still waits gets `Unreachable`."""
@@ -207,6 +224,9 @@ class Connection:
             case doors.Changed(cluster):
                 for watcher in list(self._watchers):
                     watcher(cluster)
+            case doors.DebugEvent(rank, data):
+                if self.on_debug is not None:
+                    self.on_debug(rank, data)
             case doors.Answer():
                 self._answered(message)
 
@@ -232,3 +252,38 @@ class Connection:
         return Unreachable(
             f"{self.record.name} has ended.", "Start a cluster: %distributed start", code="ended"
         )
+
+
+class JobConnection(Connection):
+    """A debugger's connection to the head of a job.
+
+    Args:
+        job: whose head it is.
+        way: to it.
+    """
+
+    def __init__(self, job: Job, way: Way) -> None:
+        super().__init__(
+            HeadRecord(
+                id=job.id,
+                name=job.name,
+                host="",
+                boot="",
+                pid=0,
+                started=0.0,
+                socket="",
+                directory=job.directory,
+                environment="",
+                warm=False,
+                created_at=job.created_at,
+                version=VERSION,
+            )
+        )
+        self._way = way
+
+    async def open(self) -> None:
+        """Connect."""
+        self._connect(self._way.url, self._way.keys)
+
+    def _gone(self) -> Unreachable:
+        return Unreachable(f"{self.record.name} is not debugged any more.", "", code="ended")

@@ -26,6 +26,9 @@ def living() -> list[HeadRecord]:
             record = msgspec.json.decode(path.read_bytes(), type=HeadRecord)
         except (FileNotFoundError, msgspec.DecodeError):  # removed meanwhile, or of another version
             continue
+        if record.remote is not None:  # whether it runs is asked of its back-end
+            found.append(record)
+            continue
         if record.host != socket.gethostname():
             continue  # a home shared by several hosts: that head is found there
         if _runs(record):
@@ -34,6 +37,20 @@ def living() -> list[HeadRecord]:
             path.unlink(missing_ok=True)
             shutil.rmtree(record.directory, ignore_errors=True)
     return sorted(found, key=lambda r: r.created_at)
+
+
+def write(record: HeadRecord) -> None:
+    """Note a world whose head runs elsewhere. Readers see the old record or the new one, never half of it."""
+    path = path_of(record.id)
+    part = path.with_suffix(".part")
+    part.touch(mode=0o600)  # it holds the world's keys
+    part.write_bytes(msgspec.json.encode(record))
+    part.rename(path)
+
+
+def forget(identity: str) -> None:
+    """A world is over."""
+    path_of(identity).unlink(missing_ok=True)
 
 
 def _runs(record: HeadRecord) -> bool:

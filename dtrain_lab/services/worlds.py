@@ -11,21 +11,24 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
 
-from dtrain_lab.backends import registry
+from dtrain_lab.backends import hosts, registry
 from dtrain_lab.backends.base import Submission
+from dtrain_lab.core import policy as core_policy
 from dtrain_lab.core.cluster import Cluster
 from dtrain_lab.core.kinds import LeaseKind
-from dtrain_lab.core.plan import Plan, Request
+from dtrain_lab.core.plan import NodeFacts, Plan, Request
 from dtrain_lab.core.profile import Profile
-from dtrain_lab.core.record import HeadRecord
-from dtrain_lab.core.wire import doors
+from dtrain_lab.core.record import HeadRecord, Remote
+from dtrain_lab.core.wire import VERSION, doors
 from dtrain_lab.errors import BadRequest, BadSize, Conflict, NotFound, StartFailed, Unreachable
-from dtrain_lab.services import environment, folders, profiles, records
+from dtrain_lab.services import environment, folders, policy, profiles, records, slots
 from dtrain_lab.services.reach import Connection
+from dtrain_lab.services.remote import RemoteConnection
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 HEAD_WITHIN_S = 20.0
@@ -71,14 +74,24 @@ class Worlds:
             DtrainError: the profile, the size, the name or the environment is no good.
         """
         profile = profiles.load(request.profile)
+        rules = policy.current()
+        core_policy.check(rules, profile)
+        if profile.network.ports is None and rules.ports is not None:
+            network = msgspec.structs.replace(profile.network, ports=rules.ports)
+            profile = msgspec.structs.replace(profile, network=network)
+        for host in (*profile.ssh.hosts, *filter(None, (profile.ssh.login,))):
+            hosts.forget_refusal(host)  # this is a person's own attempt
         backend = registry.backend(profile.backend)
         python = request.python or environment.kernel_python(request.kernel)
-        await environment.check(python)
-        facts = await backend.facts()
+        if profile.backend == "local":
+            await environment.check(python)
+        facts = await backend.facts(profile)
         plan = backend.plan(
             facts, profile, request, python=python, directory=_directory(directory or os.getcwd())
         )
         name = _free_name(request.name, f"{profile.name}-{plan.size}")
+        if profile.backend != "local":
+            return await self._send(plan, profile, request, name, hold=hold)
         connection = await self._claim(plan, profile, request, name)
         if connection is None:
             record = await self._spawn(plan, profile)
@@ -102,13 +115,19 @@ class Worlds:
         until = time.monotonic() + READY_WITHIN_S
         while time.monotonic() < until:
             cluster: Cluster = await connection.ask(doors.Info())
+            if cluster.state == "pending":  # a scheduler may take its time
+                until = time.monotonic() + READY_WITHIN_S
             if told is not None:
                 told(cluster)
             if cluster.state == "ready":
                 return cluster
             if cluster.state in ("failed", "stopping", "stopped"):
-                hint = cluster.reason.hint if cluster.reason else ""
-                raise StartFailed(cluster.summary.text, hint, details={"id": cluster.id})
+                text, hint = cluster.summary.text, ""
+                if cluster.reason is not None:
+                    hint = cluster.reason.hint
+                    if cluster.reason.message.rstrip(".") not in text:
+                        text = f"{text} {cluster.reason.message}"
+                raise StartFailed(text, hint, details={"id": cluster.id})
             await asyncio.sleep(0.02)
         raise StartFailed(
             f"{connection.record.name} was not ready in {READY_WITHIN_S:.0f} s.", "See its log."
@@ -124,7 +143,7 @@ class Worlds:
         if any(r.warm and r.environment == key for r in records.living()):
             return False
         plan = backend.plan(
-            await backend.facts(), profile, Request(ranks=1), python=python, directory=os.getcwd()
+            await backend.facts(profile), profile, Request(ranks=1), python=python, directory=os.getcwd()
         )
         record = await self._spawn(plan, profile)
         await self.hold(await self.reach(record))
@@ -157,21 +176,23 @@ class Worlds:
         if known is not None and not known.closed:
             known.record = record
             return known
-        connection = Connection(record)
+        connection = Connection(record) if record.remote is None else RemoteConnection(record)
         await connection.open()
         self._open[record.id] = connection
         return connection
 
     async def clusters(self) -> list[Cluster]:
         """All clusters; one whose head ends meanwhile is left out."""
-        found = []
-        for record in self.found():
-            try:
-                connection = await self.reach(record)
-                found.append(await connection.ask(doors.Info()))
-            except Unreachable:
-                continue
-        return found
+        found = await asyncio.gather(*(self._info(record) for record in self.found()))
+        return [cluster for cluster in found if cluster is not None]
+
+    async def _info(self, record: HeadRecord) -> Cluster | None:
+        try:
+            connection = await self.reach(record)
+            cluster: Cluster = await connection.ask(doors.Info())
+        except Unreachable:
+            return None
+        return cluster
 
     async def hold(self, connection: Connection, *, attach: bool = False) -> Cluster:
         """Keep a world alive as long as this door lives; `attach` shows its notebook at the cluster."""
@@ -199,7 +220,7 @@ class Worlds:
             request = Request(cluster.profile, nodes=ranks // per_node, ranks_per_node=per_node)
         else:
             request = Request(cluster.profile, ranks)
-        plan = backend.plan(await backend.facts(), profile, request, python="", directory="")
+        plan = backend.plan(await backend.facts(profile), profile, request, python="", directory="")
         resized: Cluster = await connection.ask(doors.Resize(plan), within_s=RESIZED_WITHIN_S)
         return resized
 
@@ -250,18 +271,66 @@ class Worlds:
         connection = await self.reach(record)
         await connection.ask(doors.Launch(plan, request, name, getpass.getuser()))
         connection.record = msgspec.structs.replace(record, name=name, warm=False)
+        await asyncio.to_thread(slots.hold, record, name, plan.size, plan.nodes[0].gpus)
+        return connection
+
+    async def _send(
+        self, plan: Plan, profile: Profile, request: Request, name: str, *, hold: bool
+    ) -> Connection:
+        """Start a world on other machines. Its record is ours, as its head may not run for hours."""
+        identity = secrets.token_hex(6)
+        backend = registry.backend(profile.backend)
+        owner = getpass.getuser()
+        launch = doors.Launch(plan, request, name, owner)
+        remote = {
+            "launch": msgspec.to_builtins(launch),
+            "endpoints": "",
+            "ports": profile.network.ports,
+            "interface": profile.network.interface,
+            "idle_s": policy.current().idle_limit_s,
+        }
+        settings = {
+            "id": identity,
+            "directory": "",
+            "record": "",
+            "environment": "",
+            "node": NodeFacts(name=plan.nodes[0].name, address="", cpus=1, gpus=0, memory_bytes=0),
+            "variables": plan.variables,
+            "remote": remote,
+        }
+        handle = await backend.submit(Submission(identity, name, plan, profile, settings, ""))
+        record = HeadRecord(
+            id=identity,
+            name=name,
+            host=socket.gethostname(),
+            boot="",
+            pid=0,
+            started=0.0,
+            socket="",
+            directory=handle.directory,
+            environment="",
+            warm=False,
+            created_at=time.time(),
+            version=VERSION,
+            server=self._server,
+            remote=Remote(profile, plan, handle, owner),
+        )
+        records.write(record)
+        connection = await self.reach(record)
+        if hold:
+            await self._hold(connection)
         return connection
 
     async def _spawn(self, plan: Plan, profile: Profile) -> HeadRecord:
         identity = secrets.token_hex(6)
         directory = folders.private(folders.sockets() / identity)
         record = records.path_of(identity)
-        settings = {
+        settings: dict[str, Any] = {
             "id": identity,
             "directory": str(directory),
             "record": str(record),
             "environment": environment.key(plan.python, profile.environment.variables),
-            "node": (await registry.backend(profile.backend).facts()),
+            "node": await registry.backend(profile.backend).facts(profile),
             "variables": plan.variables,
             "server": self._server,
         }
@@ -271,21 +340,17 @@ class Worlds:
         backend = registry.backend(profile.backend)
         handle = await backend.submit(
             Submission(
-                identity,
-                plan.python,
-                str(directory),
-                msgspec.json.encode(settings),
-                environment.variables(plan.variables),
+                identity, "", plan, profile, settings, str(directory), environment.variables(plan.variables)
             )
         )
         until = time.monotonic() + HEAD_WITHIN_S
         while time.monotonic() < until:
             if record.exists():
                 return msgspec.json.decode(record.read_bytes(), type=HeadRecord)
-            if await backend.status(handle) == "ended":
+            if (await backend.status(profile, handle)).fate == "ended":
                 break
             await asyncio.sleep(POLL_S)
-        log = (await backend.log(handle, "head", 0)).decode("utf-8", "replace").strip().splitlines()
+        log = (await backend.log(profile, handle, "head", 0)).decode("utf-8", "replace").strip().splitlines()
         raise StartFailed(
             f"The head did not start: {log[-1] if log else 'it said nothing'}",
             f"Its log: {directory}/head.log",

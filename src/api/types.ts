@@ -505,6 +505,500 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All jobs, newest first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Job"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Submit a notebook. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["JobRequest"];
+                };
+            };
+            responses: {
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Job"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{identity}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One job, by id or name. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Job"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Remove it, with its folder and checkpoints. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Job"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{identity}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End it, on all its nodes. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Job"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{identity}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A piece of its log. */
+        get: {
+            parameters: {
+                query?: {
+                    first_error?: string;
+                    offset?: string;
+                    ranks?: string;
+                    search?: string;
+                };
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["LogPiece"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{identity}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Figures, and their history. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["JobMetrics"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{identity}/request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What it was asked for with. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["JobRequest"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{identity}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A new job, from its checkpoint. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Job"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{identity}/stacks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What all threads do now. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Stack"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What would be submitted; nothing is. */
+        post: {
+            parameters: {
+                query?: {
+                    ask?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["JobRequest"];
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["JobPlan"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/live": {
         parameters: {
             query?: never;
@@ -640,10 +1134,98 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/slots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who holds the slots of this machine. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Slots"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AcrossGroup
+         * @description Ranks that have the same; `outlier`: most others have something else.
+         */
+        AcrossGroup: {
+            /** @default null */
+            device: string | null;
+            /** @default null */
+            dtype: string | null;
+            /** @default false */
+            error: boolean;
+            /** @default null */
+            max_abs: number | null;
+            /** @default 0 */
+            nans: number;
+            /** @default null */
+            norm: number | null;
+            /** @default false */
+            outlier: boolean;
+            ranks: number[];
+            /** @default null */
+            shape: number[] | null;
+            text: string;
+        };
+        /**
+         * AcrossRow
+         * @description An expression over all ranks. `first`: the first part that differs; empty where the value has none.
+         */
+        AcrossRow: {
+            /** @default 0 */
+            differing: number;
+            expression: string;
+            /** @default  */
+            first: string;
+            groups: components["schemas"]["AcrossGroup"][];
+            /** @default [] */
+            running: number[];
+            same: boolean;
+            /** @default  */
+            text: string;
+            /** @default 0 */
+            total: number;
+        };
         /**
          * Advice
          * @description A change that would make training faster, with its price.
@@ -693,7 +1275,7 @@ export interface components {
         };
         /**
          * CellResult
-         * @description How a cell ended on its ranks.
+         * @description How a cell ended on its ranks. `traceback`: what a notebook shows of a failure, line by line.
          */
         CellResult: {
             cell: string;
@@ -706,6 +1288,8 @@ export interface components {
             sentence: string;
             /** @default false */
             timed_out: boolean;
+            /** @default [] */
+            traceback: string[];
         };
         /**
          * Cluster
@@ -734,6 +1318,37 @@ export interface components {
             state: "connecting" | "degraded" | "failed" | "paused" | "pending" | "ready" | "rebuilding" | "starting" | "stopped" | "stopping";
             summary: components["schemas"]["Summary"];
             world: components["schemas"]["World"];
+        };
+        /**
+         * Collective
+         * @description A collective that a rank waits in.
+         */
+        Collective: {
+            name: string;
+            /** @default [] */
+            ranks: number[];
+            /** @default null */
+            sequence: number | null;
+            /** @default null */
+            shape: number[] | null;
+        };
+        /**
+         * DebugView
+         * @description All of it. `waits`: ranks that wait in a collective for others that stand. `failed`: the last cell.
+         */
+        DebugView: {
+            chosen: number[];
+            code: string;
+            failed: boolean;
+            focus: number | null;
+            /** @enum {unknown} */
+            mode: "all" | "some" | "this";
+            notes: string[];
+            on: boolean;
+            points: components["schemas"]["SetBreakpoint"][];
+            ranks: components["schemas"]["RankView"][];
+            sentence: string;
+            waits: components["schemas"]["Waits"][];
         };
         /**
          * Environment
@@ -781,6 +1396,28 @@ export interface components {
             type: string;
         };
         /**
+         * Finding
+         * @description One of them. `line` counts from 1 in its cell, as the user sees it; `field`: of the form.
+         *
+         *         `diff`: a change of the notebook that mends it, as a unified diff.
+         */
+        Finding: {
+            /** @default null */
+            cell: string | null;
+            code: string;
+            /** @default  */
+            diff: string;
+            /** @default null */
+            field: string | null;
+            /** @default  */
+            fix: string;
+            /** @default null */
+            line: number | null;
+            message: string;
+            /** @enum {unknown} */
+            severity: "note" | "problem" | "warning";
+        };
+        /**
          * Frame
          * @description One frame of a rank's traceback, with the source line where it is known.
          */
@@ -792,6 +1429,172 @@ export interface components {
             line: number;
             /** @default  */
             source: string;
+        };
+        /**
+         * Holder
+         * @description Who holds a slot.
+         */
+        Holder: {
+            id: string;
+            /** @enum {unknown} */
+            kind: "cluster" | "foreign" | "job";
+            name: string;
+            owner: string;
+            pid: number | null;
+        };
+        /**
+         * Job
+         * @description A job with everything a door shows of it.
+         */
+        Job: {
+            /** @default 0 */
+            attempt: number;
+            backend: string;
+            checkpoint_step: number | null;
+            created_at: number;
+            directory: string;
+            ended_at: number | null;
+            /** @default null */
+            ends_at: number | null;
+            error: components["schemas"]["JobError"] | null;
+            exit_code: number | null;
+            failed_rank: number | null;
+            id: string;
+            may: string[];
+            metrics: components["schemas"]["Metrics"];
+            name: string;
+            nodes: components["schemas"]["Node"][];
+            notebook: string;
+            owner: string;
+            /** @default {} */
+            parameters: {
+                [key: string]: unknown;
+            };
+            parent: string | null;
+            profile: string;
+            progress: components["schemas"]["Phase"][];
+            ranks: components["schemas"]["Rank"][];
+            reason: components["schemas"]["Reason"] | null;
+            scheduler_id: string | null;
+            size: components["schemas"]["JobSize"];
+            started_at: number | null;
+            /** @enum {unknown} */
+            state: "cancelled" | "failed" | "lost" | "planned" | "queued" | "running" | "starting" | "stopping" | "succeeded";
+            summary: components["schemas"]["Summary"];
+            world: components["schemas"]["World"];
+        };
+        /**
+         * JobError
+         * @description *The* error of a job: the earliest real one. `cell` as `executed.ipynb` shows it, lines from 1.
+         */
+        JobError: {
+            cell: string | null;
+            cell_id: string | null;
+            line: number | null;
+            message: string;
+            /** @default  */
+            node: string;
+            rank: number;
+            /** @default null */
+            signal: number | null;
+            /** @default 0 */
+            time: number;
+            /** @default [] */
+            traceback: string[];
+            type: string;
+        };
+        /**
+         * JobMetrics
+         * @description Figures of a job, and their history, oldest first.
+         */
+        JobMetrics: {
+            advice: components["schemas"]["Advice"][];
+            comm_overhead: number | null;
+            comm_overhead_error: number | null;
+            history: components["schemas"]["Point"][];
+            samples_per_s: number | null;
+            skew_s: number | null;
+            slowest_rank: number | null;
+            step_s: number | null;
+            values: {
+                [key: string]: unknown;
+            };
+            verdicts: components["schemas"]["Verdict"][];
+        };
+        /**
+         * JobPlan
+         * @description A job before it runs: also the preview. `changes`: against this notebook's last job, as a diff.
+         */
+        JobPlan: {
+            /** @default  */
+            changes: string;
+            command: string;
+            /** @default null */
+            expected_start_at: number | null;
+            files: components["schemas"]["PlannedFile"][];
+            findings: components["schemas"]["Finding"][];
+            /** @default null */
+            gpu_hours: number | null;
+            size: components["schemas"]["JobSize"] | null;
+        };
+        /**
+         * JobRequest
+         * @description What a person asks to be submitted.
+         *
+         *         `notebook`: its path (below the server's root for REST). `time`: of the scheduler, "02:00:00". `after`:
+         *         a job that has to succeed first. `retries`: how often a failed run begins anew, from its checkpoint.
+         *         `warn_s`: so long before the time limit every rank gets SIGUSR2; 0 for never. `mail`: address that Slurm
+         *         writes to. `notify`: a command of the user's that runs when the job ends. `parameters`: for the cell that
+         *         is tagged so. `python`: interpreter, for environments of the kind "current".
+         */
+        JobRequest: {
+            /** @default null */
+            after: string | null;
+            /** @default true */
+            files: boolean;
+            /** @default null */
+            kernel: string | null;
+            /** @default null */
+            launcher: ("agents" | "srun" | "torchrun") | null;
+            /** @default null */
+            mail: string | null;
+            /** @default null */
+            monitor: boolean | null;
+            /** @default null */
+            name: string | null;
+            /** @default null */
+            names: string[] | null;
+            /** @default null */
+            nodes: number | null;
+            notebook: string;
+            /** @default null */
+            notify: string | null;
+            /** @default {} */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /** @default local */
+            profile: string;
+            /** @default null */
+            python: string | null;
+            /** @default null */
+            ranks: number | null;
+            /** @default null */
+            ranks_per_node: number | null;
+            /** @default 0 */
+            retries: number;
+            /** @default null */
+            time: string | null;
+            /** @default 60 */
+            warn_s: number;
+        };
+        /**
+         * JobSize
+         * @description How large a job is.
+         */
+        JobSize: {
+            nodes: number;
+            ranks_per_node: number;
         };
         /**
          * Listed
@@ -811,8 +1614,33 @@ export interface components {
          */
         LiveFrame: {
             clusters: components["schemas"]["Cluster"][];
+            /** @default [] */
+            jobs: components["schemas"]["Job"][];
             seq: number;
             type: string;
+        };
+        /**
+         * Log
+         * @description A line that a rank wrote. `error`: to stderr. `follows`: this rank failed because another had ended.
+         */
+        Log: {
+            /** @default false */
+            error: boolean;
+            rank: number;
+            text: string;
+            time: number;
+        };
+        /**
+         * LogPiece
+         * @description A piece of a job's log. `offset`: to ask from next; `end`: the job writes no more.
+         */
+        LogPiece: {
+            /** @default false */
+            end: boolean;
+            /** @default null */
+            first_error: components["schemas"]["JobError"] | null;
+            lines: components["schemas"]["Log"][];
+            offset: string;
         };
         /**
          * Metrics
@@ -860,6 +1688,16 @@ export interface components {
             state: string;
         };
         /**
+         * NodeSlots
+         * @description The slots of a machine.
+         */
+        NodeSlots: {
+            name: string;
+            slots: components["schemas"]["Slot"][];
+            /** @default [] */
+            waiting: components["schemas"]["Holder"][];
+        };
+        /**
          * Output
          * @description One piece of what ranks printed or displayed.
          */
@@ -888,6 +1726,46 @@ export interface components {
             late_nodes: string[];
             phase: string;
             total: number;
+        };
+        /**
+         * Place
+         * @description Where a rank stands: a cell's or a file's path as the front end knows it.
+         */
+        Place: {
+            file: string;
+            function: string;
+            line: number;
+        };
+        /**
+         * PlannedFile
+         * @description A file of the job's folder. `text`: of what a person may want to read before.
+         */
+        PlannedFile: {
+            bytes: number;
+            path: string;
+            /** @default null */
+            text: string | null;
+        };
+        /**
+         * Point
+         * @description A line of a job's metric history, `metrics.jsonl`.
+         */
+        Point: {
+            at: number;
+            /** @default null */
+            comm_overhead: number | null;
+            /** @default null */
+            memory_bytes: number | null;
+            /** @default null */
+            samples_per_s: number | null;
+            /** @default null */
+            step: number | null;
+            /** @default null */
+            step_s: number | null;
+            /** @default {} */
+            values: {
+                [key: string]: unknown;
+            };
         };
         /**
          * Profile
@@ -931,10 +1809,13 @@ export interface components {
              * @default {
              *       "account": null,
              *       "allocation": null,
+             *       "constraint": null,
              *       "gres": null,
              *       "launcher": null,
+             *       "memory_per_cpu": null,
              *       "options": [],
              *       "partition": null,
+             *       "qos": null,
              *       "time": null
              *     }
              */
@@ -1009,6 +1890,28 @@ export interface components {
             ranks: number[] | null;
         };
         /**
+         * RankView
+         * @description One rank, as its debugger sees it.
+         */
+        RankView: {
+            /** @default false */
+            attached: boolean;
+            /** @default null */
+            operation: components["schemas"]["Collective"] | null;
+            /**
+             * @default idle
+             * @enum {unknown}
+             */
+            phase: "gone" | "idle" | "paused" | "running";
+            /** @default null */
+            place: components["schemas"]["Place"] | null;
+            rank: number;
+            /** @default  */
+            reason: string;
+            /** @default  */
+            text: string;
+        };
+        /**
          * Reason
          * @description Why a world waits, failed or can't start; `final`: it never can.
          */
@@ -1041,6 +1944,8 @@ export interface components {
             name: string | null;
             /** @default null */
             nodes: number | null;
+            /** @default null */
+            notebook: string | null;
             /** @default local */
             profile: string;
             /** @default null */
@@ -1061,6 +1966,17 @@ export interface components {
             notebook: string | null;
             ranks: number[];
             started_at: number;
+        };
+        /**
+         * SetBreakpoint
+         * @description A breakpoint, and the file or cell that it is in.
+         */
+        SetBreakpoint: {
+            condition: string;
+            hit: string;
+            line: number;
+            log: string;
+            path: string;
         };
         /**
          * Site
@@ -1084,6 +2000,24 @@ export interface components {
             ranks: number;
         };
         /**
+         * Slot
+         * @description A GPU, or a share of a core.
+         */
+        Slot: {
+            device: string;
+            /** @default null */
+            held_by: components["schemas"]["Holder"] | null;
+            /** @default null */
+            memory_bytes: number | null;
+        };
+        /**
+         * Slots
+         * @description What `slots` answers.
+         */
+        Slots: {
+            nodes: components["schemas"]["NodeSlots"][];
+        };
+        /**
          * Slurm
          * @description What the scheduler is asked for.
          */
@@ -1093,13 +2027,19 @@ export interface components {
             /** @default null */
             allocation: string | null;
             /** @default null */
+            constraint: string | null;
+            /** @default null */
             gres: string | null;
             /** @default null */
             launcher: string | null;
+            /** @default null */
+            memory_per_cpu: string | null;
             /** @default [] */
             options: string[];
             /** @default null */
             partition: string | null;
+            /** @default null */
+            qos: string | null;
             /** @default null */
             time: string | null;
         };
@@ -1173,6 +2113,14 @@ export interface components {
             };
             /** @default null */
             where: components["schemas"]["Where"] | null;
+        };
+        /**
+         * Waits
+         * @description Ranks that do not come back, and why, in words.
+         */
+        Waits: {
+            ranks: number[];
+            text: string;
         };
         /**
          * Where

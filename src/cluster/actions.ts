@@ -7,7 +7,7 @@ import { CommandIDs } from '../commands';
 import { Cluster, IClusters } from '../tokens';
 import { formatRanks } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
-import { isTrouble, sentence } from '../ui/sentence';
+import { isTrouble } from '../ui/sentence';
 import {
   askSize,
   askStart,
@@ -160,8 +160,12 @@ export function addClusterCommands(
     CommandIDs.showStacks,
     trans.__('Show Stacks'),
     'stacks',
-    async cluster => {
-      await showStacks(cluster, await model.stacks(cluster.id), trans);
+    async (cluster, args) => {
+      const ranks = args.ranks as number[] | undefined;
+      const stacks = (await model.stacks(cluster.id)).filter(
+        s => !ranks || ranks.includes(s.rank)
+      );
+      await showStacks(cluster.name, stacks, trans);
     }
   );
 
@@ -184,7 +188,6 @@ export function addClusterCommands(
   });
 
   notifyWhenPossible(commands, model, added);
-  announceTrouble(model, trans);
 }
 
 /** Palette and menus draw themselves anew at each notice: only when what is possible has changed. */
@@ -219,11 +222,12 @@ async function start(
     ? await askStart(model, profile, trans)
     : { profile, ranks: (args.ranks as number | undefined) ?? null };
   if (request) {
-    await model.start({ ...request, kernel });
+    await model.start({ ...request, kernel, notebook: model.notebook });
   }
 }
 
-async function guarded(
+/** Do something; where it fails, say what was wrong and what to do. */
+export async function guarded(
   trans: TranslationBundle,
   work: () => Promise<void> | void
 ): Promise<void> {
@@ -232,20 +236,4 @@ async function guarded(
   } catch (error) {
     await showFailure(error, trans);
   }
-}
-
-/** A stuck or lost rank and a failed start are told once each, also while the panel is elsewhere. */
-function announceTrouble(model: IClusters, trans: TranslationBundle): void {
-  const told = new Set<string>();
-  model.changed.connect(() => {
-    for (const cluster of model.clusters) {
-      const key = `${cluster.id}:${cluster.summary.code}:${cluster.world.generation}`;
-      if (isTrouble(cluster) && !told.has(key)) {
-        told.add(key);
-        Notification.error(`${cluster.name}: ${sentence(cluster, trans)}`, {
-          autoClose: 8000
-        });
-      }
-    }
-  });
 }

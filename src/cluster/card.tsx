@@ -67,11 +67,33 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
         <div className="jp-Dtrain-reason">
           <p>{cluster.reason.message}</p>
           <p>{cluster.reason.hint}</p>
+          <Waiting reason={cluster.reason} trans={trans} />
         </div>
       )}
       <Actions {...props} />
     </>
   );
+}
+
+/** What the scheduler says about when it may start. */
+function Waiting(props: {
+  reason: NonNullable<Cluster['reason']>;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { ahead, expected_start_at: expected } = props.reason;
+  const { trans } = props;
+  const parts: string[] = [];
+  if (ahead !== null && ahead > 0) {
+    parts.push(trans._n('%1 job is ahead.', '%1 jobs are ahead.', ahead));
+  }
+  if (expected !== null) {
+    const when = new Date(expected * 1000).toLocaleTimeString([], {
+      hour: '2-digit',
+      minute: '2-digit'
+    });
+    parts.push(trans.__('It may start at %1.', when));
+  }
+  return parts.length ? <p>{parts.join(' ')}</p> : null;
 }
 
 function sentenceGlyph(cluster: Cluster): GlyphKind {
@@ -95,6 +117,10 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
     parts.push(trans.__('cell %1, running for %2', running.cell, since));
   } else if (cluster.notebooks.length) {
     parts.push(cluster.notebooks.map(n => n.split('/').pop()).join(', '));
+  }
+  if (cluster.ends_at !== null) {
+    const left = cluster.ends_at - props.now / 1000;
+    parts.push(trans.__('ends in %1 without a cell', formatSpan(left)));
   }
   return parts.length ? (
     <p className="jp-Dtrain-under">{parts.join(' · ')}</p>
@@ -247,12 +273,13 @@ function Progress(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { cluster, trans } = props;
+  const known = new Map(cluster.progress.map(p => [p.phase, p]));
   const names: Record<string, string> = {
+    ...(known.has('queue') ? { queue: trans.__('Wait for nodes') } : {}),
     load: trans.__('Load PyTorch'),
     fork: trans.__('Start ranks'),
     connect: trans.__('Connect the ranks')
   };
-  const known = new Map(cluster.progress.map(p => [p.phase, p]));
   return (
     <ol className="jp-Dtrain-phases" aria-label={trans.__('Progress')}>
       {Object.entries(names).map(([phase, name]) => {

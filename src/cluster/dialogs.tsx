@@ -15,11 +15,15 @@ class StartBody
     this.addClass('jp-Dtrain-form');
     const names = model.profiles.filter(p => !p.error).map(p => p.name);
     this._profile = this._select(trans.__('Profile'), names, profile);
-    this._ranks = this._input(
-      trans.__('Ranks'),
-      'number',
-      String(model.site?.default_ranks ?? 2)
-    );
+    this._ranks = this._input(trans.__('Ranks'), 'number', '');
+    const usual = String(model.site?.default_ranks ?? 2);
+    const propose = (): void => {
+      const local = this._profile.value === 'local';
+      this._ranks.value = local ? usual : '';
+      this._ranks.placeholder = trans.__('as the profile says');
+    };
+    this._profile.addEventListener('change', propose);
+    propose();
     // no bounds here: the dialog would grey out its button and say nothing, the server says why
     this._name = this._input(trans.__('Name'), 'text', '');
     this._name.placeholder = trans.__('chosen for you');
@@ -121,7 +125,7 @@ export async function showFailure(
 
 /** Show what the threads of each rank do. */
 export async function showStacks(
-  cluster: Cluster,
+  name: string,
   stacks: { rank: number; text: string | null }[],
   trans: TranslationBundle
 ): Promise<void> {
@@ -135,7 +139,7 @@ export async function showStacks(
     body.node.append(title, pre);
   }
   await showDialog({
-    title: trans.__('Stacks: %1', cluster.name),
+    title: trans.__('Stacks: %1', name),
     body,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]
   });

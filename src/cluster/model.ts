@@ -5,25 +5,39 @@ import { Signal } from '@lumino/signaling';
 import { Live } from '../request/live';
 import { request } from '../request/rest';
 import {
+  CellRecord,
   Cluster,
   Frame,
   IClusters,
   IPoint,
+  IPreferences,
+  Job,
   Link,
   Profile,
   Site,
   StartRequest
 } from '../tokens';
+import { median, slowed } from '../ranks/figures';
 import { meanSplit } from '../ui/split';
 
 /** Points kept of each cluster: an hour at two frames a second; of more than 64 ranks, five minutes. */
 export const HISTORY = 7200;
 const HISTORY_LARGE = 600;
 
+/** As the settings' schema has them. */
+export const DEFAULT_PREFERENCES: IPreferences = {
+  slowFrom: 0.1,
+  updatesPerSecond: 2,
+  notify: ['trouble', 'cells'],
+  notifyCellsAfter: 60
+};
+
 /** State of the panel, without a DOM. */
 export class ClustersModel implements IClusters, IDisposable {
   readonly changed = new Signal<this, void>(this);
   kernel: string | null = null;
+  notebook: string | null = null;
+  preferences: IPreferences = DEFAULT_PREFERENCES;
 
   get kernelLacks(): boolean {
     return this._kernelLacks;
@@ -40,6 +54,10 @@ export class ClustersModel implements IClusters, IDisposable {
 
   get clusters(): readonly Cluster[] {
     return this._clusters;
+  }
+
+  get jobs(): readonly Job[] {
+    return this._jobs;
   }
 
   get site(): Site | null {
@@ -114,20 +132,37 @@ export class ClustersModel implements IClusters, IDisposable {
     this._live?.reconnect();
   }
 
-  /** Take a frame. */
+  /** Take a frame; one that comes sooner than the user wants updates is left out. */
   receive(frame: Frame): void {
+    const now = Date.now();
+    // a server of an earlier version sends none
+    const jobs = frame.jobs ?? [];
+    const same =
+      frame.clusters.length === this._clusters.length &&
+      frame.clusters.every((c, i) => isSame(c, this._clusters[i])) &&
+      jobs.length === this._jobs.length &&
+      jobs.every((j, i) => isSameJob(j, this._jobs[i]));
+    const early = now - (this._seen?.getTime() ?? 0);
+    // the server's ticks are not quite even: nine tenths of the period are a period
+    if (same && early < 900 / this.preferences.updatesPerSecond) {
+      return;
+    }
     this._link = 'open';
     this._clusters = frame.clusters;
+    this._jobs = jobs;
     this._seen = new Date();
     const alive = new Set(frame.clusters.map(c => c.id));
     for (const id of this._history.keys()) {
       if (!alive.has(id)) {
         this._history.delete(id);
+        this._late.delete(id);
       }
     }
     for (const cluster of frame.clusters) {
       const points = this._history.get(cluster.id) ?? [];
-      points.push(pointOf(cluster));
+      const late = this._late.get(cluster.id) ?? new Map<number, number>();
+      this._late.set(cluster.id, late);
+      points.push(pointOf(cluster, late, this.preferences.slowFrom));
       const most = cluster.ranks.length > 64 ? HISTORY_LARGE : HISTORY;
       if (points.length > most) {
         points.splice(0, points.length - most);
@@ -173,6 +208,10 @@ export class ClustersModel implements IClusters, IDisposable {
     return request(this._settings, 'GET', `clusters/${id}/stacks`);
   }
 
+  async cells(id: string): Promise<readonly CellRecord[]> {
+    return request(this._settings, 'GET', `clusters/${id}/cells`);
+  }
+
   dispose(): void {
     if (this._disposed) {
       return;
@@ -210,7 +249,10 @@ export class ClustersModel implements IClusters, IDisposable {
 
   private _clusters: readonly Cluster[] = [];
   private _disposed = false;
+  private _jobs: readonly Job[] = [];
   private _kernelLacks = false;
+  /** Of each cluster, for how many points in a row a rank has been slow. */
+  private _late = new Map<string, Map<number, number>>();
   private _history = new Map<string, IPoint[]>();
   private _link: Link = 'connecting';
   private _live: Live | null = null;
@@ -222,7 +264,30 @@ export class ClustersModel implements IClusters, IDisposable {
   private _viewers = new Set<string>();
 }
 
-function pointOf(cluster: Cluster): IPoint {
+/** Only figures differ: such a frame may be left out. */
+function isSame(now: Cluster, before: Cluster | undefined): boolean {
+  return (
+    now.id === before?.id &&
+    now.state === before.state &&
+    now.summary.code === before.summary.code &&
+    now.world.generation === before.world.generation &&
+    now.running.length === before.running.length
+  );
+}
+
+function isSameJob(now: Job, before: Job | undefined): boolean {
+  return (
+    now.id === before?.id &&
+    now.state === before.state &&
+    now.summary.text === before.summary.text
+  );
+}
+
+function pointOf(
+  cluster: Cluster,
+  late: Map<number, number>,
+  slowFrom: number
+): IPoint {
   const { samples_per_s, comm_overhead } = cluster.metrics;
   const own = new Float32Array(cluster.ranks.length);
   cluster.ranks.forEach((rank, i) => {
@@ -231,12 +296,15 @@ function pointOf(cluster: Cluster): IPoint {
         ? NaN
         : rank.step_s * (1 - (rank.comm_overhead ?? 0));
   });
+  const middle = median([...own].filter(v => !Number.isNaN(v)));
   return {
     at: Date.now(),
     samples: samples_per_s,
     overhead: comm_overhead,
     waiting: meanSplit(cluster.ranks)?.waiting ?? null,
     generation: cluster.world.generation,
-    own
+    own,
+    middle,
+    slowed: middle ? slowed(own, middle * (1 + slowFrom), late) : []
   };
 }

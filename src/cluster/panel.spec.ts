@@ -205,10 +205,34 @@ it('asks for frames only while it is seen', () => {
 
 it('keeps a bounded history and forgets clusters that are gone', () => {
   const { model } = show([]);
+  vi.useFakeTimers();
   for (let seq = 0; seq < HISTORY + 20; seq++) {
+    vi.advanceTimersByTime(500);
     model.receive({ type: 'clusters', seq, clusters: [makeCluster()] });
   }
   expect(model.history('c1')).toHaveLength(HISTORY);
   model.receive({ type: 'clusters', seq: 0, clusters: [] });
   expect(model.history('c1')).toHaveLength(0);
+  vi.useRealTimers();
+});
+
+it('leaves out figures that come too often, and never a change of state', () => {
+  const { model } = show([]);
+  vi.useFakeTimers();
+  model.preferences = { ...model.preferences, updatesPerSecond: 1 };
+  const frame = (seq: number, state: Cluster['state']): Frame => ({
+    type: 'clusters',
+    seq,
+    clusters: [makeCluster({ state })]
+  });
+  model.receive(frame(0, 'ready'));
+  vi.advanceTimersByTime(400);
+  model.receive(frame(1, 'ready'));
+  expect(model.history('c1')).toHaveLength(1);
+  model.receive(frame(2, 'degraded'));
+  expect(model.history('c1')).toHaveLength(2);
+  vi.advanceTimersByTime(1000);
+  model.receive(frame(3, 'degraded'));
+  expect(model.history('c1')).toHaveLength(3);
+  vi.useRealTimers();
 });

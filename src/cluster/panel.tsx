@@ -1,16 +1,18 @@
-import { ReactWidget } from '@jupyterlab/ui-components';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import { Message } from '@lumino/messaging';
-import { Menu } from '@lumino/widgets';
 import React, { useEffect, useReducer, useState } from 'react';
 
 import { CommandIDs } from '../commands';
+import { menuOfRanks } from '../ranks/menu';
+import { JobSection } from '../job/list';
+import { hasEnded } from '../job/words';
 import { RankRows } from '../ranks/rows';
 import { Cluster, IClusters } from '../tokens';
 import { Glyph } from '../ui/glyph';
 import { distributedIcon } from '../ui/icons';
+import { IMenuItem, openContextMenu, openMenu } from '../ui/menu';
 import { Section } from '../ui/section';
+import { SeenWidget } from '../ui/seen';
 import { clusterGlyph, stateWord } from '../ui/sentence';
 import { ClusterCard } from './card';
 import { Empty } from './empty';
@@ -48,16 +50,26 @@ function Body(props: IBodyProps): JSX.Element {
       <div className="jp-Dtrain-toolbar">
         <h1>{trans.__('Distributed')}</h1>
         {mayWrite && (
-          <button
-            type="button"
-            className="jp-Dtrain-tool"
-            disabled={lost}
-            onClick={() =>
-              void commands.execute(CommandIDs.startCluster, { ask: true })
-            }
-          >
-            <span aria-hidden="true">+</span> {trans.__('Start')}
-          </button>
+          <span>
+            <button
+              type="button"
+              className="jp-Dtrain-tool"
+              disabled={lost}
+              onClick={() =>
+                void commands.execute(CommandIDs.startCluster, { ask: true })
+              }
+            >
+              <span aria-hidden="true">+</span> {trans.__('Start')}
+            </button>
+            <button
+              type="button"
+              className="jp-Dtrain-tool"
+              disabled={lost}
+              onClick={() => void commands.execute(CommandIDs.submitNotebook)}
+            >
+              {trans.__('Submit…')}
+            </button>
+          </span>
         )}
       </div>
       {lost && <Disconnected model={model} trans={trans} />}
@@ -102,13 +114,21 @@ function Body(props: IBodyProps): JSX.Element {
             />
           )}
         </Section>
-        {selected && (
+        {selected && selected.state !== 'pending' && (
           <Section
             title={trans.__('Ranks')}
             note={alive(selected, trans)}
             {...section('ranks')}
           >
-            <RankRows cluster={selected} trans={trans} />
+            <RankRows
+              cluster={selected}
+              selected={model.selectedRank}
+              onSelect={rank => model.selectRank(rank)}
+              onMenu={(event, ranks) =>
+                openContextMenu(event, commands, menuOfRanks(selected, ranks))
+              }
+              trans={trans}
+            />
             <p className="jp-Dtrain-open">
               <button
                 type="button"
@@ -124,6 +144,15 @@ function Body(props: IBodyProps): JSX.Element {
             </p>
           </Section>
         )}
+        {model.jobs.length > 0 && (
+          <Section
+            title={trans.__('Jobs')}
+            note={active(model, trans)}
+            {...section('jobs')}
+          >
+            <JobSection model={model} commands={commands} trans={trans} />
+          </Section>
+        )}
       </div>
     </>
   );
@@ -133,10 +162,8 @@ function ClusterList(
   props: IBodyProps & { selected: Cluster | null; disabled: boolean }
 ): JSX.Element {
   const { model, commands, trans, selected } = props;
-  const openMenu = (cluster: Cluster, at: DOMRect): void => {
-    const menu = new Menu({ commands });
-    const args = { id: cluster.id, ask: true };
-    for (const command of [
+  const items = (cluster: Cluster): IMenuItem[] =>
+    [
       CommandIDs.attachNotebook,
       CommandIDs.interruptRanks,
       CommandIDs.restartRanks,
@@ -145,19 +172,17 @@ function ClusterList(
       CommandIDs.showStacks,
       CommandIDs.copyReport,
       CommandIDs.stopCluster
-    ]) {
-      menu.addItem({ command, args });
-    }
-    menu.aboutToClose.connect(() => {
-      // after the command that was chosen has run
-      requestAnimationFrame(() => menu.dispose());
-    });
-    menu.open(at.left, at.bottom);
-  };
+    ].map(command => ({ command, args: { id: cluster.id, ask: true } }));
   return (
     <ul className="jp-Dtrain-list">
       {model.clusters.map(cluster => (
-        <li key={cluster.id} data-selected={cluster === selected || undefined}>
+        <li
+          key={cluster.id}
+          data-selected={cluster === selected || undefined}
+          onContextMenu={event =>
+            openContextMenu(event, commands, items(cluster))
+          }
+        >
           <button
             type="button"
             className="jp-Dtrain-listItem"
@@ -182,9 +207,10 @@ function ClusterList(
               className="jp-Dtrain-more"
               aria-haspopup="menu"
               aria-label={trans.__('Actions of %1', cluster.name)}
-              onClick={event =>
-                openMenu(cluster, event.currentTarget.getBoundingClientRect())
-              }
+              onClick={event => {
+                const at = event.currentTarget.getBoundingClientRect();
+                openMenu(commands, items(cluster), at.left, at.bottom);
+              }}
             >
               ⋯
             </button>
@@ -232,58 +258,33 @@ function count(clusters: readonly Cluster[], trans: TranslationBundle): string {
   return clusters.length ? trans.__('%1 running', clusters.length) : '';
 }
 
+function active(model: IClusters, trans: TranslationBundle): string {
+  const count = model.jobs.filter(j => !hasEnded(j)).length;
+  return count ? trans.__('%1 active', count) : '';
+}
+
 function alive(cluster: Cluster, trans: TranslationBundle): string {
   const living = cluster.ranks.filter(r => r.state !== 'lost').length;
   return trans.__('%1 of %2', living, cluster.ranks.length);
 }
 
 /** The sidebar. Nothing is sent or drawn while it is hidden. */
-export class DistributedPanel extends ReactWidget {
+export class DistributedPanel extends SeenWidget {
   constructor(
     private _model: IClusters,
     private _commands: CommandRegistry,
     private _trans: TranslationBundle
   ) {
-    super();
+    super((seen, viewer) => _model.setVisible(seen, viewer));
     this.id = 'dtrain-lab-panel';
     this.title.icon = distributedIcon;
     this.title.caption = _trans.__('Distributed');
-    this.addClass('jp-Dtrain');
-    this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', _trans.__('Distributed training'));
   }
 
-  protected override onAfterShow(message: Message): void {
-    super.onAfterShow(message);
-    this._setVisible(true);
-  }
-
-  protected override onAfterHide(message: Message): void {
-    super.onAfterHide(message);
-    this._setVisible(false);
-  }
-
-  protected override onAfterAttach(message: Message): void {
-    super.onAfterAttach(message);
-    this._setVisible(this.isVisible);
-  }
-
-  protected override onBeforeDetach(message: Message): void {
-    this._setVisible(false);
-    super.onBeforeDetach(message);
-  }
-
   protected render(): JSX.Element | null {
-    return this._visible ? (
+    return this.seen ? (
       <Body model={this._model} commands={this._commands} trans={this._trans} />
     ) : null;
   }
-
-  private _setVisible(visible: boolean): void {
-    this._visible = visible;
-    this._model.setVisible(visible, this.id);
-    this.update();
-  }
-
-  private _visible = false;
 }

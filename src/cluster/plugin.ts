@@ -5,13 +5,16 @@ import {
 } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { ILauncher } from '@jupyterlab/launcher';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
-import { IClusters } from '../tokens';
+import { IClusters, IPreferences } from '../tokens';
 import { distributedIcon } from '../ui/icons';
 import { addClusterCommands } from './actions';
 import { ClustersModel } from './model';
+import { announceCells, announceTrouble } from './notices';
 import { DistributedPanel } from './panel';
 
 /** The model of all clusters. */
@@ -30,18 +33,40 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
   description: 'The Distributed sidebar: clusters and their ranks.',
   autoStart: true,
   requires: [IClusters],
-  optional: [ICommandPalette, ILauncher, ILayoutRestorer, ITranslator],
+  optional: [
+    ICommandPalette,
+    ILauncher,
+    ILayoutRestorer,
+    INotebookTracker,
+    ISettingRegistry,
+    ITranslator
+  ],
   activate: (
     app: JupyterFrontEnd,
     model: IClusters,
     palette: ICommandPalette | null,
     launcher: ILauncher | null,
     restorer: ILayoutRestorer | null,
+    tracker: INotebookTracker | null,
+    registry: ISettingRegistry | null,
     translator: ITranslator | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const { commands, shell } = app;
     addClusterCommands(commands, model, trans);
+    announceTrouble(model, trans);
+    announceCells(model, trans, path => {
+      const shown = tracker?.find(panel => panel.context.path === path);
+      return !document.hidden && !!shown?.isVisible;
+    });
+    void registry?.load(panelPlugin.id).then(settings => {
+      const take = (): void => {
+        const chosen = settings.composite as unknown as IPreferences;
+        model.preferences = { ...model.preferences, ...chosen };
+      };
+      settings.changed.connect(take);
+      take();
+    });
     const panel = new DistributedPanel(model, commands, trans);
     shell.add(panel, 'left', { rank: 600, type: 'Distributed' });
     restorer?.add(panel, panel.id);

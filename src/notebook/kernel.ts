@@ -44,3 +44,29 @@ export async function runQuietly(
   }
   return shown ?? { ename: 'Aborted', evalue: 'The kernel is busy.' };
 }
+
+const NAMES = "[n for n in get_ipython().user_ns if not n.startswith('_')]";
+
+/** Names that a kernel has in memory; null where it can't say. */
+export async function namesIn(
+  kernel: Kernel.IKernelConnection
+): Promise<string[] | null> {
+  if (!(await isIPython(kernel))) {
+    return null;
+  }
+  const future = kernel.requestExecute({
+    code: '',
+    silent: true,
+    store_history: false,
+    user_expressions: { names: `__import__('json').dumps(${NAMES})` }
+  });
+  const { content } = await future.done;
+  if (content.status !== 'ok') {
+    return null;
+  }
+  const said = content.user_expressions?.names as
+    { status: string; data?: Record<string, string> } | undefined;
+  const text = said?.data?.['text/plain'];
+  // a repr of JSON: a quoted text
+  return text ? (JSON.parse(text.slice(1, -1)) as string[]) : null;
+}

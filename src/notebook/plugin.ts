@@ -84,6 +84,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
     const prepare = async (): Promise<void> => {
       const kernel = tracker.currentWidget?.sessionContext.session?.kernel;
       model.kernel = kernel?.name ?? null;
+      model.notebook = tracker.currentWidget?.context.path ?? null;
       if (kernel && model.site && !loaded.has(kernel.id)) {
         loaded.add(kernel.id);
         kernel.statusChanged.connect((_, status) => {

@@ -6,7 +6,7 @@ import { PanelLayout } from '@lumino/widgets';
 import React from 'react';
 
 import { Cluster } from '../tokens';
-import { magicOf, readOutputs } from './read';
+import { magicOf, readOutputs, trimOutputs } from './read';
 import { CellView, Choice } from './view';
 
 /** At most so often a cell's output is read and drawn, ms. */
@@ -52,6 +52,9 @@ export class CellOutputView extends ReactWidget {
       ? null
       : magicOf(cell.model.sharedModel.getSource());
     const running = cell.model?.executionState === 'running';
+    if (magic) {
+      trimOutputs(cell);
+    }
     const output = magic && readOutputs(cell);
     const shown =
       !!output &&

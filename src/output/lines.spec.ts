@@ -41,6 +41,18 @@ it('folds lines that other lines came between, and keeps the order of each rank'
   ]);
 });
 
+it('knows no order between stdout and stderr of a rank', () => {
+  const lines = [
+    ...parseLines('[1] epoch 1 loss 2.1\n', false),
+    ...parseLines('[1] 100%\n[0] 100%\n', true),
+    ...parseLines('[0] epoch 1 loss 2.0\n', false)
+  ];
+  expect(foldLines(lines).map(l => [l.text, l.ranks.length])).toEqual([
+    ['epoch 1 loss 2.0', 2],
+    ['100%', 2]
+  ]);
+});
+
 it('never folds two lines of one rank, nor stdout with stderr', () => {
   expect(foldLines(parseLines('[0] 1\n[0] 2\n', false))).toHaveLength(2);
   const mixed = [

@@ -44,15 +44,19 @@ const LOOK_BACK = 64;
  * Fold lines of different ranks that differ only in numbers into the lowest rank's.
  *
  * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line with "2.137 to 2.180",
- * also where other lines came between; each rank's own lines keep their order.
+ * also where other lines came between; each rank's own lines keep their order, those of stdout and those of
+ * stderr: between the two there is none.
  */
 export function foldLines(lines: readonly ILine[]): ILine[] {
   const groups: { shape: string; run: ILine[]; ranks: Set<number> }[] = [];
-  /** Rank → index of the group that has its last line. */
-  const last = new Map<number, number>();
+  /** Rank and stream → index of the group that has its last line. */
+  const last = new Map<string, number>();
   for (const line of lines) {
     const shape = `${line.error}${line.text.replace(NUMBER, '#')}`;
-    const behind = Math.max(-1, ...line.ranks.map(r => last.get(r) ?? -1));
+    const behind = Math.max(
+      -1,
+      ...line.ranks.map(r => last.get(`${r} ${line.error}`) ?? -1)
+    );
     const from = Math.max(behind + 1, groups.length - LOOK_BACK);
     let at = line.ranks.length
       ? groups.findIndex(
@@ -69,7 +73,7 @@ export function foldLines(lines: readonly ILine[]): ILine[] {
     groups[at].run.push(line);
     for (const rank of line.ranks) {
       groups[at].ranks.add(rank);
-      last.set(rank, at);
+      last.set(`${rank} ${line.error}`, at);
     }
   }
   return groups.map(g => foldRun(g.run));

@@ -3,10 +3,12 @@ import {
   isDisplayData,
   isDisplayUpdate,
   isError,
-  isStream
+  isStream,
+  IStream
 } from '@jupyterlab/nbformat';
 
 import { ILine, parseLines, parseRanks } from './lines';
+import { around, trimmed } from './trim';
 
 /** Characters of a cell's text that are read; the middle of more is left out. */
 const MOST_TEXT = 200_000;
@@ -59,8 +61,9 @@ export function readOutputs(cell: CodeCell): ICellOutput {
       const text = Array.isArray(output.text)
         ? output.text.join('')
         : output.text;
-      const [shown, cut] = cutMiddle(text);
-      left += cut;
+      const [rest, gone] = around(text);
+      const [shown, cut] = cutMiddle(rest);
+      left += gone + cut;
       lines.push(...parseLines(shown, output.name === 'stderr'));
       places.push(null);
     } else if (isError(output) && output.ename === 'RanksFailed') {
@@ -84,6 +87,24 @@ export function readOutputs(cell: CodeCell): ICellOutput {
   }
   const ranks = [...seen].sort((a, b) => a - b);
   return { lines, left, area, failure, ranks, places };
+}
+
+/** Leave out the middle of streams that are too long for a page, in the notebook that it shows and saves. */
+export function trimOutputs(cell: CodeCell): void {
+  const { outputs } = cell.model;
+  for (let i = 0; i < outputs.length; i++) {
+    const model = outputs.get(i);
+    if (model.type === 'stream') {
+      const output = model.toJSON() as IStream;
+      const text = Array.isArray(output.text)
+        ? output.text.join('')
+        : output.text;
+      const short = trimmed(text);
+      if (short !== null) {
+        outputs.set(i, { ...output, text: short });
+      }
+    }
+  }
 }
 
 function cutMiddle(text: string): [string, number] {

@@ -60,7 +60,8 @@ it('puts back displays with their rank, and the failure', () => {
       failures: [],
       sentence: 'Rank 1 failed.',
       elapsed_s: 1,
-      timed_out: false
+      timed_out: false,
+      traceback: ['Rank 1 failed.', '', 'Rank 1: ValueError: x']
     }
   };
   expect(asNotebook(failed, [shown])).toEqual([
@@ -73,7 +74,7 @@ it('puts back displays with their rank, and the failure', () => {
       output_type: 'error',
       ename: 'RanksFailed',
       evalue: 'Rank 1 failed.',
-      traceback: ['Rank 1 failed.']
+      traceback: ['Rank 1 failed.', '', 'Rank 1: ValueError: x']
     }
   ]);
 });

@@ -5,9 +5,9 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import { components } from '../api/types';
 import { request } from '../request/rest';
-import { Cluster } from '../tokens';
+import { CellRecord, Cluster } from '../tokens';
+import { trimmed } from './trim';
 
-type CellRecord = components['schemas']['CellRecord'];
 type Output = components['schemas']['Output'];
 
 const PIECE = 2000;
@@ -111,6 +111,11 @@ export function asNotebook(
       } as IOutput);
     }
   }
+  for (const output of found) {
+    if (output.output_type === 'stream') {
+      output.text = trimmed(output.text as string) ?? output.text;
+    }
+  }
   for (const [key, text] of tails) {
     const [rank, kind] = key.split(' ');
     addLines(found, Number(rank), kind, text && `${text}\n`);
@@ -120,7 +125,7 @@ export function asNotebook(
       output_type: 'error',
       ename: 'RanksFailed',
       evalue: record.result.sentence,
-      traceback: [record.result.sentence]
+      traceback: [...record.result.traceback]
     });
   }
   return found;

@@ -4,6 +4,7 @@ import React from 'react';
 import { Cluster } from '../tokens';
 import { formatRanks, formatRate, formatShare, formatTime } from '../ui/format';
 import { Glyph, GlyphKind } from '../ui/glyph';
+import { sentence } from '../ui/sentence';
 import { foldLines, ILine, linesOf, parseBar } from './lines';
 import { IAreaRow, ICellOutput } from './read';
 
@@ -70,9 +71,18 @@ function Bar(props: {
 }): JSX.Element {
   const { state, trans, onChoose } = props;
   const { failure } = state.output;
-  const kind: GlyphKind = state.running ? 'busy' : failure ? 'failed' : 'good';
+  const paused = state.running && state.cluster?.state === 'paused';
+  const kind: GlyphKind = paused
+    ? 'paused'
+    : state.running
+      ? 'busy'
+      : failure
+        ? 'failed'
+        : 'good';
   const word = state.running
-    ? trans.__('running')
+    ? paused
+      ? trans.__('paused')
+      : trans.__('running')
     : failure
       ? trans.__('failed')
       : trans.__('done');
@@ -83,6 +93,7 @@ function Bar(props: {
   return (
     <div
       className="jp-Dtrain-cellBar"
+      data-paused={paused || undefined}
       data-failed={failure ? true : undefined}
       role="group"
       aria-label={trans.__('Output of ranks')}
@@ -91,6 +102,8 @@ function Bar(props: {
       <span className="jp-Dtrain-cellState">
         {failure && !state.running ? (
           failure.sentence
+        ) : paused && state.cluster ? (
+          <b>{sentence(state.cluster, trans)}</b>
         ) : (
           <b>{trans._n('%1 rank', '%1 ranks', state.ranks.length)}</b>
         )}{' '}

@@ -10,12 +10,20 @@ export interface ISeries {
   filled?: boolean;
 }
 
-/** A chart over time, with marks where the world was rebuilt. `summary` is what a screen reader says. */
+/** Something that happened at a time, ms. */
+export interface IMark {
+  at: number;
+  label: string;
+}
+
+/** A chart over time, with marks of what happened. `summary` is what a screen reader says. */
 export function TimeChart(props: {
   times: readonly number[];
   series: readonly ISeries[];
-  marks: readonly number[];
+  marks: readonly IMark[];
   window: number;
+  /** End of the axis, ms; now unless told. */
+  until?: number;
   format: (value: number) => string;
   summary: string;
 }): JSX.Element {
@@ -85,7 +93,7 @@ function options(
       x: {
         time: true,
         range: () => {
-          const now = Date.now() / 1000;
+          const now = (latest.current.until ?? Date.now()) / 1000;
           return [now - latest.current.window, now];
         }
       },
@@ -115,20 +123,31 @@ function options(
 
 function drawMarks(
   plot: uPlot,
-  marks: readonly number[],
+  marks: readonly IMark[],
   colour: (name: string) => string
 ): void {
   const { ctx, bbox } = plot;
   ctx.save();
-  ctx.strokeStyle = colour('--jp-ui-font-color1');
+  ctx.strokeStyle = ctx.fillStyle = colour('--jp-ui-font-color1');
+  ctx.font = `${11 * devicePixelRatio}px ${getComputedStyle(plot.root).fontFamily}`;
+  ctx.textAlign = 'left';
   ctx.setLineDash([4, 4]);
-  for (const mark of marks) {
-    const x = plot.valToPos(mark / 1000, 'x', true);
+  let free = bbox.left;
+  for (const { at, label } of [...marks].sort((a, b) => a.at - b.at)) {
+    const x = plot.valToPos(at / 1000, 'x', true);
     if (x >= bbox.left && x <= bbox.left + bbox.width) {
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
+      const { width } = ctx.measureText(label);
+      const fits = x + width + 6 <= bbox.left + bbox.width;
+      const from = fits ? x + 4 : x - width - 4;
+      // a name that would cover the one before is left out, its line is not
+      if (from >= free) {
+        ctx.fillText(label, from, bbox.top + 11 * devicePixelRatio);
+        free = Math.max(x, from + width) + 4;
+      }
     }
   }
   ctx.restore();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../testing/clusters';
-import { figuresOf, heatOf, median, passes, rebuilds } from './figures';
+import { figuresOf, heatOf, median, passes, rebuilds, slowed } from './figures';
 
 const point = (at: number, own: number[], generation = 0) => ({
   at,
@@ -9,7 +9,9 @@ const point = (at: number, own: number[], generation = 0) => ({
   overhead: 0.1,
   waiting: 0,
   generation,
-  own: Float32Array.from(own)
+  own: Float32Array.from(own),
+  middle: median(own.filter(v => !Number.isNaN(v))),
+  slowed: []
 });
 
 it('finds the rank whose own time is long where step times are equal', () => {
@@ -65,4 +67,18 @@ it('marks where the world was rebuilt', () => {
   expect(rebuilds([point(1, []), point(2, [], 1), point(3, [], 1)])).toEqual([
     2
   ]);
+});
+
+it('tells once that a rank has become slow, and not for a single slow step', () => {
+  const late = new Map<number, number>();
+  const told: number[][] = [];
+  const play = (...own: number[]): number =>
+    told.push(slowed(Float32Array.from(own), 0.11, late));
+  play(0.1, 0.2);
+  play(0.1, 0.1);
+  for (let i = 0; i < 10; i++) {
+    play(0.1, 0.2);
+  }
+  expect(told.flat()).toEqual([1]);
+  expect(told.findIndex(t => t.length)).toBe(7);
 });

@@ -106,10 +106,10 @@ export function heatOf(
     }
   }
   for (const [column, point] of latest) {
-    const middle = median([...point.own].filter(v => !Number.isNaN(v)));
+    const { middle, own } = point;
     if (middle) {
       rows.forEach((row, i) => {
-        cells[i * columns + column] = slowestOf(point.own, row.ranks, middle);
+        cells[i * columns + column] = slowestOf(own, row.ranks, middle);
       });
     }
   }
@@ -148,4 +148,34 @@ export function rebuilds(points: readonly IPoint[]): number[] {
   return points
     .filter((p, i) => i > 0 && p.generation !== points[i - 1].generation)
     .map(p => p.at);
+}
+
+/** Points in a row that tell a change from a single slow step. */
+const LASTING = 6;
+
+/**
+ * Ranks that become slow with this point: they have been so for some points in a row.
+ *
+ * @param own own time of each rank, s; NaN where not known.
+ * @param from a rank is slow from this time, s.
+ * @param late points in a row for which a rank has been slow; brought up to date.
+ */
+export function slowed(
+  own: Float32Array,
+  from: number,
+  late: Map<number, number>
+): number[] {
+  const found: number[] = [];
+  own.forEach((mine, rank) => {
+    if (!(mine >= from)) {
+      late.delete(rank);
+      return;
+    }
+    const length = (late.get(rank) ?? 0) + 1;
+    late.set(rank, length);
+    if (length === LASTING) {
+      found.push(rank);
+    }
+  });
+  return found;
 }

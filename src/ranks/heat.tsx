@@ -49,6 +49,21 @@ function rowHeight(rows: number): number {
   return Math.max(4, Math.min(18, Math.floor(HEIGHT / Math.max(1, rows))));
 }
 
+/** The name of the selected row would run into that of this one. */
+function beside(
+  heat: IHeat,
+  i: number,
+  step: number,
+  selected: number | null
+): boolean {
+  const near = heat.rows.slice(Math.max(0, i - step + 1), i + step);
+  return (
+    step > 1 &&
+    selected !== null &&
+    near.some(entry => entry.ranks.includes(selected))
+  );
+}
+
 function draw(
   canvas: HTMLCanvasElement,
   heat: IHeat,
@@ -75,12 +90,15 @@ function draw(
   heat.rows.forEach((entry, i) => {
     const y = i * row;
     const chosen = selected !== null && entry.ranks.includes(selected);
-    if (i % step === 0 || chosen) {
+    const named =
+      chosen || (i % step === 0 && !beside(heat, i, step, selected));
+    if (named) {
       context.globalAlpha = 1;
       context.fillStyle = colour(
         chosen ? '--jp-ui-font-color0' : '--jp-ui-font-color2'
       );
-      context.fillText(entry.label, 2, y + row / 2, LABEL - 6);
+      const middle = Math.max(6, Math.min(canvas.height - 6, y + row / 2));
+      context.fillText(entry.label, 2, middle, LABEL - 6);
     }
     for (let column = 0; column < heat.columns; column++) {
       const x = LABEL + column * COLUMN;

@@ -11,6 +11,10 @@ export function NodeGrid(props: {
   figures: readonly IRankFigures[];
   selected: number | null;
   onSelect: (rank: number) => void;
+  onMenu: (
+    event: React.MouseEvent<HTMLElement>,
+    ranks: readonly number[]
+  ) => void;
   trans: TranslationBundle;
 }): JSX.Element {
   const { figures, selected, trans } = props;
@@ -44,7 +48,15 @@ export function NodeGrid(props: {
       onKeyDown={move}
     >
       {[...nodes].map(([node, ranks]) => (
-        <div key={node}>
+        <div
+          key={node}
+          onContextMenu={event =>
+            props.onMenu(
+              event,
+              ranks.map(f => f.rank.rank)
+            )
+          }
+        >
           <span>{node}</span>
           <span className="jp-Dtrain-squares">
             {ranks.map(f => {
@@ -68,6 +80,7 @@ export function NodeGrid(props: {
                     background: `color-mix(in srgb, var(${name}) ${percent}, var(--jp-layout-color2))`
                   }}
                   onClick={() => props.onSelect(f.rank.rank)}
+                  onContextMenu={event => props.onMenu(event, [f.rank.rank])}
                 >
                   {f.rank.rank}
                 </button>

@@ -46,13 +46,22 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
           shell.add(view, 'main');
         }
         shell.activateById(view.id);
+        const ranks = args.ranks as number[] | undefined;
+        if (ranks?.length) {
+          model.selectRank(ranks[0]);
+        }
       },
       describedBy: {
         args: {
           type: 'object',
           properties: {
             id: { type: 'string', description: 'Id of the cluster' },
-            name: { type: 'string', description: 'Its name' }
+            name: { type: 'string', description: 'Its name' },
+            ranks: {
+              type: 'array',
+              items: { type: 'number' },
+              description: 'Ranks, the first of which is selected'
+            }
           }
         }
       }

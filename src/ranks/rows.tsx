@@ -1,5 +1,5 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useState } from 'react';
+import React, { useRef, useState } from 'react';
 
 import { Cluster, Rank } from '../tokens';
 import {
@@ -10,6 +10,7 @@ import {
   UNKNOWN
 } from '../ui/format';
 import { Glyph } from '../ui/glyph';
+import { useSteadyOrder } from '../ui/order';
 import { stateWord } from '../ui/sentence';
 import { SplitBar, splitOf } from '../ui/split';
 import { figuresOf } from './figures';
@@ -28,26 +29,29 @@ export function ordered(ranks: readonly Rank[]): Rank[] {
   return [...ranks].sort((a, b) => weight(a) - weight(b) || a.rank - b.rank);
 }
 
-/** The ranks of a cluster in the sidebar. */
-export function RankRows(props: {
+interface IRowsProps {
   cluster: Cluster;
+  /** The rank that all views show; null for none. */
+  selected: number | null;
+  onSelect: (rank: number) => void;
+  /** A context menu was asked for on some ranks. */
+  onMenu: (
+    event: React.MouseEvent<HTMLElement>,
+    ranks: readonly number[]
+  ) => void;
   trans: TranslationBundle;
-}): JSX.Element {
-  const { cluster, trans } = props;
-  if (cluster.ranks.length > MOST_SQUARES) {
-    return <MapAndSlowest cluster={cluster} trans={trans} />;
-  }
-  return cluster.ranks.length > MOST_ROWS ? (
-    <NodeRows cluster={cluster} trans={trans} />
-  ) : (
-    <Grid cluster={cluster} trans={trans} />
-  );
 }
 
-function Grid(props: {
-  cluster: Cluster;
-  trans: TranslationBundle;
-}): JSX.Element {
+/** The ranks of a cluster in the sidebar. */
+export function RankRows(props: IRowsProps): JSX.Element {
+  const { length } = props.cluster.ranks;
+  if (length > MOST_SQUARES) {
+    return <MapAndSlowest {...props} />;
+  }
+  return length > MOST_ROWS ? <NodeRows {...props} /> : <Grid {...props} />;
+}
+
+function Grid(props: IRowsProps): JSX.Element {
   const { cluster, trans } = props;
   const [active, setActive] = useState(0);
   const [open, setOpen] = useState<number | null>(null);
@@ -76,7 +80,10 @@ function Grid(props: {
       toggle(Number(rows[from]?.dataset.rank));
     }
   };
-  const toggle = (rank: number): void => setOpen(open === rank ? null : rank);
+  const toggle = (rank: number): void => {
+    setOpen(open === rank ? null : rank);
+    props.onSelect(rank);
+  };
 
   return (
     <table
@@ -118,6 +125,8 @@ function Grid(props: {
               data-state={rank.state}
               tabIndex={index === at ? 0 : -1}
               aria-expanded={open === rank.rank}
+              aria-selected={props.selected === rank.rank}
+              onContextMenu={event => props.onMenu(event, [rank.rank])}
               onFocus={() => setActive(index)}
               onClick={() => toggle(rank.rank)}
             >
@@ -223,24 +232,32 @@ function Facts(props: { rank: Rank; trans: TranslationBundle }): JSX.Element {
   );
 }
 
-function MapAndSlowest(props: {
-  cluster: Cluster;
-  trans: TranslationBundle;
-}): JSX.Element {
+function MapAndSlowest(props: IRowsProps): JSX.Element {
   const { cluster, trans } = props;
   const figures = figuresOf(cluster);
   const bad = figures.filter(f => ['stuck', 'lost'].includes(f.rank.state));
-  const slowest = figures
-    .filter(f => f.own !== null)
-    .sort((a, b) => b.own! - a.own!)
-    .slice(0, SLOWEST);
-  const shown = [...new Set([...bad.slice(0, SLOWEST), ...slowest])];
+  const host = useRef<HTMLUListElement>(null);
+  const troubled = bad.slice(0, SLOWEST).map(f => f.rank.rank);
+  const order = useSteadyOrder(
+    () =>
+      figures
+        .filter(f => f.own !== null)
+        .sort((a, b) => b.own! - a.own!)
+        .slice(0, SLOWEST)
+        .map(f => f.rank.rank),
+    `${cluster.id} ${cluster.world.generation}`,
+    host
+  );
+  const shown = [...new Set([...troubled, ...order])].map(
+    rank => figures[rank]
+  );
   return (
     <div className="jp-Dtrain-mapBox">
       <RankMap
         figures={figures}
         columns={32}
-        selected={null}
+        selected={props.selected}
+        onSelect={props.onSelect}
         summary={trans.__(
           '%1 ranks, %2 of them stuck or lost',
           figures.length,
@@ -248,11 +265,23 @@ function MapAndSlowest(props: {
         )}
       />
       <p className="jp-Dtrain-under">{trans.__('Slowest')}</p>
-      <ul className="jp-Dtrain-slowest">
+      <ul ref={host} className="jp-Dtrain-slowest">
         {shown.map(f => (
-          <li key={f.rank.rank}>
+          <li
+            key={f.rank.rank}
+            data-selected={f.rank.rank === props.selected || undefined}
+            onContextMenu={event => props.onMenu(event, [f.rank.rank])}
+          >
             <Glyph kind={f.rank.state} label={stateWord(f.rank.state, trans)} />
-            <b>{f.rank.rank}</b>
+            <button
+              type="button"
+              className="jp-Dtrain-link"
+              aria-pressed={f.rank.rank === props.selected}
+              aria-label={trans.__('Rank %1', f.rank.rank)}
+              onClick={() => props.onSelect(f.rank.rank)}
+            >
+              {f.rank.rank}
+            </button>
             <span>{f.rank.node}</span>
             <span className="jp-Dtrain-colNumber">{formatTime(f.own)}</span>
           </li>
@@ -262,10 +291,7 @@ function MapAndSlowest(props: {
   );
 }
 
-function NodeRows(props: {
-  cluster: Cluster;
-  trans: TranslationBundle;
-}): JSX.Element {
+function NodeRows(props: IRowsProps): JSX.Element {
   const { cluster, trans } = props;
   const nodes = new Map<string, Rank[]>();
   for (const rank of cluster.ranks) {
@@ -276,7 +302,16 @@ function NodeRows(props: {
       {[...nodes].map(([name, ranks]) => {
         const alive = ranks.filter(r => r.state !== 'lost').length;
         return (
-          <li key={name}>
+          <li
+            key={name}
+            tabIndex={0}
+            onContextMenu={event =>
+              props.onMenu(
+                event,
+                ranks.map(r => r.rank)
+              )
+            }
+          >
             <span className="jp-Dtrain-nodeName">{name}</span>
             <span
               className="jp-Dtrain-squares"
@@ -287,6 +322,8 @@ function NodeRows(props: {
                 <span
                   key={r.rank}
                   data-state={r.state}
+                  data-selected={r.rank === props.selected || undefined}
+                  onClick={() => props.onSelect(r.rank)}
                   title={trans.__(
                     'rank %1: %2',
                     r.rank,

@@ -2,8 +2,15 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import React, { useRef, useState } from 'react';
 
-import { formatGiB, formatRate, formatShare, formatTime } from '../ui/format';
+import {
+  formatGiB,
+  formatRate,
+  formatShare,
+  formatTime,
+  UNKNOWN
+} from '../ui/format';
 import { Glyph } from '../ui/glyph';
+import { useSteadyOrder } from '../ui/order';
 import { stateWord } from '../ui/sentence';
 import { IRankFigures } from './figures';
 
@@ -17,7 +24,11 @@ interface IColumn {
   number?: boolean;
 }
 
-function columnsOf(trans: TranslationBundle, gpus: boolean): IColumn[] {
+function columnsOf(
+  trans: TranslationBundle,
+  gpus: boolean,
+  slowFrom: number
+): IColumn[] {
   const time = (
     key: string,
     head: string,
@@ -68,7 +79,7 @@ function columnsOf(trans: TranslationBundle, gpus: boolean): IColumn[] {
       show: f => (
         <>
           {formatTime(f.own)}
-          {f.over !== null && f.over >= 0.1 && (
+          {f.over !== null && f.over >= slowFrom && (
             <b> +{Math.round(f.over * 100)} %</b>
           )}
         </>
@@ -86,9 +97,9 @@ function columnsOf(trans: TranslationBundle, gpus: boolean): IColumn[] {
     },
     {
       key: 'memory',
-      head: gpus ? trans.__('GPU memory GiB') : trans.__('Memory GiB'),
+      head: gpus ? trans.__('GPU memory') : trans.__('Memory'),
       value: memory,
-      show: f => formatGiB(memory(f)),
+      show: f => (memory(f) === null ? UNKNOWN : `${formatGiB(memory(f))} GiB`),
       number: true
     },
     {
@@ -113,15 +124,30 @@ export function RankTable(props: {
   figures: readonly IRankFigures[];
   selected: number | null;
   onSelect: (rank: number) => void;
+  onMenu: (
+    event: React.MouseEvent<HTMLElement>,
+    ranks: readonly number[]
+  ) => void;
+  /** Share above the median from which a rank is marked. */
+  slowFrom: number;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { figures, selected, trans } = props;
+  const { figures, selected, slowFrom, trans } = props;
   const [sort, setSort] = useState({ key: 'own', down: true });
   const scroll = useRef<HTMLDivElement>(null);
   const gpus = figures.some(f => f.rank.device.startsWith('cuda'));
-  const columns = columnsOf(trans, gpus);
+  const columns = columnsOf(trans, gpus, slowFrom);
   const column = columns.find(c => c.key === sort.key) ?? columns[0];
-  const rows = [...figures].sort((a, b) => compare(column, a, b, sort.down));
+  const order = useSteadyOrder(
+    () =>
+      [...figures]
+        .sort((a, b) => compare(column, a, b, sort.down))
+        .map(f => f.rank.rank),
+    `${sort.key} ${sort.down} ${figures.map(f => f.rank.rank).join()}`,
+    scroll
+  );
+  const byRank = new Map(figures.map(f => [f.rank.rank, f]));
+  const rows = order.map(rank => byRank.get(rank)!);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
@@ -207,13 +233,14 @@ export function RankTable(props: {
               aria-rowindex={item.index + 2}
               aria-selected={chosen}
               data-row={f.rank.rank}
-              data-slow={(f.over ?? 0) >= 0.1 || undefined}
+              data-slow={(f.over ?? 0) >= slowFrom || undefined}
               data-trouble={
                 f.rank.state === 'stuck' || f.rank.state === 'lost' || undefined
               }
               tabIndex={item.index === at ? 0 : -1}
               style={{ transform: `translateY(${item.start}px)` }}
               onClick={() => props.onSelect(f.rank.rank)}
+              onContextMenu={event => props.onMenu(event, [f.rank.rank])}
             >
               {columns.map(c => (
                 <span

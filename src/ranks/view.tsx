@@ -1,7 +1,5 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import { ReactWidget } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
-import { Message } from '@lumino/messaging';
 import React, { useEffect, useReducer, useRef, useState } from 'react';
 
 import { ClusterHead } from '../cluster/card';
@@ -9,10 +7,13 @@ import { CommandIDs } from '../commands';
 import { Cluster, IClusters, IPoint } from '../tokens';
 import { formatRate, formatShare, formatTime } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
+import { openContextMenu } from '../ui/menu';
+import { SeenWidget } from '../ui/seen';
 import { TimeChart } from './chart';
 import { figuresOf, heatOf, median, passes, rebuilds } from './figures';
 import { HeatMap } from './heat';
 import { RankMap } from './map';
+import { menuOfRanks } from './menu';
 import { NodeGrid } from './nodes';
 import { MOST_SQUARES } from './rows';
 import { RankTable } from './table';
@@ -62,6 +63,11 @@ function View(props: IViewProps): JSX.Element {
   const all = figuresOf(cluster);
   const figures = all.filter(f => passes(filter, f.rank));
   const select = (rank: number): void => model.selectRank(rank);
+  const menu = (
+    event: React.MouseEvent<HTMLElement>,
+    ranks: readonly number[]
+  ): void => openContextMenu(event, commands, menuOfRanks(cluster, ranks));
+  const { slowFrom } = model.preferences;
   return (
     <>
       <div className="jp-Dtrain-viewHead">
@@ -152,6 +158,7 @@ function View(props: IViewProps): JSX.Element {
               figures={figures}
               selected={model.selectedRank}
               onSelect={select}
+              onMenu={menu}
               trans={trans}
             />
           )}
@@ -161,6 +168,8 @@ function View(props: IViewProps): JSX.Element {
         figures={figures}
         selected={model.selectedRank}
         onSelect={select}
+        onMenu={menu}
+        slowFrom={slowFrom}
         trans={trans}
       />
     </>
@@ -194,7 +203,12 @@ function Charts(props: {
   const error = metrics.comm_overhead_error;
   const common = {
     times: points.map(p => p.at),
-    marks: rebuilds(points),
+    marks: [
+      ...rebuilds(points).map(at => ({ at, label: trans.__('rebuilt') })),
+      ...points.flatMap(({ at, slowed }) =>
+        slowed.map(rank => ({ at, label: trans.__('rank %1 slow', rank) }))
+      )
+    ],
     window: props.minutes * 60
   };
   const rate = formatRate(metrics.samples_per_s);
@@ -260,17 +274,15 @@ function Charts(props: {
 }
 
 /** The Ranks view of one cluster, in the main area. Drawn only while it is seen. */
-export class RanksView extends ReactWidget {
+export class RanksView extends SeenWidget {
   constructor(private _props: IViewProps & { name: string }) {
-    super();
+    super((seen, viewer) => _props.model.setVisible(seen, viewer));
     const { trans, name, id } = _props;
     this.id = `dtrain-lab-ranks-${id}`;
     this.title.label = trans.__('Ranks: %1', name);
     this.title.icon = distributedIcon;
     this.title.closable = true;
-    this.addClass('jp-Dtrain');
     this.addClass('jp-Dtrain-view');
-    this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', trans.__('Ranks of %1', name));
   }
 
@@ -279,35 +291,7 @@ export class RanksView extends ReactWidget {
     return { id: this._props.id, name: this._props.name };
   }
 
-  protected override onAfterShow(message: Message): void {
-    super.onAfterShow(message);
-    this._look(true);
-  }
-
-  protected override onAfterHide(message: Message): void {
-    super.onAfterHide(message);
-    this._look(false);
-  }
-
-  protected override onAfterAttach(message: Message): void {
-    super.onAfterAttach(message);
-    this._look(this.isVisible);
-  }
-
-  protected override onBeforeDetach(message: Message): void {
-    this._look(false);
-    super.onBeforeDetach(message);
-  }
-
   protected render(): JSX.Element | null {
-    return this._seen ? <View {...this._props} /> : null;
+    return this.seen ? <View {...this._props} /> : null;
   }
-
-  private _look(seen: boolean): void {
-    this._seen = seen;
-    this._props.model.setVisible(seen, this.id);
-    this.update();
-  }
-
-  private _seen = false;
 }

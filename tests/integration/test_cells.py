@@ -6,6 +6,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadCell, BadRankSet, BadRequest, CellFailed
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
 
@@ -32,6 +33,7 @@ def test_environment_and_threads(pair: dt.Cluster) -> None:
         "NODE_RANK",
         "MASTER_ADDR",
         "MASTER_PORT",
+        "DTRAIN_CHECKPOINT_DIR",
     )
     result = pair.run(
         f"import os, torch\nprint([os.environ[n] for n in {names!r}][:5], torch.get_num_threads())"
@@ -145,3 +147,20 @@ def test_the_journal_keeps_what_was_printed(pair: dt.Cluster) -> None:
     outputs = pair._portal.call(pair.ask(doors.ReadOutput()))
     assert (outputs[-1].text, outputs[-1].ranks, outputs[-1].kind) == ("kept\n", (1,), "stdout")
     assert pair._portal.call(pair.ask(doors.ReadOutput(after=outputs[-1].seq))) == []
+
+
+def test_values_that_a_cell_logs_and_steps_that_it_tells(pair: dt.Cluster) -> None:
+    code = (
+        "import dtrain_lab as dt, torch, time\n"
+        "for i in range(30):\n"
+        "    dt.log(i, loss=torch.tensor(0.5), best=float('nan'))\n"
+        "    time.sleep(0.01)\n"
+        "    dt.step(8)"
+    )
+    pair.run(code)
+    told = {"loss": 0.5, "best": "nan", "step": 29}
+    wait_until(lambda: pair.info()["metrics"]["values"] == told, 10, "the values that it logged")
+    wait_until(lambda: pair.info()["ranks"][1]["step"] == 30, 10, "the steps that it told")
+    assert not pair.info()["ranks"][1]["unsure"]
+    result = pair.run("dt.log(1, loss='much')", ranks="0", check=False)
+    assert "dt.log: loss is no number: str" in result.failures[0].message

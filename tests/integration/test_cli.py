@@ -82,13 +82,22 @@ def test_a_bad_profile_is_listed_with_line_and_nearest_key() -> None:
         path.unlink()
 
 
-def test_a_profile_of_a_backend_that_is_not_here(tmp_path: Path) -> None:
+def test_a_machine_without_a_scheduler_says_so_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = folders.profiles()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "hpc.toml"
     path.write_text('backend = "slurm"\n')
     try:
-        assert 'no back-end "slurm"' in cli("cluster", "start", "--profile", "hpc", code=3).stderr
+        monkeypatch.setenv("PATH", str(tmp_path))
+        said = cli("cluster", "start", "--profile", "hpc", code=3).stderr
+        assert said.startswith("dtrain-lab: This machine has no command sinfo. Set [ssh] login")
+        assert said.count("\n") == 1
+        (tmp_path / "sinfo").write_text("#!/bin/sh\necho 'sinfo: error: down' >&2\nexit 1\n")
+        (tmp_path / "sinfo").chmod(0o755)
+        said = cli("cluster", "start", "--profile", "hpc", code=1).stderr
+        assert said == "dtrain-lab: Slurm does not answer: down. Is the scheduler up?\n"
     finally:
         path.unlink()
 

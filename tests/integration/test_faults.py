@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import CellFailed, Conflict
+from tests.faults import note
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
@@ -118,10 +120,19 @@ def test_an_interrupt_in_a_collective_names_it(trained: dt.Cluster) -> None:
 
 
 def test_an_exception_on_one_rank_frees_the_others(trained: dt.Cluster) -> None:
+    began = time.monotonic()
     with pytest.raises(
         CellFailed, match=r"Rank 1 failed: ValueError: bad batch\. Rank 0 was interrupted in barrier"
     ):
         trained.run("if rank == 1:\n    raise ValueError('bad batch')\ndist.barrier()")
+    note(
+        "an exception on one rank while others wait for it",
+        "the head, by the rank's reply",
+        "Rank 1 failed: ValueError: bad batch. Rank 0 was interrupted in barrier.",
+        "everything",
+        "cell ended",
+        time.monotonic() - began,
+    )
     same_everywhere(trained)
 
 
@@ -133,8 +144,17 @@ if rank == 1:
     os.kill(os.getpid(), signal.SIGKILL)
 dist.barrier()
 """
+    began = time.monotonic()
     with pytest.raises(CellFailed, match=r"Rank 1 was lost: killed by signal 9 \(SIGKILL\)."):
         trained.run(code)
+    note(
+        "a rank is killed in a collective",
+        "its node agent, by wait4",
+        "Rank 1 was lost: killed by signal 9 (SIGKILL).",
+        "variables, models and groups of all others",
+        "cell ended",
+        time.monotonic() - began,
+    )
     info = trained.info()
     assert (info["state"], info["ranks"][1]["state"]) == ("degraded", "lost")
     assert info["summary"]["text"] == "Rank 1 was lost. The cell has failed."

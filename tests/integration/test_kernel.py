@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,7 +80,7 @@ class Notebook:
 def by_rank(text: str) -> dict[int, list[str]]:
     """Lines of each rank, merged or not: whether they merge depends on when they come."""
     lines: dict[int, list[str]] = {}
-    for line in text.splitlines():
+    for line in (line for line in text.splitlines() if line.startswith("[")):
         label, _, rest = line.removeprefix("[").partition("] ")
         for rank in rank_sets.parse(label, 99):
             lines.setdefault(rank, []).append(rest)
@@ -133,6 +134,17 @@ def test_output_is_labelled_and_values_are_shown(started: Notebook) -> None:
     ran = started.run("%%distributed\nimport sys\nprint('out')\nprint('err', file=sys.stderr)\nrank + 1")
     assert by_rank(ran.stdout) == {0: ["out", "1"], 1: ["out", "2"]}
     assert by_rank(ran.stderr) == {0: ["err"], 1: ["err"]}
+
+
+def test_ranks_are_where_the_notebook_is(started: Notebook, tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("VALUE = 41")
+    here = started.run("import os; print(os.getcwd())").stdout.strip()
+    said = started.run("%%distributed\nimport os; print(os.getcwd())").stdout
+    assert by_rank(said) == {0: [str(here)], 1: [str(here)]}
+    code = (
+        f"%%distributed\nos.chdir({str(tmp_path)!r})\nimport beside; print(beside.VALUE); os.chdir({here!r})"
+    )
+    assert by_rank(started.run(code).stdout) == {0: ["41"], 1: ["41"]}
 
 
 def test_figures_come_with_their_rank(started: Notebook) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import CellFailed
+from tests.faults import note
 
 pytestmark = pytest.mark.processes
 
@@ -25,7 +28,16 @@ ENDS = {
 @pytest.mark.parametrize("way", ENDS)
 def test_no_line_is_lost_however_a_rank_ends(pair: dt.Cluster, way: str) -> None:
     code, how = ENDS[way]
+    began = time.monotonic()
     result = pair.run(PRINT + code, ranks=[1], check=False)
+    note(
+        f"a rank ends by {way} while it prints",
+        "its node agent, by wait4",
+        result.sentence,
+        "every line that it printed; all other ranks",
+        "cell ended, its prints included",
+        time.monotonic() - began,
+    )
     assert how in result.sentence
     assert result.stdout[1].splitlines() == [f"line {number}" for number in range(LINES)]
     pair.restart([1])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,68 @@ def text_of(notebook: Any) -> str:
     )
 
 
+def check_output(notebook: Any, said: str) -> None:
+    """Nothing that ranks show is missing from the saved notebook."""
+    wanted = [
+        "] the same on all ranks",  # one line where both came within 10 ms, else two
+        "half a line, and its end",
+        "a warning",
+        "from a child process",
+        "from C\n",
+        "WARNING:root:from a logger",
+        "UserWarning: from warnings",
+        "1] from a worker",  # [1], or [0-1] where both came at once
+        "[1] {'value of rank': 1}",
+        "text: 100%",
+        "] before",
+    ]
+    assert [text for text in wanted if text not in said] == []
+    for number in range(2):
+        assert f"still here: {number}" in said
+    outputs = [o for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
+    shown = [o.data for o in outputs if "data" in o]
+    html = [d["text/html"] for d in shown if "text/html" in d]
+    for number in range(2):
+        assert f"<b>HTML of rank {number}</b>" in html
+        assert f"<i>updated by rank {number}</i>" in html
+        assert f"rank {number}, step 2" in html
+        assert any(d.get("text/markdown") == f"*Markdown* of rank {number}" for d in shown)
+    assert "to be replaced" not in html
+    assert not any("step 0" in h for h in html)
+    assert any("<td>1</td>" in h for h in html)
+    assert sum("image/png" in d for d in shown) == 2
+    # two bars in widget form, and the slider
+    assert sum("application/vnd.jupyter.widget-view+json" in d for d in shown) == 3
+    errors = [o for o in outputs if o.output_type == "error"]
+    assert [e.evalue for e in errors] == ["Rank 1 failed: ValueError: only rank 1."]
+    assert any("line 4" in line for line in errors[0].traceback)
+
+
+def check_submit(said: str) -> None:
+    """Tried on two ranks, submitted to two nodes, cancelled, resumed from its checkpoint."""
+    assert "problem:" not in said
+    cancelled = re.search(r"cancelled with a checkpoint of epoch (\d)", said)
+    assert cancelled is not None
+    assert f"[0] goes on from epoch {cancelled[1]}" in said
+    assert "Done after" in said
+    last = re.findall(r"\[0\] epoch 5: loss [\d.]+, accuracy ([\d.]+)", said)
+    assert float(last[-1]) > 0.5, "it learns"
+
+
+def check_debugging(said: str) -> None:
+    """The buffers that nobody averages are found by diff and by a breakpoint, and mended."""
+    assert "model: 1.running_mean is the first of 2 of " in said
+    assert "Paused on 2 ranks." in said
+    assert "parameter.grad: float32[2] on all" in said
+    assert "model[1].running_mean: 2 different values" in said
+    assert "model[0].weight: float32[16, 8] on all" in said
+    assert "model is the same on ranks 0-1" in said
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # of its jobs
+    shutil.copy(path, tmp_path)
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
     asyncio.run(client.async_execute())
@@ -39,6 +101,12 @@ def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
         assert min(accuracies) > 0.95
         figures = [o for c in notebook.cells if c.cell_type == "code" for o in c.outputs if "data" in o]
         assert any("image/png" in o.data for o in figures)
+    if path.stem == "submit":
+        check_submit(said)
+    if path.stem == "output":
+        check_output(notebook, said)
+    if path.stem == "debugging":
+        check_debugging(said)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,10 +148,14 @@ async def next_frame(socket: Any, wanted: Any) -> dict[str, Any]:
             return frame
 
 
+START = '{"ranks": 2, "name": "web", "notebook": "sub/a.ipynb"}'
+
+
 @pytest.mark.processes
-async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any) -> None:
+async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_root_dir: Path) -> None:
+    (jp_root_dir / "sub").mkdir()
     socket = await jp_ws_fetch("dtrain-lab", "live")
-    answer = await jp_fetch("dtrain-lab", "clusters", method="POST", body='{"ranks": 2, "name": "web"}')
+    answer = await jp_fetch("dtrain-lab", "clusters", method="POST", body=START)
     assert answer.code == 202
     begun = json.loads(answer.body)
     assert begun["state"] in ("starting", "connecting", "ready")
@@ -169,6 +174,9 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any) -> 
     from dtrain_lab.core.wire import doors
 
     await connection.run(doors.Run(cell="t", code="print('seen', rank)", label="[1]"), lambda o: None)
+    code = f"import os; assert os.getcwd() == {str(jp_root_dir / 'sub')!r}, os.getcwd()"
+    end = await connection.run(doors.Run(cell="u", code=code, label="[2]"), lambda o: None)
+    assert end.sentence == ""
     worlds.close()
     outputs = await fetch("web/output")
     assert {(o["text"], tuple(o["ranks"])) for o in outputs} == {("seen 0\n", (0,)), ("seen 1\n", (1,))}

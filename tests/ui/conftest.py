@@ -9,6 +9,7 @@ import pytest
 
 from tests.ui.lab import CHROMIUM_FLAGS, TOKEN, Lab, chromium, run_lab
 
+FAILED = pytest.StashKey[bool]()
 SHOTS = Path(os.environ.get("DTRAIN_LAB_SHOTS", Path(__file__).parents[2] / "docs" / "_shots"))
 
 
@@ -41,14 +42,25 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """The page fixture keeps a picture of what failed."""
+    report = yield
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
+
+
 @pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
+def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     page = context.new_page()
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     page.set_default_timeout(40_000)
     yield page
+    if request.node.stash.get(FAILED, False):
+        shot(page, f"failed-{request.node.name}")
     assert page.problems == []
     context.close()
 

@@ -99,9 +99,46 @@ def test_the_output_of_ranks_and_their_view(lab: Lab, page: Any) -> None:
     # nothing was saved: what the page loses with a reload comes back from the journal
     page.reload()
     page.locator("#jupyterlab-splash").wait_for(state="detached")
-    page.locator(".jp-Notebook .jp-CodeCell").nth(3).scroll_into_view_if_needed()
-    output(page, 3).get_by_text("epoch 1 loss 2.0 (2.0 to 2.3)").wait_for()
+    # cells out of view are not drawn: ask the notebook itself, once it is there
+    notebook = "window.jupyterapp?.shell?.currentWidget?.content"
+    page.wait_for_function(f"() => {notebook}?.widgets?.length === 4")
+    # The page opens as it was left: whether the view of ranks is in front is JupyterLab's to say.
+    page.locator(".lm-TabBar-tab", has_text="prep.ipynb").click()
+    # Ask again until it stays: the cells above grow as their outputs come back
+    page.wait_for_function(
+        f"""() => {{
+            {notebook}.scrollToItem(3);
+            const lines = {notebook}.widgets[3].node.querySelector('.jp-Dtrain-output');
+            return lines?.checkVisibility() && lines.textContent.includes('epoch 1 loss 2.0 (2.0 to 2.');
+        }}""",
+        polling=250,
+    )
     output(page, 2).get_by_text("Rank 2 failed: ValueError").wait_for()
     assert page.locator(".jp-Notebook .jp-CodeCell").nth(1).locator("[data-dtrain-rank] img").count() == 4
     shot(page, "replayed")
     lab.request("DELETE", "clusters/local-4")
+
+
+def test_a_long_output_is_cut_in_the_page_and_whole_in_the_journal(lab: Lab, page: Any) -> None:
+    start = "%load_ext dtrain_lab\n%distributed start --ranks 2 --name long"
+    prints = "%%distributed\nfor i in range(40_000):\n    print('line', i)\nprint('the end')"
+    open_notebook(page, lab, lab.notebook("long.ipynb", [start, prints]))
+    run_cell(page, 0)
+    page.get_by_text("long is ready").wait_for()
+    run_cell(page, 1)
+    output(page, 1).get_by_text("the end").wait_for()
+    page.wait_for_function(
+        """() => {
+            const cell = window.jupyterapp.shell.currentWidget.content.widgets[1];
+            const texts = cell.model.outputs.toJSON().map(o => o.text ?? '');
+            const length = texts.reduce((n, t) => n + (Array.isArray(t) ? t.join('') : t).length, 0);
+            return length > 100000 && length <= 400000 && texts.join('').includes('lines are left out here');
+        }"""
+    )
+    text = output(page, 1).inner_text()
+    assert "line 0" in text
+    pieces = lab.request("GET", "clusters/long/output?most=100000")
+    for rank in range(2):
+        whole = "".join(p["text"] or "" for p in pieces if p["ranks"] == [rank])
+        assert whole == "".join(f"line {i}\n" for i in range(40_000)) + "the end\n"
+    lab.request("DELETE", "clusters/long")

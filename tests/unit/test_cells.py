@@ -66,7 +66,7 @@ def test_equal_tracebacks_are_shown_once_with_the_source_line() -> None:
         Frame("/x/site-packages/torch/nn/linear.py", 20, "forward", "return g()"),
     )
     found = [Failure(r, "raised", "ValueError", "no", frames) for r in (0, 1)]
-    lines = cells.render_failure(found, (0, 1))
+    lines = cells.render_failure(found, "Ranks 0-1 failed.")
     assert lines.count("Ranks 0-1: ValueError: no") == 1
     assert "  cell [5], line 3" in lines
     assert "----> 3 train(batch)" in lines

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from dtrain_lab.core.cluster import Metrics
+from dtrain_lab.core.cluster import Metrics, Rank
 from dtrain_lab.core.estimate.ring import StepRecord
 from dtrain_lab.core.wire.links import RankSample
 
@@ -118,4 +119,33 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
         comm_overhead_error=overhead_error(size, crowded) if splits else None,
         slowest_rank=slowest,
         skew_s=max(own.values()) - min(own.values()) if len(own) > 1 else None,
+    )
+
+
+def with_figures(rank: Rank, sample: RankSample, split: Split | None, error: float) -> Rank:
+    """A rank with the figures of its latest sample.
+
+    Args:
+        rank: who, where, in which state.
+        sample: of it.
+        split: of its communication, where that is known.
+        error: how far the share of communication may be off, as a share of the step.
+    """
+    return replace(
+        rank,
+        unsure=sample.unsure,
+        step=sample.step,
+        steps_per_s=sample.steps_per_s,
+        samples_per_s=sample.samples_per_s,
+        step_s=sample.step_s,
+        data_s=sample.data_s,
+        transfer_s=split.transfer_s if split else None,
+        wait_s=split.wait_s if split else None,
+        comm_overhead=split.comm_overhead if split else None,
+        comm_overhead_error=error if split else None,
+        cpu_utilization=sample.cpu_utilization,
+        memory_bytes=sample.memory_bytes,
+        device_memory_bytes=sample.device_memory_bytes,
+        device_memory_total_bytes=sample.device_memory_total_bytes,
+        device_utilization=sample.device_utilization,
     )

@@ -76,6 +76,8 @@ class Run(Body, frozen=True, tag="run"):
     """Nobody waits: output goes to the journal only, until somebody follows."""
     aborts: bool = False
     """This door's cells that wait are withdrawn if this one fails, and this one if an earlier one does."""
+    source: str = ""
+    """Name by which a debugger knows the cell."""
 
 
 class Follow(Body, frozen=True, tag="follow"):
@@ -163,6 +165,30 @@ class ReadOutput(Body, frozen=True, tag="read_output"):
     """Of one cell only, by its id or its name."""
 
 
+class HoldDebugger(Body, frozen=True, tag="hold_debugger"):
+    """Be the one who debugs this world; renewed within 10 s, or the ranks run on and are let go.
+
+    `who`: for the next one who asks: the notebook, or "a terminal". `pid`: its end lets go at once.
+    """
+
+    who: str
+    pid: int
+    host: str = ""
+
+
+class LeaveDebugger(Body, frozen=True, tag="leave_debugger"):
+    """Debug no more: the ranks run on, and are let go."""
+
+
+class Debug(Body, frozen=True, tag="debug"):
+    """Ask the debuggers of ranks: each has its own arguments. Answered once all have, or time is up."""
+
+    command: str
+    arguments: dict[int, bytes]
+    """Rank → JSON."""
+    within_s: float = 10.0
+
+
 class Engines(Body, frozen=True, tag="engines"):
     """Ask for ipyparallel's client connection file, once every rank is registered."""
 
@@ -186,6 +212,9 @@ AnyBody = (
     | Stop
     | Stacks
     | ReadOutput
+    | HoldDebugger
+    | LeaveDebugger
+    | Debug
     | Engines
 )
 
@@ -218,7 +247,14 @@ class Changed(Struct, frozen=True, tag="changed", tag_field="k"):
     cluster: Cluster
 
 
-ToDoor = Answer | CellOutput | CellEnded | Changed
+class DebugEvent(Struct, frozen=True, tag="debug_event", tag_field="k"):
+    """Something has happened in a rank's debugger, for the door that holds it."""
+
+    rank: int
+    data: bytes
+
+
+ToDoor = Answer | CellOutput | CellEnded | Changed | DebugEvent
 """A `CellOutput` is passed on to the door that runs the cell as the rank packed it."""
 
 encode = msgspec.msgpack.Encoder().encode
@@ -244,6 +280,9 @@ RESULTS: dict[type[Body], Any] = {
     Stop: None,
     Stacks: list[Stack],
     ReadOutput: list[ClusterOutput],
+    HoldDebugger: int,
+    LeaveDebugger: None,
+    Debug: dict[int, bytes],
     Engines: str,
 }
 """What each question is answered with."""

@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from dtrain_lab.core.cluster import Frame
+from dtrain_lab.core.endpoints import Keys
+from dtrain_lab.core.fitness import Check
 from dtrain_lab.core.kinds import CellOutputKind, CommKind
 from dtrain_lab.core.wire import VERSION
 
@@ -29,6 +31,27 @@ class NodeHello(Message, frozen=True, tag="node"):
     name: str
     pid: int
     version: int = VERSION
+    directory: str = ""
+    """Where this node's ranks have their logs."""
+    check: Check | None = None
+    """What the node has, where somebody else than the head chose it."""
+    link: str = ""
+    """URL by which this node reaches the head."""
+
+
+class Listening(Message, frozen=True, tag="listening"):
+    """Answers `Listen`; `error` says why not."""
+
+    node: int
+    port: int = 0
+    error: str = ""
+
+
+class Probed(Message, frozen=True, tag="probed"):
+    """Answers `Probe`: the nodes that this one can't connect to."""
+
+    node: int
+    blocked: tuple[int, ...] = ()
 
 
 class Preloaded(Message, frozen=True, tag="preloaded"):
@@ -94,6 +117,20 @@ class RankSample(Struct, frozen=True, omit_defaults=True):
     device_utilization: float | None = None
 
 
+class Attached(Message, frozen=True, tag="attached"):
+    """An agent that keeps ranks which a launcher makes: a process for each has begun.
+
+    `restart`: how often the launcher has begun anew.
+    """
+
+    node: int
+    name: str
+    ranks: tuple[tuple[int, int, int], ...]
+    """Rank, local rank and pid of each."""
+    restart: int = 0
+    version: int = VERSION
+
+
 class Samples(Message, frozen=True, tag="samples"):
     """One tick of a node."""
 
@@ -126,6 +163,11 @@ class RankSpec(Struct, frozen=True, omit_defaults=True):
     variables: dict[str, str] = {}
     replaces: bool = False
     """Another process was this rank before."""
+    keys: Keys | None = None
+    """Of a link over TCP."""
+    master_address: str = "127.0.0.1"
+    interface: str | None = None
+    """For gloo and NCCL; loopback where nobody says."""
 
 
 class Fork(Message, frozen=True, tag="fork"):
@@ -146,6 +188,33 @@ class Signal(Message, frozen=True, tag="signal"):
 
     keys: tuple[int, ...]
     number: int
+
+
+class Listen(Message, frozen=True, tag="listen"):
+    """Answer with this nonce whoever connects at this address, until `Probe` has been answered."""
+
+    address: str
+    nonce: str
+    ports: tuple[int, ...] = ()
+
+
+class Target(Struct, frozen=True):
+    """Where another node listens."""
+
+    node: int
+    address: str
+    port: int
+    nonce: str
+
+
+class Probe(Message, frozen=True, tag="probe"):
+    """Connect to other nodes."""
+
+    targets: tuple[Target, ...]
+
+
+class Hush(Message, frozen=True, tag="hush"):
+    """All nodes have probed: listen no more."""
 
 
 class Leave(Message, frozen=True, tag="leave"):
@@ -233,6 +302,31 @@ class Here(Message, frozen=True, tag="here"):
     text: str = ""
 
 
+class Logged(Message, frozen=True, tag="logged"):
+    """`dt.log`: the user's own values of a step."""
+
+    rank: int
+    step: int
+    at: float
+    values: dict[str, float] = {}
+
+
+class Debugged(Message, frozen=True, tag="debugged"):
+    """Answers `Debug`: the debugger's response as JSON."""
+
+    rank: int
+    id: int
+    data: bytes = b""
+
+
+class DebugEvent(Message, frozen=True, tag="debug_event"):
+    """Something has happened in a rank's debugger: the event as JSON. `paused`: whether the rank stands."""
+
+    rank: int
+    data: bytes
+    paused: bool = False
+
+
 class Completed(Message, frozen=True, tag="completed"):
     """Answers `Complete`: the reply's content as JSON; empty where the rank is busy."""
 
@@ -252,6 +346,8 @@ class Execute(Message, frozen=True, tag="execute"):
     label: str
     first_line: int = 1
     """The user's line number of the code's first line (2 under a magic)."""
+    source: str = ""
+    """Name by which a debugger knows the cell; the same for the same text."""
 
 
 class Form(Message, frozen=True, tag="form"):
@@ -292,6 +388,16 @@ class Complete(Message, frozen=True, tag="complete"):
     detail: int = 0
 
 
+class Debug(Message, frozen=True, tag="debug"):
+    """A request of the debug adapter protocol for one rank, or one of ours (`rank.debugger`)."""
+
+    rank: int
+    id: int
+    command: str
+    arguments: bytes = b"{}"
+    """JSON."""
+
+
 class Abort(Message, frozen=True, tag="abort"):
     """Break every collective that waits, from outside the main thread."""
 
@@ -315,12 +421,25 @@ class End(Message, frozen=True, tag="end"):
     """End the process, in order."""
 
 
-FromAgent = NodeHello | Preloaded | Forked | Exited | Samples
-ToAgent = Fork | ForkController | Signal | Leave
-FromRank = RankHello | GroupFormed | CellOutput | CellReply | StoreCall | Here | Completed
-ToRank = Execute | Form | Abort | StoreAnswer | AskWhere | Seen | Comm | Complete | End
+FromAgent = NodeHello | Attached | Preloaded | Forked | Exited | Samples | Listening | Probed
+ToAgent = Fork | ForkController | Signal | Listen | Probe | Hush | Leave
+FromRank = (
+    Logged
+    | RankHello
+    | GroupFormed
+    | CellOutput
+    | CellReply
+    | StoreCall
+    | Here
+    | Completed
+    | Debugged
+    | DebugEvent
+)
+ToRank = Execute | Form | Abort | StoreAnswer | AskWhere | Seen | Comm | Complete | Debug | End
 
 encode = msgspec.msgpack.Encoder().encode
 decode_to_head = msgspec.msgpack.Decoder(FromAgent | FromRank).decode
+decode_to_attached = msgspec.msgpack.Decoder(AskWhere | Debug | Leave).decode
+decode_from_attached_rank = msgspec.msgpack.Decoder(Debugged | DebugEvent).decode
 decode_to_agent = msgspec.msgpack.Decoder(ToAgent).decode
 decode_to_rank = msgspec.msgpack.Decoder(ToRank).decode

@@ -75,6 +75,8 @@ class RankExited(Base, frozen=True):
     pid: int
     code: int
     last: str = ""
+    how: str = ""
+    """In words, where an exit code does not tell it."""
 
 
 class CellBegan(Base, frozen=True):

@@ -14,7 +14,7 @@ from dtrain_lab.core.world.actions import Action
 from dtrain_lab.core.world.events import Event
 from dtrain_lab.core.world.state import HISTORY, Loss, Member, State
 
-ABORT_AFTER_S = 0.5
+ABORT_AFTER_S = 0.25
 """A Python loop answers SIGINT well within this; what doesn't waits in a collective."""
 DEAF_AFTER_S = 5.0
 """A rank that neither SIGINT nor a broken collective could free in this time is named. Nothing is killed: a
@@ -43,6 +43,10 @@ def step(state: State, event: Event) -> Moved:
     state = replace(state, history=(*state.history[-HISTORY + 1 :], event))
     if state.phase in ("stopped", "failed"):
         return state, []
+    rank = getattr(event, "rank", None)
+    if rank is not None and rank >= state.size > 0:
+        # late news of a rank that a resize has taken away; one that has just come up must end, too
+        return state, [do.KillRanks((rank,))] if isinstance(event, on.RankForked | on.RankJoined) else []
     return _HANDLERS[type(event)](state, event)
 
 
@@ -151,7 +155,7 @@ def _rank_exited(state: State, event: on.RankExited) -> Moved:
         event.rank, pid=None, joined=False, cell=None, generation=-1, lost=True, interrupted=False
     )
     was_forming = state.forming
-    loss = Loss(event.rank, event.code, event.last, member.cell)
+    loss = Loss(event.rank, event.code, event.last, member.cell, event.how)
     state = replace(state, phase="degraded", forming=False, losses=(*state.losses, loss), reason=None)
     peers = state.busy
     for rank in peers:
@@ -347,7 +351,7 @@ def _fail(state: State, code: str, message: str, hint: str) -> Moved:
 
 
 def _how(event: on.RankExited) -> str:
-    return how_it_ended(event.code)
+    return event.how or how_it_ended(event.code)
 
 
 def how_it_ended(code: int) -> str:

@@ -44,6 +44,7 @@ class Loss(Struct, frozen=True):
     code: int
     last: str
     cell: str | None
+    how: str = ""
 
 
 class State(Struct, frozen=True):

@@ -11,6 +11,7 @@ from dtrain_lab.core.estimate.ring import Writer
 from dtrain_lab.rank.monitor.collectives import watch_collectives
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.steps import watch_steps
+from dtrain_lab.training import step
 
 
 def install(memory: memoryview, world_size: int) -> Recorder:
@@ -23,4 +24,5 @@ def install(memory: memoryview, world_size: int) -> Recorder:
     recorder = Recorder(Writer(memory))
     watch_collectives(recorder)
     watch_steps(recorder, sync=world_size > 1)
+    step.to(recorder.user_stepped)
     return recorder

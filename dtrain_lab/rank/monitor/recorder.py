@@ -29,6 +29,8 @@ class Recorder:
         self._loader_samples = 0
         self._forward_samples = 0
         self._fetched = 0
+        self._told = False
+        """The user says where steps end."""
 
     @property
     def watches(self) -> bool:
@@ -58,6 +60,7 @@ class Recorder:
     def begin_cell(self) -> None:
         """Nothing is under way: an interrupt may have come in the middle of our own bookkeeping."""
         self._depth = 0
+        self._told = False
         self._cells[ring.OPERATION] = 0
 
     def doing(self, what: int) -> None:
@@ -76,14 +79,22 @@ class Recorder:
         self._fetched = 0
         self._forward_samples += samples
 
+    def user_stepped(self, samples: int) -> None:
+        """The user says that a step ends here."""
+        self._told = True
+        self._cells[ring.UNSURE] = 0
+        self._write(samples)
+
     def optimizer_stepped(self, optimizer: int) -> None:
         """An optimizer has stepped; at the end of a training step, write its record."""
+        if self._told:
+            return
         ends = self._cycle.ends(optimizer)
         self._cells[ring.UNSURE] = int(self._cycle.unsure)
         if ends:
             self._write()
 
-    def _write(self) -> None:
+    def _write(self, samples: int = 0) -> None:
         ended = now()
         self.writer.append(
             ring.StepRecord(
@@ -92,7 +103,7 @@ class Recorder:
                 data=self._data,
                 exposed=self._exposed,
                 tail=0,
-                samples=self._loader_samples + self._fetched or self._forward_samples,
+                samples=samples or self._loader_samples + self._fetched or self._forward_samples,
                 calls=self._calls,
             )
         )

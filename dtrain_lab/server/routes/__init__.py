@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.server.routes import clusters, live, profiles
+from dtrain_lab.server.routes import clusters, jobs, live, profiles
 
 ID = r"(?P<identity>[A-Za-z0-9._-]+)"
 
@@ -22,5 +22,14 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/clusters/{ID}/cells", clusters.CellsHandler),
         (rf"/dtrain-lab/clusters/{ID}/resize", clusters.ResizeHandler),
         (rf"/dtrain-lab/clusters/{ID}/(?P<action>interrupt|restart)", clusters.ActionHandler),
+        (r"/dtrain-lab/jobs", jobs.JobsHandler),
+        (r"/dtrain-lab/jobs/plan", jobs.PlanHandler),
+        (rf"/dtrain-lab/jobs/{ID}", jobs.JobHandler),
+        (rf"/dtrain-lab/jobs/{ID}/logs", jobs.LogsHandler),
+        (rf"/dtrain-lab/jobs/{ID}/metrics", jobs.JobMetricsHandler),
+        (rf"/dtrain-lab/jobs/{ID}/stacks", jobs.JobStacksHandler),
+        (rf"/dtrain-lab/jobs/{ID}/request", jobs.JobRequestHandler),
+        (rf"/dtrain-lab/jobs/{ID}/(?P<action>cancel|resume)", jobs.JobActionHandler),
+        (r"/dtrain-lab/slots", jobs.SlotsHandler),
         (r"/dtrain-lab/live", live.LiveHandler),
     ]

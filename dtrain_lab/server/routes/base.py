@@ -11,6 +11,7 @@ from jupyter_server.base.handlers import APIHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
 
 from dtrain_lab.core.cluster import Cluster
+from dtrain_lab.core.job import Job
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.server.errors import status
 
@@ -78,6 +79,10 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
     async def for_user(self, cluster: Cluster) -> Cluster:
         """The cluster with the actions that this user has."""
         return cluster if await self.may_write() else msgspec.structs.replace(cluster, may=())
+
+    async def for_user_job(self, job: Job) -> Job:
+        """The job with the actions that this user has."""
+        return job if await self.may_write() else msgspec.structs.replace(job, may=())
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Errors of ours as JSON, without a traceback; others as the server gives them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 from jupyter_server.auth.decorator import authorized
@@ -36,9 +37,16 @@ class ClustersHandler(BaseHandler):
         """Start one; 202 as soon as its head has the plan."""
         request = self.body(Request)
         self._check(request)
-        connection = await self.ours.worlds.begin(request, directory=self.settings.get("server_root_dir"))
+        connection = await self.ours.worlds.begin(request, directory=self._folder(request))
         await self.ours.hub.refresh()
         self.answer(await connection.ask(doors.Info()), 202)
+
+    def _folder(self, request: Request) -> str:
+        """Where the ranks start: beside the notebook, and never above the server's root."""
+        root = Path(self.settings["server_root_dir"]).expanduser().resolve()
+        folder = (root / (request.notebook or "")).resolve()
+        folder = folder.parent if request.notebook else folder
+        return str(folder if folder.is_relative_to(root) and folder.is_dir() else root)
 
     def _check(self, request: Request) -> None:
         if not self.ours.allow_local and profiles.load(request.profile).backend == "local":

@@ -67,10 +67,11 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
             while True:
                 await changed.wait()
                 changed.clear()
-                clusters = app.hub.clusters()
+                clusters, jobs = app.hub.clusters(), app.hub.jobs()
                 if not self._can_write:
                     clusters = [msgspec.structs.replace(c, may=()) for c in clusters]
-                frame = LiveFrame("clusters", seq, tuple(clusters))
+                    jobs = tuple(msgspec.structs.replace(j, may=()) for j in jobs)
+                frame = LiveFrame("clusters", seq, tuple(clusters), jobs)
                 # awaiting the write is what slows us down to the client's pace
                 await self.write_message(msgspec.json.encode(frame).decode())
                 seq += 1

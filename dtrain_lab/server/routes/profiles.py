@@ -7,9 +7,9 @@ import asyncio
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
-from dtrain_lab.backends.local import local_facts
 from dtrain_lab.core.plan import default_ranks, most_ranks
 from dtrain_lab.core.site import Site
+from dtrain_lab.machine import local_facts
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services import profiles
 

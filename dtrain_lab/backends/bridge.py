@@ -1,0 +1,74 @@
+"""A way to a socket on a node whose ports are closed: bytes through a step of the scheduler's job.
+
+Whoever connects to the local end gets a process of its own, whose stdin and stdout are the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+
+from dtrain_lab.backends.transport import allowed
+
+PIECE = 1 << 16
+
+
+class Bridge:
+    """Local ends of one far socket.
+
+    Args:
+        words: the command that connects its stdin and stdout to it (`python -m dtrain_lab.node bridge`).
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._servers: list[asyncio.Server] = []
+        self._port = 0
+        self.path = ""
+
+    async def listen(self) -> None:
+        """Open the local end: a unix socket in a folder that only this user can enter."""
+        self.path = f"{tempfile.mkdtemp(prefix='dtl-')}/socket"
+        self._servers.append(await asyncio.start_unix_server(self._carry, self.path))
+
+    async def listen_tcp(self) -> int:
+        """Another local end, on loopback; returns its port. For protocols that are guarded by themselves."""
+        if not self._port:
+            server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
+            self._servers.append(server)
+            self._port = int(server.sockets[0].getsockname()[1])
+        return self._port
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        process = await asyncio.create_subprocess_exec(
+            *self._words,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=allowed(),
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ways = [
+            asyncio.create_task(_pump(reader, process.stdin)),
+            asyncio.create_task(_pump(process.stdout, writer)),
+        ]
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
+            writer.close()
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while piece := await reader.read(PIECE):
+            writer.write(piece)
+            await writer.drain()
+    except (ConnectionError, BrokenPipeError):  # the other end is gone, and so is this one
+        return

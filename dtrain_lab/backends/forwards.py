@@ -1,0 +1,63 @@
+"""Local ends of sockets beyond SSH, made again at the same place when their connection was lost."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from dtrain_lab.backends import hosts
+from dtrain_lab.errors import Unreachable
+
+Key = tuple[str, str]
+"""Host, and what is reached from there."""
+
+
+class Forwards:
+    """What leads through SSH to somewhere else; who uses a local end need not know that it was renewed."""
+
+    def __init__(self) -> None:
+        self._links: dict[Key, Any] = {}
+        self._paths: dict[Key, str] = {}
+        self._ports: dict[Key, int] = {}
+
+    async def path(self, host: str, target: str) -> str:
+        """A unix socket here that leads to one on a host.
+
+        Raises:
+            Unreachable: the host does not forward, or can't be reached.
+        """
+        import asyncssh
+
+        key = host, target
+        path = self._paths.setdefault(key, f"{tempfile.mkdtemp(prefix='dtl-')}/door")
+        link = await hosts.connection(host)
+        if self._links.get(key) is not link:
+            if os.path.exists(path):
+                os.unlink(path)
+            try:
+                await link.forward_local_path(path, target)
+            except (asyncssh.Error, OSError) as error:
+                raise Unreachable(f"No way to {target} on {host}: {error}.", "Try again.") from error
+            self._links[key] = link
+        return path
+
+    async def port(self, host: str, address: str, port: int) -> int:
+        """A port of this machine's loopback that leads to an address beyond a host.
+
+        Raises:
+            Unreachable: the host does not forward, or can't be reached.
+        """
+        import asyncssh
+
+        key = host, f"{address}:{port}"
+        link = await hosts.connection(host)
+        if self._links.get(key) is not link:
+            try:
+                wanted = self._ports.get(key, 0)
+                listener = await link.forward_local_port("127.0.0.1", wanted, address, port)
+            except (asyncssh.Error, OSError) as error:
+                raise Unreachable(f"No way to {key[1]} through {host}: {error}.", "Try again.") from error
+            self._ports[key] = listener.get_port()
+            self._links[key] = link
+        return self._ports[key]

@@ -1,0 +1,114 @@
+"""SSH connections: one a host, with the user's own configuration, agent and jump hosts.
+
+Host keys are checked as the user's ssh would. A refusal is not tried again by itself: the next attempt is a
+person's. Questions (a second factor) are not answered: such a host refuses us.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dtrain_lab.errors import SignInNeeded, Unreachable
+
+if TYPE_CHECKING:
+    import asyncssh  # 0.2 s that only worlds on other machines need
+
+CONNECT_WITHIN_S = 20.0
+KEEPALIVE_S = 30.0
+
+
+class Done(NamedTuple):
+    """A command that has ended."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+_connections: dict[tuple[int, str], asyncio.Task[asyncssh.SSHClientConnection]] = {}
+_refused: dict[str, SignInNeeded] = {}
+
+
+def forget_refusal(host: str) -> None:
+    """A person wants another attempt."""
+    _refused.pop(host, None)
+
+
+async def connection(host: str) -> asyncssh.SSHClientConnection:
+    """The connection to a host, made if there is none.
+
+    Raises:
+        SignInNeeded: it refuses us, or its key is not known.
+        Unreachable: it does not answer.
+    """
+    if host in _refused:
+        raise _refused[host]
+    key = (id(asyncio.get_running_loop()), host)
+    task = _connections.get(key)
+    if task is not None and task.done() and (task.exception() or task.result().is_closed()):
+        task = None
+    if task is None:
+        task = _connections[key] = asyncio.create_task(_connect(host))
+    try:
+        return await asyncio.shield(task)
+    except SignInNeeded as error:
+        _refused[host] = error
+        raise
+
+
+async def run(host: str, words: Sequence[str] | str, stdin: bytes = b"", within_s: float = 60.0) -> Done:
+    """Run a command on a host: words are quoted, a text is a script for bash.
+
+    Raises:
+        Unreachable: the host does not answer, or the command not in time.
+        SignInNeeded: it refuses us.
+    """
+    import asyncssh
+
+    line = words if isinstance(words, str) else shlex.join(words)
+    try:
+        async with asyncio.timeout(within_s):
+            link = await connection(host)
+            done = await link.run(line, input=stdin, encoding=None)
+    except TimeoutError:
+        raise Unreachable(f"{host} did not answer in {within_s:.0f} s.", f"Try: ssh {host}") from None
+    except (asyncssh.ConnectionLost, asyncssh.ChannelOpenError, OSError) as error:
+        raise Unreachable(f"{host} can't be reached: {error}.", "Try: ssh " + host) from error
+    out = done.stdout if isinstance(done.stdout, bytes) else b""
+    err = done.stderr if isinstance(done.stderr, bytes) else b""
+    return Done(done.returncode if done.returncode is not None else 255, out, err.decode("utf-8", "replace"))
+
+
+async def _connect(host: str) -> asyncssh.SSHClientConnection:
+    import asyncssh
+
+    user, _, name = host.rpartition("@")
+    options: dict[str, Any] = {"username": user} if user else {}
+    try:
+        async with asyncio.timeout(CONNECT_WITHIN_S):
+            return await asyncssh.connect(
+                name,
+                keepalive_interval=KEEPALIVE_S,
+                keepalive_count_max=30,
+                **options,
+            )
+    except asyncssh.HostKeyNotVerifiable as error:
+        raise SignInNeeded(
+            f"The key of {host} is not known, or has changed: {error.reason}.",
+            f"Check it and connect once by hand: ssh {host}",
+            code="host_key",
+            details={"host": host},
+        ) from error
+    except asyncssh.PermissionDenied as error:
+        raise SignInNeeded(
+            f"{host} refused to let us in: {error.reason}.",
+            f"Load your key (ssh-add), or sign in once by hand: ssh {host}",
+            details={"host": host},
+        ) from error
+    except TimeoutError:
+        raise Unreachable(f"{host} did not answer.", f"Is it up? Try: ssh {host}") from None
+    except (OSError, asyncssh.Error) as error:
+        raise Unreachable(f"{host} can't be reached: {error}.", f"Try: ssh {host}") from error

@@ -1,0 +1,56 @@
+"""What a back-end does for jobs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from dtrain_lab.backends.transport import Transport
+from dtrain_lab.core.finding import Finding
+from dtrain_lab.core.job import JobRecord
+from dtrain_lab.core.record import Handle
+from dtrain_lab.core.status import Status
+
+
+class Place(NamedTuple):
+    """A folder of a job, and the way to it. `nodes`: whose logs lie there."""
+
+    transport: Transport
+    nodes: tuple[int, ...]
+
+
+class JobBackend(Protocol):
+    """Runs the scripts of jobs."""
+
+    name: str
+
+    async def base(self, record_workdir: str | None, record: JobRecord | None = None) -> str:
+        """Folder that jobs' folders lie in."""
+
+    def scripts(self, record: JobRecord) -> dict[str, str]:
+        """The scripts of a job, by file name; the first is the one that is run. Pure."""
+
+    def command(self, record: JobRecord) -> str:
+        """The command that runs it, as a person would type it."""
+
+    async def would_start(self, record: JobRecord) -> tuple[float | None, Finding | None]:
+        """Ask the scheduler, without submitting: when it would start, or why it never would."""
+
+    async def submit(self, record: JobRecord, files: dict[str, bytes]) -> Handle:
+        """Write its folder, and have it run.
+
+        Raises:
+            StartFailed: it is refused; nothing is left.
+            Unreachable, SignInNeeded: a host can't be asked, or the folder not written.
+        """
+
+    async def status(self, record: JobRecord) -> Status:
+        """Does it run? Of a job that has a handle."""
+
+    async def find(self, record: JobRecord) -> Handle | None:
+        """A job whose submission was cut off, by its id; None where it was never taken."""
+
+    async def cancel(self, record: JobRecord) -> None:
+        """End it, on all nodes."""
+
+    def places(self, record: JobRecord) -> list[Place]:
+        """Where its folder lies; the first has the record."""

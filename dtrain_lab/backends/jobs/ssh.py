@@ -1,0 +1,156 @@
+"""Jobs on hosts without a scheduler: a script on each, with a folder on each."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+
+import msgspec
+
+from dtrain_lab.backends import hosts
+from dtrain_lab.backends.jobs.base import Place
+from dtrain_lab.backends.transport import Login
+from dtrain_lab.core import job_script, jobfiles
+from dtrain_lab.core.finding import Finding
+from dtrain_lab.core.job import JobRecord
+from dtrain_lab.core.record import Handle
+from dtrain_lab.core.status import Status
+from dtrain_lab.errors import StartFailed, Unreachable
+
+ENDPOINTS_WITHIN_S = 20.0
+LOOK_S = 0.3
+
+
+class SshJobs:
+    """Scripts on hosts."""
+
+    name = "ssh"
+
+    async def base(self, record_workdir: str | None, record: JobRecord | None = None) -> str:
+        """The profile's workdir, or a folder in the user's home there."""
+        return f"{record_workdir or '.dtrain-lab'}/jobs"
+
+    def scripts(self, record: JobRecord) -> dict[str, str]:
+        """A script a node."""
+        address = record.plan.nodes[0].address or record.plan.nodes[0].name
+        nodes = range(len(record.plan.nodes))
+        names = {node: jobfiles.BATCH if node == 0 else f"node.{node}.sh" for node in nodes}
+        return {names[node]: job_script.on_hosts(record, node, address=address) for node in nodes}
+
+    def command(self, record: JobRecord) -> str:
+        """By hand, on each host."""
+        return "; ".join(
+            f"ssh {host} bash {record.directory}/{name}"
+            for host, name in zip(used(record), self.scripts(record), strict=True)
+        )
+
+    async def would_start(self, record: JobRecord) -> tuple[float | None, Finding | None]:
+        """Nobody schedules here."""
+        return None, None
+
+    async def submit(self, record: JobRecord, files: dict[str, bytes]) -> Handle:
+        """Write a folder on each host, and start its script; all or none."""
+        chosen = used(record)
+        await Login(chosen[0]).write(record.directory, files)
+        await asyncio.gather(*(_write_too(host, record, files) for host in chosen[1:]))
+        names = list(self.scripts(record))
+        pids = await asyncio.gather(
+            *(_start(host, record, name) for host, name in zip(chosen, names, strict=True)),
+            return_exceptions=True,
+        )
+        failed = next((p for p in pids if isinstance(p, BaseException)), None)
+        handle = Handle(
+            record.id, chosen[0], pids[0] if isinstance(pids[0], int) else 0, directory=record.directory
+        )
+        if failed is not None:
+            await self.cancel(msgspec.structs.replace(record, handle=handle))
+            raise failed
+        if len(chosen) > 1:
+            task = asyncio.create_task(_tell_others(record, chosen))
+            _tasks.add(task)
+            task.add_done_callback(_tasks.discard)
+        return handle
+
+    async def status(self, record: JobRecord) -> Status:
+        """Does the first host's script run?"""
+        assert record.handle is not None
+        done = await hosts.run(record.handle.host, _runs(record, jobfiles.BATCH))
+        return Status("running" if done.code == 0 else "ended")
+
+    async def find(self, record: JobRecord) -> Handle | None:
+        """A script of the first host that runs, or has run."""
+        host = used(record)[0]
+        done = await hosts.run(host, f"cat -- {shlex.quote(record.directory)}/{jobfiles.BATCH}.pid")
+        if done.code or not done.out.strip().isdigit():
+            return None
+        return Handle(record.id, host, int(done.out), directory=record.directory)
+
+    async def cancel(self, record: JobRecord) -> None:
+        """End the scripts of all hosts; each takes its processes along."""
+        names = list(self.scripts(record))
+        await asyncio.gather(
+            *(hosts.run(host, _kill(record, name)) for host, name in zip(used(record), names, strict=True)),
+            return_exceptions=True,
+        )
+
+    def places(self, record: JobRecord) -> list[Place]:
+        """A folder on each host."""
+        return [Place(Login(host), (node,)) for node, host in enumerate(used(record))]
+
+
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def used(record: JobRecord) -> list[str]:
+    """The hosts of a job, as the user's ssh knows them."""
+    by_name = {host.rpartition("@")[2]: host for host in record.profile.ssh.hosts}
+    return [by_name.get(node.name, node.name) for node in record.plan.nodes]
+
+
+async def _write_too(host: str, record: JobRecord, files: dict[str, bytes]) -> None:
+    """Write the folder, unless this host shares it with the first."""
+    way = Login(host)
+    if not await way.small(record.directory, (jobfiles.JOB,)):
+        await way.write(record.directory, files)
+
+
+async def _start(host: str, record: JobRecord, name: str) -> int:
+    place = shlex.quote(record.directory)
+    line = (
+        f"cd {place} && {{ setsid bash {name} > {jobfiles.LAUNCHER_LOG}.log 2>&1 < /dev/null & "
+        f"echo $! | tee {name}.pid; }}"
+    )
+    done = await hosts.run(host, f"bash -c {shlex.quote(line)}")
+    if done.code or not done.out.strip().isdigit():
+        raise StartFailed(f"{host}: {done.err.strip() or 'the job did not start'}", "", code="no_start")
+    return int(done.out)
+
+
+def _runs(record: JobRecord, name: str) -> str:
+    place = shlex.quote(record.directory)
+    return f"cd {place} && grep -qsa {name} /proc/$(cat {name}.pid)/cmdline"
+
+
+def _kill(record: JobRecord, name: str) -> str:
+    runs = _runs(record, name)
+    line = (
+        f"{runs} || exit 0; kill -TERM -- -$(cat {name}.pid); "
+        f"for i in $(seq 40); do sleep 0.25; {runs} || exit 0; done; kill -KILL -- -$(cat {name}.pid)"
+    )
+    return f"bash -c {shlex.quote(line)}"
+
+
+async def _tell_others(record: JobRecord, chosen: list[str]) -> None:
+    """Where the head listens, for agents on hosts that share no file system with it."""
+    first = Login(chosen[0])
+    path = f"{record.directory}/{jobfiles.ENDPOINTS}"
+    for _ in range(int(ENDPOINTS_WITHIN_S / LOOK_S)):
+        try:
+            text = await first.read(path)
+            if text:
+                for host in chosen[1:]:
+                    await Login(host).replace(path, text)
+                return
+        except Unreachable:  # figures are missing then; the job goes on
+            return
+        await asyncio.sleep(LOOK_S)

@@ -1,0 +1,240 @@
+"""`dtrain-lab debug`: a text debugger of all ranks, for people on a login node."""
+
+from __future__ import annotations
+
+import cmd
+import shlex
+
+import click
+
+from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.api.debug import Debugger
+from dtrain_lab.api.job import job
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.start import clusters, connect
+from dtrain_lab.cli.show import console, reports_errors
+from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.core.debug.places import CELL
+from dtrain_lab.core.debug.state import RankView
+from dtrain_lab.errors import DtrainError, NotFound
+
+STEP_WITHIN_S = 3.0
+"""A step over a collective may have to wait for other ranks; then their state is shown."""
+PAUSE_WITHIN_S = 10.0
+
+
+@click.command()
+@click.argument("name")
+@click.option("--rank", type=int, help="Look at this one first.")
+@click.option("--no-pause", is_flag=True, help="Let the ranks run until a breakpoint.")
+@reports_errors
+def debug(name: str, rank: int | None, no_pause: bool) -> None:
+    """Debug the ranks of a cluster or a job; they go on when you leave."""
+    Portal.get("terminal")
+    debugger = _target(name)
+    try:
+        if not no_pause:
+            debugger.pause()
+        if rank is not None:
+            debugger.look_at(rank)
+        prompt = Prompt(debugger)
+        prompt.onecmd("ranks")
+        while True:
+            try:
+                prompt.cmdloop()
+                break
+            except KeyboardInterrupt:
+                console.print("Ctrl-D lets the ranks go on and leaves.")
+    finally:
+        debugger.detach()
+
+
+def _target(name: str) -> Debugger:
+    found: Cluster | None = None
+    try:
+        found = connect(name)
+    except NotFound:
+        try:
+            debugger: Debugger = job(name).debug()
+        except NotFound:
+            known = ", ".join(c.name for c in clusters()) or "none"
+            raise NotFound(
+                f"There is no cluster and no job {name}.", f"Clusters: {known}. Jobs: dtrain-lab job list"
+            ) from None
+        return debugger
+    return found.debug()
+
+
+class Prompt(cmd.Cmd):
+    """Commands, one a line."""
+
+    prompt = "(ranks) "
+
+    def __init__(self, debugger: Debugger) -> None:
+        super().__init__()
+        self._debugger = debugger
+        self._out = console
+        self._depth = 0
+
+    def onecmd(self, line: str) -> bool:
+        """Run one; what can't be done is one line, and the prompt comes back."""
+        try:
+            return super().onecmd(line)
+        except DtrainError as error:
+            self._out.print(str(error), markup=False)
+            return False
+
+    def emptyline(self) -> bool:
+        """An empty line does nothing."""
+        return False
+
+    def default(self, line: str) -> None:
+        """What no command is."""
+        if line == "EOF":
+            return
+        self._out.print(f'Unknown: "{line}". Commands: help', markup=False)
+
+    def do_ranks(self, _: str) -> None:
+        """Where each rank is."""
+        state = self._debugger.state
+        self._out.print(state.sentence, markup=False)
+        for place, ranks in _by_place(state.ranks).items():
+            mark = ">" if state.focus in ranks else " "
+            self._out.print(f"{mark} {rank_sets.name(ranks):<14} {place}", markup=False)
+        for wait in state.waits:
+            self._out.print(f"  {wait.text}", markup=False)
+
+    def do_rank(self, line: str) -> None:
+        """rank N: look at this one."""
+        self._debugger.look_at(_number(line))
+        self._depth = 0
+        self.do_stack("")
+
+    def do_step(self, line: str) -> None:
+        """step [all|this|RANKS]: whom next, into and out move."""
+        words = line.split()
+        mode = words[0] if words else "all"
+        if mode in ("all", "this"):
+            self._debugger.steps("all" if mode == "all" else "this")
+        else:
+            self._debugger.steps("some", rank_sets.parse(mode, len(self._debugger.state.ranks)))
+
+    def do_next(self, _: str) -> None:
+        """To the next line; a collective with all ranks together."""
+        self._move(self._debugger.step)
+
+    def do_into(self, _: str) -> None:
+        """Into the call on this line."""
+        self._move(self._debugger.step_in)
+
+    def do_out(self, _: str) -> None:
+        """To the caller."""
+        self._move(self._debugger.step_out)
+
+    def do_go(self, _: str) -> None:
+        """Run on; then wait for a breakpoint (Ctrl-C: the prompt again)."""
+        self._debugger.go()
+        self._out.print("Running. Ctrl-C for the prompt.")
+        self._debugger.wait()
+        self.do_ranks("")
+
+    def do_pause(self, _: str) -> None:
+        """Stop all ranks at their next line."""
+        self._debugger.pause()
+        self._settle(PAUSE_WITHIN_S)
+
+    def do_break(self, line: str) -> None:
+        """break [CELL]:LINE or FILE:LINE [if CONDITION]: such as: break [7]:6 if rank == 3"""
+        place, _, condition = line.partition(" if ")
+        path, _, number = place.strip().rpartition(":")
+        if not path:
+            self._out.print("Say where: break [7]:6, or break model.py:42", markup=False)
+            return
+        self._debugger.set_breakpoint(path, _number(number), condition=condition.strip())
+        for point in self._debugger.state.points:
+            asks = f" if {point.condition}" if point.condition else ""
+            self._out.print(f"  {point.path.removeprefix(CELL)}:{point.line}{asks}", markup=False)
+
+    def do_clear(self, line: str) -> None:
+        """clear [PLACE]: remove the breakpoints of a cell or file, or all."""
+        self._debugger.clear(line.strip() or None)
+
+    def do_stack(self, _: str) -> None:
+        """Frames of the rank that you look at."""
+        for depth, frame in enumerate(self._debugger.stack()):
+            self._out.print(f"{'>' if depth == self._depth else ' '} {depth} {frame}", markup=False)
+
+    def do_frame(self, line: str) -> None:
+        """frame N: variables of this frame from now on."""
+        self._depth = _number(line)
+        self.do_stack("")
+
+    def do_vars(self, _: str) -> None:
+        """Local variables."""
+        for name, value in self._debugger.variables(depth=self._depth).items():
+            self._out.print(f"  {name} = {value}", markup=False)
+
+    def do_p(self, line: str) -> None:
+        """p EXPRESSION: its value on the rank that you look at."""
+        self._out.print(self._debugger.evaluate(line, depth=self._depth), markup=False)
+
+    def do_all(self, line: str) -> None:
+        """all EXPRESSION: its value on all ranks, side by side."""
+        row = self._debugger.across(line)
+        self._out.print(row.text, markup=False)
+        if not row.same:
+            for group in row.groups:
+                far = f", largest difference {group.max_abs:.2g}" if group.max_abs is not None else ""
+                self._out.print(f"  {rank_sets.name(group.ranks)}: {group.text}{far}", markup=False)
+
+    def do_quit(self, _: str) -> bool:
+        """Let the ranks go on, and leave."""
+        return True
+
+    do_EOF = do_q = do_detach = do_quit
+    do_n, do_s, do_c, do_continue, do_b, do_w, do_where, do_bt = (
+        do_next,
+        do_into,
+        do_go,
+        do_go,
+        do_break,
+        do_ranks,
+        do_ranks,
+        do_stack,
+    )
+
+    def _move(self, move: object) -> None:
+        assert callable(move)
+        move()
+        self._depth = 0
+        self._settle(STEP_WITHIN_S)
+
+    def _settle(self, within_s: float) -> None:
+        everybody = [r.rank for r in self._debugger.state.ranks if r.phase in ("running", "paused")]
+        try:
+            self._debugger.wait(within_s, everybody)
+        except TimeoutError:  # some wait for others, or run long: the list says who
+            pass
+        self.do_ranks("")
+
+
+def _number(text: str) -> int:
+    words = shlex.split(text)
+    if len(words) != 1 or not words[0].isdigit():
+        raise NotFound(f'"{text.strip()}" is no number.', "Give one, such as: rank 3")
+    return int(words[0])
+
+
+def _by_place(ranks: tuple[RankView, ...]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for rank in ranks:
+        if rank.phase == "paused" and rank.place is not None:
+            where = (
+                f"{rank.place.file.removeprefix('dtrain-cell:')}:{rank.place.line}, in {rank.place.function}"
+            )
+        elif rank.phase == "running" and rank.operation is not None:
+            where = f"waits in {rank.operation.name}"
+        else:
+            where = {"gone": "lost", "idle": "idle"}.get(rank.phase, "runs")
+        found.setdefault(where, []).append(rank.rank)
+    return found

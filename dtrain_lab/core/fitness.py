@@ -1,0 +1,96 @@
+"""Is what several nodes have fit for one world? Values only; `dtrain_lab.machine` reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from dtrain_lab.core.network import Interface
+from dtrain_lab.core.plan import NodeFacts
+from dtrain_lab.errors import DtrainError, EnvironmentUnfit
+
+LEAST_FILES = 1024
+LEAST_SHM = 64 << 20
+SAME = ("python", "torch", "dtrain-lab", "ipyparallel")
+"""What has to be of one version everywhere; Python to its minor number."""
+
+
+class Check(Struct, frozen=True):
+    """What a node has. `versions` by package, "" where it is missing; `shm_bytes` free in /dev/shm."""
+
+    facts: NodeFacts
+    python: str
+    versions: dict[str, str]
+    driver: str = ""
+    """Of the GPUs; empty where there is none."""
+    shm_bytes: int = 0
+    files: int = 0
+    processes: int = 0
+    interfaces: tuple[Interface, ...] = ()
+    workdir_problem: str = ""
+    """Why the profile's workdir can't be written there."""
+
+
+def unfit(checks: Mapping[str, Check]) -> DtrainError | None:
+    """What keeps these nodes from running one world, named by node; None where nothing does.
+
+    Args:
+        checks: by the name of the node.
+    """
+    for node, check in checks.items():
+        for package in ("dtrain-lab", "torch", "ipyparallel"):
+            if not check.versions.get(package):
+                return _error(
+                    f"The environment on {node} has no {package}.",
+                    f"Install it there: {check.python} -m pip install {_install(package)}",
+                    code="package_missing",
+                )
+        if check.workdir_problem:
+            return _error(
+                f"{node} can't write workdir: {check.workdir_problem}.",
+                "Set workdir in the profile to a folder that every node can write.",
+                code="workdir",
+            )
+        if check.files < LEAST_FILES:
+            return _error(
+                f"{node} lets a process open {check.files} files; ranks need {LEAST_FILES}.",
+                "Raise it (ulimit -n) in the profile's [environment] setup, or ask the administrator.",
+                code="few_files",
+            )
+    for package in SAME:
+        found = {node: _version(package, check) for node, check in checks.items()}
+        if len(set(found.values())) > 1:
+            usual = Counter(found.values()).most_common(1)[0][0]
+            others = ", ".join(f"{node} has {v}" for node, v in found.items() if v != usual)
+            return _error(
+                f"The nodes have different versions of {package}: {others}, the others {usual}.",
+                "Use one environment on all nodes: [environment] in the profile.",
+                code="versions_differ",
+                package=package,
+                versions=found,
+            )
+    return None
+
+
+def warnings(checks: Mapping[str, Check]) -> list[str]:
+    """What is not good, and stops nothing."""
+    return [
+        f"{node} has {check.shm_bytes >> 20} MiB free in /dev/shm; DataLoader workers may need more."
+        for node, check in checks.items()
+        if check.shm_bytes < LEAST_SHM
+    ]
+
+
+def _version(package: str, check: Check) -> str:
+    text = check.versions.get(package, "")
+    return ".".join(text.split(".")[:2]) if package == "python" else text
+
+
+def _install(package: str) -> str:
+    return "dtrain-lab" if package != "torch" else "torch"
+
+
+def _error(message: str, hint: str, *, code: str, **details: object) -> DtrainError:
+    return EnvironmentUnfit(message, hint, code=code, details=details)

@@ -1,0 +1,253 @@
+"""The scripts that run a job: values, readable, and good to be run by hand. Nothing is run here.
+
+One for a machine without a scheduler (each node's ranks made by our own agent), one for `sbatch` in both
+classic forms: `srun` alone, each task a rank; and `srun torchrun`, one agent of torchrun a node.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from dtrain_lab.core import command, jobfiles, slurm
+from dtrain_lab.core.job import JobRecord
+from dtrain_lab.errors import BadProfile
+
+PORT = "port=$((20000 + {seed} % 12000))  # below the ports that systems give out"
+NEXT = 'while (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((port + 1)); done'
+"""Another where it is taken; only where one script chooses for all nodes."""
+EXPORT = "export MASTER_PORT=$port"
+
+
+def on_hosts(
+    record: JobRecord, node: int | None, *, address: str = "127.0.0.1", turn: Sequence[str] = ()
+) -> str:
+    """The script of a job where nobody schedules.
+
+    Args:
+        record: of the job.
+        node: which node's script this is; None where this machine is all nodes.
+        address: of rank 0's node, as the others reach it.
+        turn: words of a command that waits until there is room.
+    """
+    plan, folder = record.plan, shlex.quote(record.directory)
+    python = shlex.join([*command.python(record.profile.environment, plan.python), "-P", "-m"])
+    nodes = range(len(plan.nodes)) if node is None else [node]
+    seed = int(record.id[:6], 16)
+    per_node = plan.nodes[0].ranks
+    local = len(plan.nodes) == 1 or node is None
+    peer = "" if local or node else plan.nodes[-1].address or plan.nodes[-1].name
+    lines = [
+        "#!/bin/bash -l" if command.login_needed(record.profile.environment) else "#!/bin/bash",
+        _title(record),
+        f"folder={folder}",
+        'cd "$folder" || exit 1',
+        "umask 077",
+        f"echo $$ > {jobfiles.PID}",
+        *_environment(record),
+        f"export MASTER_ADDR={shlex.quote(address)} DTRAIN_SIZE={plan.size} DTRAIN_PEER={shlex.quote(peer)}",
+        *(
+            [
+                "",
+                "# wait for room",
+                f"devices=$({shlex.join(turn)}) || {{ {_exit_line(0, '1')}; exit 1; }}",
+                '[ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices',
+            ]
+            if turn
+            else []
+        ),
+        "",
+        "ended=",
+        f"trap 'ended=1; touch \"$folder/{jobfiles.CANCELLED}\"' TERM INT HUP",
+        f"trap 'touch \"$folder/{jobfiles.WARNED}\"' USR2",
+        f"date +%s.%N > {jobfiles.STARTED}",
+        f"head -c 65536 /dev/zero > {jobfiles.RESERVE}  # room to say how it ended, on a full disk",
+    ]
+    if 0 in nodes:
+        lines += _head(python)
+    lines += [
+        "",
+        f"for attempt in $(seq 0 {record.request.retries}); do",
+        f"  echo $attempt > {jobfiles.ATTEMPT}",
+        f"  export {jobfiles.ATTEMPT_VARIABLE}=$attempt",
+        "  rm -f error.*.json",
+        "  " + PORT.format(seed=f"({seed} + attempt)"),
+        *(["  " + NEXT] if local else []),
+        "  " + EXPORT,
+        "  pids=()",
+        *(
+            f'  {python} dtrain_lab.node attached "$folder" {index} {per_node} & pids+=($!)'
+            for index in nodes
+        ),
+        "  code=0",
+        '  for pid in "${pids[@]}"; do',
+        "    # a signal ends `wait`, not the process",
+        '    while :; do wait "$pid"; one=$?; kill -0 "$pid" 2> /dev/null || break; done',
+        "    [ $code = 0 ] && code=$one",
+        "  done",
+        '  [ $code = 0 ] || [ -n "$ended" ] && break',
+        "done",
+        *_ending(node or 0, record.request.notify if not node else None),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def for_slurm(record: JobRecord) -> str:
+    """The batch script.
+
+    Raises:
+        BadProfile: a value has a line break in it.
+    """
+    plan, profile, request = record.plan, record.profile, record.request
+    words = command.python(profile.environment, plan.python)
+    python = shlex.join([*words, "-P", "-m"])
+    per_node, nodes = plan.nodes[0].ranks, len(plan.nodes)
+    cpus = plan.cpus_per_rank or 1
+    by_rank = record.launcher == "srun"
+    lines = [
+        "#!/bin/bash -l" if command.login_needed(profile.environment) else "#!/bin/bash",
+        *(f"#SBATCH {option}" for option in directives(record)),
+        _title(record),
+        f"folder={shlex.quote(record.directory)}",
+        'cd "$folder" || exit 1',
+        "umask 077",
+        "# what the submission's shell had belongs to it",
+        "unset ${!SLURM_EXPORT*} ${!PMI*}",
+        *_environment(record),
+        'nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))',
+        f"export MASTER_ADDR=${{nodes[0]}} DTRAIN_PEER={'${nodes[-1]}' if nodes > 1 else ''}",
+        "",
+        f"trap 'touch \"$folder/{jobfiles.WARNED}\"' USR2  # the time is nearly over: agents tell the ranks",
+        f"date +%s.%N > {jobfiles.STARTED}",
+        f"head -c 65536 /dev/zero > {jobfiles.RESERVE}  # room to say how it ended, on a full disk",
+        f"echo ${{SLURM_RESTART_COUNT:-0}} > {jobfiles.ATTEMPT}",
+        *_head(python),
+        "",
+        "# without dtrain-lab on the nodes the plain script runs",
+        f"if {shlex.join(words)} -c 'import dtrain_lab' 2> /dev/null; then",
+        f'  rank=({python} dtrain_lab.node attached "$folder")',
+        "else",
+        f'  echo "dtrain-lab is not installed here: no metrics, no {jobfiles.EXECUTED}" >&2',
+        f"  cd {jobfiles.CODE}; rank=({shlex.join(words)} -u {jobfiles.MAIN})",
+        "fi",
+        PORT.format(seed="SLURM_JOB_ID"),
+        NEXT,
+        EXPORT,
+    ]
+    if by_rank:
+        task = (
+            "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "
+            f'LOCAL_WORLD_SIZE={per_node} NODE_RANK=$SLURM_NODEID; exec "$@"'
+        )
+        step = [
+            f"srun --nodes={nodes} --ntasks={plan.size} --ntasks-per-node={per_node} --cpus-per-task={cpus} "
+            "--kill-on-bad-exit=0 \\",
+            f'  bash -c {shlex.quote(task)} task "${{rank[@]}}" &',
+        ]
+    else:
+        torchrun = (
+            f'export NODE_RANK=$SLURM_NODEID; host=0; [ "$SLURM_NODEID" != 0 ] || host=1; '
+            f"exec {python} torch.distributed.run --nnodes={nodes} --nproc-per-node={per_node} "
+            f"--max-restarts={request.retries} --rdzv-backend=c10d --rdzv-id=$SLURM_JOB_ID "
+            '--rdzv-endpoint=$MASTER_ADDR:$MASTER_PORT --rdzv-conf=is_host=$host --no-python "$@"'
+        )
+        step = [
+            f"srun --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 --cpus-per-task={cpus * per_node} "
+            "--kill-on-bad-exit=0 \\",
+            f'  bash -c {shlex.quote(torchrun)} agent "${{rank[@]}}" &',
+        ]
+    step += [
+        "step=$!",
+        "# a signal ends `wait`, not the step",
+        'while :; do wait "$step"; code=$?; kill -0 "$step" 2> /dev/null || break; done',
+    ]
+    if by_rank and request.retries:  # torchrun begins anew by itself
+        step = [
+            f"for attempt in $(seq 0 {request.retries}); do",
+            f"  echo $attempt > {jobfiles.ATTEMPT}; export {jobfiles.ATTEMPT_VARIABLE}=$attempt",
+            "  rm -f error.*.json",
+            *(f"  {line}" for line in step),
+            "  [ $code != 0 ] || break",
+            "done",
+        ]
+    lines += [
+        *step,
+        *_ending(0, request.notify),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def directives(record: JobRecord) -> list[str]:
+    """Options of `sbatch`: those of a cluster, with a task a rank where srun makes the ranks."""
+    plan, request = record.plan, record.request
+    per_node = plan.nodes[0].ranks
+    log = f"{record.directory}/{jobfiles.LAUNCHER_LOG}.log"
+    options = slurm.directives(plan, record.profile, identity=record.id, name=record.name, log=log)
+    if record.launcher == "srun":
+        swapped = {
+            "--ntasks-per-node=": f"--ntasks-per-node={per_node}",
+            "--cpus-per-task=": f"--cpus-per-task={plan.cpus_per_rank or 1}",
+        }
+        options = [next((new for old, new in swapped.items() if o.startswith(old)), o) for o in options]
+    if request.time is not None:
+        slurm.time_s(request.time)
+        options = [o for o in options if not o.startswith("--time=")] + [
+            f"--time={shlex.quote(request.time)}"
+        ]
+    given = any(o.startswith("--time=") for o in options)
+    if request.warn_s and given:
+        options.append(f"--signal=B:USR2@{int(request.warn_s)}")
+    if request.mail is not None:
+        options += [f"--mail-user={shlex.quote(request.mail)}", "--mail-type=BEGIN,END,FAIL"]
+    for option in options:
+        if re.search(r"[\n\r\0]", option):
+            raise BadProfile(f"{option!r} has a line break in it.", "Write it in one line.")
+    return options
+
+
+def _environment(record: JobRecord) -> list[str]:
+    plan, profile = record.plan, record.profile
+    ours = {
+        jobfiles.FOLDER_VARIABLE: record.directory,
+        jobfiles.NOTEBOOK_VARIABLE: record.request.notebook.rpartition("/")[2],
+        jobfiles.MONITOR_VARIABLE: "1" if plan.monitor else "0",
+        "DTRAIN_CHECKPOINT_DIR": record.checkpoints,
+    }
+    if "OMP_NUM_THREADS" not in plan.variables:
+        ours["OMP_NUM_THREADS"] = str(plan.cpus_per_rank or plan.nodes[0].threads)
+    if plan.interface is not None:
+        ours |= {"GLOO_SOCKET_IFNAME": plan.interface, "NCCL_SOCKET_IFNAME": plan.interface}
+    return command.lines(profile.environment, {**ours, **plan.variables})
+
+
+def _head(python: str) -> list[str]:
+    return [
+        "",
+        "# watches the ranks: figures, stacks, hangs; the job does not need it",
+        f'nice {python} dtrain_lab.head observe "$folder" > head.log 2>&1 &',
+        "head=$!",
+    ]
+
+
+def _ending(node: int, notify: str | None) -> list[str]:
+    return [
+        "",
+        *(["kill $head 2> /dev/null; wait $head 2> /dev/null"] if node == 0 else []),
+        'cd "$folder"',
+        f"rm -f {jobfiles.RESERVE}",
+        _exit_line(node, "$code"),
+        *([f"bash -c {shlex.quote(notify)} < /dev/null > notify.log 2>&1"] if notify else []),
+        "exit $code",
+    ]
+
+
+def _exit_line(node: int, code: str) -> str:
+    file = jobfiles.EXIT if node == 0 else f"{jobfiles.EXIT}.{node}"
+    told = f'printf \'{{"code": %d, "at": %s}}\\n\' {code} "$(date +%s.%N)"'
+    return f"{told} > .{file} && mv .{file} {file}"
+
+
+def _title(record: JobRecord) -> str:
+    name = re.sub(r"[^\w .()-]", "_", record.name)
+    return f"# Job {name} ({record.id}): {record.plan.size} ranks. Made by dtrain-lab; runs by hand, too."

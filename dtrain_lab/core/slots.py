@@ -1,0 +1,162 @@
+"""Slots of a machine without a scheduler: who holds them, who waits, and who is next. Pure.
+
+A slot is a GPU; where there is none, a share of a core. First come, first served, all slots of a job or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from dtrain_lab.core.cluster import Reason
+from dtrain_lab.core.plan import NodeFacts
+
+SLOTS_PER_CORE = 8
+"""CPU ranks wait for each other most of the time; this many a core still get on."""
+
+HolderKind = Literal["cluster", "job", "foreign"]
+
+
+class Ticket(Struct, frozen=True):
+    """Somebody who holds slots, or waits for them. `devices`: of GPUs; empty on CPUs and while it waits."""
+
+    id: str
+    kind: HolderKind
+    name: str
+    owner: str
+    pid: int
+    started: float
+    slots: int
+    at: float
+    holds: bool = False
+    devices: tuple[int, ...] = ()
+
+
+class Holder(Struct, frozen=True):
+    """Who holds a slot."""
+
+    kind: HolderKind
+    id: str
+    name: str
+    owner: str
+    pid: int | None
+
+
+class Slot(Struct, frozen=True):
+    """A GPU, or a share of a core."""
+
+    device: str
+    held_by: Holder | None = None
+    memory_bytes: int | None = None
+
+
+class NodeSlots(Struct, frozen=True):
+    """The slots of a machine."""
+
+    name: str
+    slots: tuple[Slot, ...]
+    waiting: tuple[Holder, ...] = ()
+
+
+class Slots(Struct, frozen=True):
+    """What `slots` answers."""
+
+    nodes: tuple[NodeSlots, ...]
+
+
+def total(facts: NodeFacts) -> int:
+    """Slots of a machine."""
+    return facts.gpus or SLOTS_PER_CORE * facts.cpus
+
+
+def turn(
+    tickets: Sequence[Ticket], mine: str, facts: NodeFacts, taken: Sequence[int] = ()
+) -> Ticket | Reason:
+    """May this one go?
+
+    Args:
+        tickets: of this machine.
+        mine: id of who asks; it has a ticket.
+        facts: of the machine.
+        taken: GPUs that others than us use.
+
+    Returns:
+        Its ticket as it then holds its slots; or why it has to wait.
+    """
+    room = total(facts)
+    holding = [t for t in tickets if t.holds]
+    free = room - sum(t.slots for t in holding)
+    waiting = sorted((t for t in tickets if not t.holds), key=lambda t: (t.at, t.id))
+    for ahead, ticket in enumerate(waiting):
+        if ticket.id != mine:
+            continue
+        if ahead == 0 and ticket.slots <= free:
+            return _given(ticket, holding, facts, taken)
+        return _reason(ticket, free, room, ahead, holding)
+    raise KeyError(mine)
+
+
+def _given(ticket: Ticket, holding: Sequence[Ticket], facts: NodeFacts, taken: Sequence[int]) -> Ticket:
+    devices: tuple[int, ...] = ()
+    if facts.gpus:
+        busy = {d for t in holding for d in t.devices} | set(taken)
+        order = sorted(range(facts.gpus), key=lambda d: (d in busy, d))
+        devices = tuple(sorted(order[: ticket.slots]))
+    return Ticket(
+        ticket.id,
+        ticket.kind,
+        ticket.name,
+        ticket.owner,
+        ticket.pid,
+        ticket.started,
+        ticket.slots,
+        ticket.at,
+        True,
+        devices,
+    )
+
+
+def _reason(ticket: Ticket, free: int, room: int, ahead: int, holding: Sequence[Ticket]) -> Reason:
+    who = ", ".join(f"{t.kind} {t.name} holds {t.slots}" for t in holding)
+    before = f"{ahead} job{'s are' if ahead > 1 else ' is'} ahead. " if ahead else ""
+    held = f": {who}" if who else ""
+    return Reason(
+        "slots",
+        f"{before}It needs {ticket.slots} slots; {max(0, free)} of {room} are free{held}.",
+        "It starts by itself; stop what holds slots to start it sooner.",
+        ahead=ahead,
+    )
+
+
+def shown(
+    tickets: Sequence[Ticket], facts: NodeFacts, foreign: dict[int, Holder], memory: dict[int, int]
+) -> NodeSlots:
+    """The slots of a machine, each with its holder.
+
+    Args:
+        tickets: of the machine.
+        facts: of the machine.
+        foreign: GPU → a process of somebody else on it.
+        memory: GPU → bytes in use.
+    """
+    waiting = tuple(_holder(t) for t in sorted(tickets, key=lambda t: t.at) if not t.holds)
+    holding = [t for t in tickets if t.holds]
+    if facts.gpus:
+        by_device = {d: _holder(t) for t in holding for d in t.devices}
+        slots = tuple(
+            Slot(f"cuda:{d}", by_device.get(d) or foreign.get(d), memory.get(d)) for d in range(facts.gpus)
+        )
+        return NodeSlots(facts.name, slots, waiting)
+    holders = [_holder(t) for t in holding for _ in range(t.slots)]
+    count = max(total(facts), len(holders))
+    return NodeSlots(
+        facts.name,
+        tuple(Slot(f"cpu:{i}", holders[i] if i < len(holders) else None) for i in range(count)),
+        waiting,
+    )
+
+
+def _holder(ticket: Ticket) -> Holder:
+    return Holder(ticket.kind, ticket.id, ticket.name, ticket.owner, ticket.pid)

@@ -1,0 +1,261 @@
+"""The debugger of a notebook's kernel: its own for ordinary cells, the ranks' for `%%distributed` ones.
+
+Stands in the place of `kernel.debugger`, so that JupyterLab's own, unmodified debugger talks to both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ipykernel.compiler import get_file_name, get_tmp_directory
+from msgspec.structs import replace
+
+from dtrain_lab.api import debug
+from dtrain_lab.api.cluster import Cluster, cell_id
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.core.debug import events
+from dtrain_lab.core.debug.replies import refused
+from dtrain_lab.core.debug.requests import MAGIC, knows_job
+from dtrain_lab.core.debug.state import Breakpoint, Dap, State
+from dtrain_lab.core.wire import doors
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.services.debugging import Debugging, JobCode
+from dtrain_lab.services.reach import Connection
+
+WITHOUT_START = (
+    "debugInfo",
+    "inspectVariables",
+    "richInspectVariables",
+    "modules",
+    "copyToGlobals",
+    "source",
+)
+LATER = ("initialize", "attach", "setBreakpoints", "setExceptionBreakpoints", "configurationDone")
+"""Requests that the kernel's own debugger gets once the kernel is free: its start runs code in there."""
+FIRST_SEQ = 1_000_000
+
+
+@dataclass
+class Outcome:
+    """How a cell has ended."""
+
+    failed: bool = False
+
+
+class KernelDebugger:
+    """In place of the kernel's debugger.
+
+    Args:
+        kernel: of this notebook.
+        portal: where ranks are spoken to.
+        notebook: its path, for others who want to debug the same ranks.
+    """
+
+    def __init__(self, kernel: Any, portal: Portal, notebook: str | None) -> None:
+        self._kernel = kernel
+        self._own = kernel.debugger
+        self._portal = portal
+        self._debugging = Debugging(notebook or "Another notebook", self._emit)
+        self._debugging.state = State(prefix=f"{get_tmp_directory()}/")
+        self._wanted = False
+        self._busy = False
+        """A cell of ranks keeps the kernel's main thread."""
+        self._target: Cluster | None = None
+        self._job: tuple[Connection, JobCode] | None = None
+        self._later: list[Dap] = []
+        self._seq = FIRST_SEQ
+        kernel.debugger = self
+        debug.in_notebook = self.debug_job
+
+    def __getattr__(self, name: str) -> Any:
+        """What the kernel asks of its debugger besides requests."""
+        return getattr(self._own, name)
+
+    def debug_job(self, connection: Connection, code: JobCode) -> None:
+        """Debug a job from this notebook: its cells are the job's, as long as their text is.
+
+        With the debugger off, it begins once somebody turns it on.
+
+        Raises:
+            Conflict: somebody else does.
+        """
+        self._job = connection, code
+        if self._wanted:
+            self._portal.call(self._begin_job())
+            does = "debugs"
+        else:
+            does = "will debug"
+        print(
+            f"This notebook {does} {connection.record.name}"
+            + ("" if self._wanted else " once its debugger is on (the bug in the toolbar)")
+            + ". Breakpoints in its cells stop the job's ranks, as long as the cells are as they were "
+            "submitted. The job goes on when the debugger is turned off.",
+            flush=True,
+        )
+
+    async def _begin_job(self) -> None:
+        assert self._job is not None
+        await self._debugging.begin(*self._job)
+        await self._know_cells()
+
+    async def _begin_job_quietly(self) -> None:
+        try:
+            await self._begin_job()
+        except DtrainError as error:
+            self._say(str(error))
+
+    async def _know_cells(self) -> None:
+        """The job's cells by the paths that the front end gives them; breakpoints that are there already."""
+        debugging = self._debugging
+        paths = {text: get_file_name(text) for text in debugging.state.texts}
+        debugging.state = knows_job(debugging.state, paths)
+        for path, points in list(self._own.breakpoint_list.items()):
+            if path in debugging.state.cells and points:
+                arguments = {"source": {"path": path}, "breakpoints": points}
+                await debugging.request({"command": "setBreakpoints", "arguments": arguments})
+
+    def take_out(self) -> None:
+        """Give the kernel its own debugger back."""
+        self._kernel.debugger = self._own
+        debug.in_notebook = None
+        self._portal.post(self._debugging.end())
+
+    # ---- the notebook's cells
+
+    def uses(self, cluster: Cluster | None) -> None:
+        """The notebook uses this cluster now; with the debugger on, its ranks are debugged."""
+        self._target = cluster
+        if self._wanted and cluster is not None and self._job is None:
+            self._portal.post(self._begin(cluster))
+
+    @contextmanager
+    def cell(self, cluster: Cluster, ranks: Sequence[int]) -> Iterator[Outcome]:
+        """While a cell of ranks runs. With the debugger on, it begins once they know the breakpoints."""
+        self._busy = True
+        self._target = cluster
+        outcome = Outcome()
+        try:
+            if self._wanted or self._own.is_started:
+                self._wanted = True
+                self._job = None
+                refusal = self._portal.call(self._begin(cluster))
+                if refusal:
+                    print(f"dtrain-lab: no debugger on the ranks: {refusal}", flush=True)
+                self._portal.call(self._began(ranks))
+            yield outcome
+        finally:
+            self._busy = False
+            if self._wanted:
+                self._portal.post(self._ended(ranks, failed=outcome.failed))
+            if self._later:
+                self._kernel.control_thread.io_loop.add_callback(self._catch_up)
+
+    async def _begin(self, cluster: Cluster) -> str:
+        """Debug a cluster's ranks; why not, if they can't be."""
+        try:
+            self._adopt()
+            await self._debugging.begin(cluster.connection)
+        except DtrainError as error:
+            self._say(str(error))
+            return str(error)
+        return ""
+
+    async def _began(self, ranks: Sequence[int]) -> None:
+        self._debugging.cell_began(ranks)
+
+    async def _ended(self, ranks: Sequence[int], *, failed: bool) -> None:
+        self._debugging.cell_ended(ranks, failed=failed)
+
+    async def _post_mortem(self, message: Dap) -> Dap:
+        """Have the ranks stand where their last cell failed, or was interrupted."""
+        if self._target is None:
+            return refused(message, "No cluster is running.")
+        ranks = tuple(range(len(self._debugging.state.ranks)))
+        order = doors.Run(cell=cell_id(), code="%debug", label="%debug", ranks=ranks, detached=True)
+        await self._target.ask(order)
+        self._debugging.cell_began(ranks)
+        return {**refused(message, ""), "success": True}
+
+    def _adopt(self) -> None:
+        """Breakpoints that were set in cells of ranks before this stood between."""
+        state = self._debugging.state
+        for path, points in self._own.breakpoint_list.items():
+            if path not in state.cells and points and Path(path).is_file():
+                code = Path(path).read_text(encoding="utf-8")
+                if code.startswith(MAGIC):
+                    lines = tuple(Breakpoint(point["line"]) for point in points)
+                    state = replace(
+                        state, cells={**state.cells, path: code}, points={**state.points, path: lines}
+                    )
+        self._debugging.state = state
+
+    def _say(self, note: str) -> None:
+        self._debugging.state = replace(self._debugging.state, notes=(note,))
+        self._emit(events.told(self._debugging.state))
+
+    # ---- requests
+
+    async def process_request(self, message: Dap) -> Dap:
+        """Serve a request of the front end; called in the control thread."""
+        loop = asyncio.get_running_loop()
+
+        async def own(request: Dap) -> Dap:
+            asked = asyncio.run_coroutine_threadsafe(self._ask_own(request), loop)
+            return await asyncio.wrap_future(asked)
+
+        command = message["command"]
+        if command == "initialize":
+            self._wanted = True
+            if self._job is not None:
+                self._portal.post(self._begin_job_quietly())
+            elif self._target is not None and not self._target.gone:
+                self._portal.post(self._begin(self._target))
+        elif command in ("disconnect", "terminate"):
+            self._wanted = False
+            self._job = None
+            self._later.clear()
+        if command == "dtrain/postmortem":
+            return await self._portal.wrap(self._post_mortem(message))
+        answer: Dap = await self._portal.wrap(self._debugging.request(message, own))
+        if command == "debugInfo" and self._wanted:
+            answer["body"]["isStarted"] = True
+        return answer
+
+    async def _ask_own(self, message: Dap) -> Dap:
+        command = message["command"]
+        if self._own.is_started or command in WITHOUT_START or not (self._busy or self._later):
+            reply: Dap = await self._own.process_request(message)
+            return reply
+        if command == "dumpCell":
+            Path(get_tmp_directory()).mkdir(mode=0o700, parents=True, exist_ok=True)
+            dumped: Dap = await self._own.dumpCell(message)
+            return dumped
+        if command in LATER:
+            self._later.append(message)
+        body: Dap = {"threads": []} if command == "threads" else {}
+        if command == "setBreakpoints":
+            body = {"breakpoints": [{"verified": True, **b} for b in message["arguments"]["breakpoints"]]}
+        return {
+            "type": "response",
+            "seq": message["seq"],
+            "request_seq": message["seq"],
+            "success": True,
+            "command": command,
+            "body": body,
+        }
+
+    async def _catch_up(self) -> None:
+        """The kernel is free: its own debugger gets what it has missed."""
+        while self._later and not self._busy:
+            await self._own.process_request(self._later.pop(0))
+
+    # ---- events
+
+    def _emit(self, event: Dap) -> None:
+        self._seq += 1
+        self._kernel._publish_debug_event({"type": "event", "seq": self._seq, **event})

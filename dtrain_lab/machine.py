@@ -1,0 +1,238 @@
+"""What this machine has, and lets this process use. Any process of ours may ask."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import platform
+import resource
+import socket
+import stat
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+from dtrain_lab.core.fitness import Check
+from dtrain_lab.core.network import Interface
+from dtrain_lab.core.plan import NodeFacts
+from dtrain_lab.errors import Forbidden
+
+PACKAGES = ("dtrain-lab", "torch", "ipyparallel", "ipykernel")
+
+
+def local_facts() -> NodeFacts:
+    """CPUs this process may use, GPUs it may see, memory of the machine or the cgroup."""
+    return NodeFacts(
+        name=socket.gethostname().split(".")[0],
+        address="127.0.0.1",
+        cpus=_cpus(),
+        gpus=_gpus(),
+        memory_bytes=_memory(),
+    )
+
+
+def _cpus() -> int:
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+    except (FileNotFoundError, ValueError):
+        return allowed
+    if quota == "max":
+        return allowed
+    return max(1, min(allowed, round(int(quota) / int(period))))
+
+
+def _memory() -> int:
+    total = int(psutil.virtual_memory().total)
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+    except FileNotFoundError:
+        return total
+    return total if limit == "max" else min(total, int(limit))
+
+
+def _gpus() -> int:
+    """GPUs, counted without torch or CUDA: a count through either would spoil a process for forking."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return len([v for v in visible.split(",") if v.strip() not in ("", "-1")])
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return 0
+    try:
+        return int(pynvml.nvmlDeviceGetCount())
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def gpu_processes() -> dict[int, list[tuple[int, int]]]:
+    """GPU → processes that compute on it: pid, and bytes it uses there. Empty without a driver."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return {}
+    found: dict[int, list[tuple[int, int]]] = {}
+    try:
+        for device in range(pynvml.nvmlDeviceGetCount()):
+            handle = pynvml.nvmlDeviceGetHandleByIndex(device)
+            running = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+            if running:
+                found[device] = [(p.pid, int(p.usedGpuMemory or 0)) for p in running]
+    except pynvml.NVMLError:  # a driver without the call
+        return {}
+    finally:
+        pynvml.nvmlShutdown()
+    return found
+
+
+def interfaces() -> tuple[Interface, ...]:
+    """Addresses of interfaces that are up; loopback and link-local ones are left out."""
+    stats = psutil.net_if_stats()
+    found = []
+    for name, addresses in psutil.net_if_addrs().items():
+        if name not in stats or not stats[name].isup:
+            continue
+        for entry in addresses:
+            if entry.family not in (socket.AF_INET, socket.AF_INET6) or "%" in entry.address:
+                continue
+            address = ipaddress.ip_address(entry.address)
+            if address.is_loopback or address.is_link_local:
+                continue
+            network = ipaddress.ip_network(f"{address}/{_prefix(entry.netmask)}", strict=False)
+            found.append(Interface(name, str(address), network.prefixlen, stats[name].speed))
+    return tuple(found)
+
+
+def _prefix(netmask: str | None) -> str:
+    """psutil gives IPv6 masks as addresses, too."""
+    if netmask is None:
+        return "32"
+    if ":" in netmask:
+        return str(bin(int(ipaddress.IPv6Address(netmask))).count("1"))
+    return netmask
+
+
+def sockets() -> Path:
+    """Parent of the heads' folders: node-local, and short: a unix socket's path may have 107 bytes."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    if base and os.path.isdir(base) and len(base) < 40:
+        return private(Path(base) / "dtrain-lab")
+    return private(
+        Path(tempfile.gettempdir() if len(tempfile.gettempdir()) < 40 else "/tmp")
+        / f"dtrain-lab-{os.getuid()}"
+    )
+
+
+def tickets() -> Path:
+    """Who holds, or waits for, slots of this machine: one file each, for all of this user's servers."""
+    return private(sockets() / "slots")
+
+
+def check(workdir: str | None = None) -> Check:
+    """What this node has, for `core.fitness`; packages are looked up, none is imported.
+
+    Args:
+        workdir: a folder that has to be writable here.
+    """
+    shm = psutil.disk_usage("/dev/shm").free if os.path.isdir("/dev/shm") else 0
+    return Check(
+        facts=local_facts(),
+        python=sys.executable,
+        versions={"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        driver=_driver(),
+        shm_bytes=shm,
+        files=_limit(resource.RLIMIT_NOFILE),
+        processes=_limit(resource.RLIMIT_NPROC),
+        interfaces=interfaces(),
+        workdir_problem=_unwritable(workdir) if workdir else "",
+    )
+
+
+def _unwritable(folder: str) -> str:
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"x")
+            file.flush()
+    except OSError as error:
+        return f"{folder}: {error.strerror}"
+    return ""
+
+
+def _limit(kind: int) -> int:
+    hard = resource.getrlimit(kind)[1]
+    return 1 << 30 if hard == resource.RLIM_INFINITY else hard
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _driver() -> str:
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return ""
+    try:
+        return str(pynvml.nvmlSystemGetDriverVersion())
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def private(path: Path) -> Path:
+    """A folder that only this user can enter; made if it is not there.
+
+    Raises:
+        Forbidden: it is a link, belongs to somebody else, or others may enter it and that can't be changed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700)
+    except FileExistsError:
+        pass
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise Forbidden(
+            f"{path} is not a folder of yours.", "Remove it, or set XDG_RUNTIME_DIR to a folder of yours."
+        )
+    if found.st_mode & 0o077:
+        path.chmod(0o700)
+    return path
+
+
+CONNECT_WITHIN_S = 2.0
+
+
+async def first_reachable(urls: Sequence[str]) -> str | None:
+    """The first of some "tcp://address:port" that accepts a connection; addresses of this node are no way
+    to another one, so whoever asks leaves them out."""
+
+    async def works(url: str) -> str | None:
+        address, _, port = url.removeprefix("tcp://").rpartition(":")
+        try:
+            async with asyncio.timeout(CONNECT_WITHIN_S):
+                _, writer = await asyncio.open_connection(address.strip("[]"), int(port))
+                writer.close()
+        except (OSError, TimeoutError):
+            return None
+        return url
+
+    for url in await asyncio.gather(*(works(url) for url in urls)):
+        if url is not None:
+            return url
+    return None

@@ -1,0 +1,174 @@
+"""The way from an agent that keeps a job's ranks to the job's head; optional, quiet where there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import mmap
+import os
+import re
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import zmq
+import zmq.asyncio
+
+from dtrain_lab.core import jobfiles
+from dtrain_lab.core.cluster import Frame
+from dtrain_lab.core.endpoints import Endpoints
+from dtrain_lab.core.estimate import ring
+from dtrain_lab.core.wire import links
+from dtrain_lab.machine import first_reachable, local_facts
+from dtrain_lab.node.devices import Devices
+from dtrain_lab.node.sampler import sample
+from dtrain_lab.rank.jobdebug import HEADER
+
+if TYPE_CHECKING:
+    from dtrain_lab.node.attached import Attached, Kept
+
+TICK_S = 1.0
+LOOK_S = 0.3
+FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>.*)')
+CELL = re.compile(r"(?P<notebook>.*\.ipynb)(?P<cell>\[\d+\])$")
+
+
+class HeadLink:
+    """Tells the head of the ranks, and answers what it asks.
+
+    Args:
+        agent: whose ranks these are.
+    """
+
+    def __init__(self, agent: Attached) -> None:
+        self._agent = agent
+        self._socket: Any = None
+        self._context = zmq.asyncio.Context()
+        self._devices = Devices(local_facts().gpus)
+        self._rings = {
+            kept.rank: ring.Reader(memoryview(mmap.mmap(kept.metrics, ring.BYTES, prot=mmap.PROT_READ)))
+            for kept in agent.kept
+        }
+        self._gpus = local_facts().gpus
+
+    async def run(self) -> None:
+        """Find the head, and serve it for as long as the ranks live."""
+        endpoints = await self._found()
+        url = await _way(endpoints)
+        self._socket = self._context.socket(zmq.DEALER)
+        self._socket.linger = 300
+        self._socket.routing_id = f"attached-{self._agent.node}-{os.getpid()}".encode()
+        if not url.startswith("ipc://"):
+            keys = endpoints.keys
+            self._socket.ipv6 = "[" in url
+            self._socket.curve_serverkey = keys.server.encode()
+            self._socket.curve_publickey = keys.client.encode()
+            self._socket.curve_secretkey = keys.client_secret.encode()
+        self._socket.connect(url)
+        self._say(
+            links.Attached(
+                node=self._agent.node,
+                name=socket.gethostname().split(".")[0],
+                ranks=tuple((kept.rank, kept.local_rank, kept.pid) for kept in self._agent.kept),
+                restart=int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")),
+            )
+        )
+        await asyncio.gather(
+            self._measure(), self._obey(), *(self._pass_on(kept) for kept in self._agent.kept)
+        )
+
+    def ended(self, kept: Kept, code: int) -> None:
+        """A rank has ended."""
+        self._say(links.Exited(key=kept.rank, pid=kept.pid, code=code))
+
+    def close(self) -> None:
+        """What was said still leaves."""
+        if self._socket is not None:
+            self._socket.close()
+        self._context.term()
+
+    async def _found(self) -> Endpoints:
+        path = self._agent.folder / jobfiles.ENDPOINTS
+        while True:
+            try:
+                return msgspec.json.decode(path.read_bytes(), type=Endpoints)
+            except (FileNotFoundError, msgspec.DecodeError):
+                await asyncio.sleep(LOOK_S)
+
+    async def _measure(self) -> None:
+        while True:
+            samples = []
+            for kept in self._agent.kept:
+                device = kept.local_rank % self._gpus if self._gpus else None
+                samples.append(sample(kept.rank, self._rings[kept.rank], self._devices.use(kept.pid, device)))
+            self._say(links.Samples(node=self._agent.node, samples=tuple(samples)))
+            await asyncio.sleep(TICK_S)
+
+    async def _obey(self) -> None:
+        while True:
+            for frame in await self._socket.recv_multipart():
+                match links.decode_to_attached(frame):
+                    case links.AskWhere(number, _):
+                        for kept in self._agent.kept:
+                            text = await self._agent.stacks(kept)
+                            self._say(links.Here(rank=kept.rank, id=number, frames=frames(text), text=text))
+                    case links.Debug() as order:
+                        await self._debug(order)
+                    case links.Leave():
+                        self._agent.end_with_peers()
+
+    async def _debug(self, order: links.Debug) -> None:
+        """To a rank's debugger."""
+        kept = next((k for k in self._agent.kept if k.rank == order.rank), None)
+        if kept is not None:
+            data = links.encode(order)
+            loop = asyncio.get_running_loop()
+            try:
+                await loop.sock_sendall(kept.debugger, HEADER.pack(len(data)) + data)
+            except OSError:  # it has just ended, which the head will hear
+                return
+
+    async def _pass_on(self, kept: Kept) -> None:
+        """From a rank's debugger to the head."""
+        kept.debugger.setblocking(False)
+        reader, _ = await asyncio.open_connection(sock=kept.debugger.dup())
+        try:
+            while True:
+                (length,) = HEADER.unpack(await reader.readexactly(HEADER.size))
+                self._say(links.decode_from_attached_rank(await reader.readexactly(length)))
+        except (asyncio.IncompleteReadError, ConnectionError):  # the rank has ended
+            return
+
+    def _say(self, message: links.Message) -> None:
+        if self._socket is not None and not self._socket.closed:
+            self._socket.send(links.encode(message))
+
+
+async def _way(endpoints: Endpoints) -> str:
+    """The head's unix socket where it is on this node, else an address that answers."""
+    path = Path(endpoints.directory) / "link"
+    while True:
+        if endpoints.host == socket.gethostname() and path.exists():
+            return f"ipc://{path}"
+        found = await first_reachable(endpoints.link)
+        if found is not None:
+            return found
+        await asyncio.sleep(LOOK_S)
+
+
+def frames(text: str) -> tuple[Frame, ...]:
+    """The main thread of a stack that faulthandler wrote, outermost first; cells by their name."""
+    found: list[Frame] = []
+    blocks = re.split(r"\n\n", text.strip())
+    main = next((b for b in blocks if ".ipynb[" in b), blocks[0] if blocks else "")
+    for line in main.splitlines():
+        match = FRAME.search(line)
+        if match:
+            cell = CELL.search(match["file"])
+            file = f"cell {cell['cell']}" if cell else match["file"]
+            found.append(
+                Frame(file, int(match["line"]), match["function"], "", cell["cell"] if cell else None)
+            )
+    found.reverse()
+    first = next((i for i, f in enumerate(found) if f.cell), 0)
+    return tuple(found[first:][-20:])

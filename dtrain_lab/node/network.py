@@ -1,0 +1,76 @@
+"""Can this node reach the others?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+CONNECT_WITHIN_S = 1.2
+
+
+class Listener:
+    """Answers whoever connects with this node's nonce, so that nobody takes itself for another node."""
+
+    def __init__(self, nonce: str) -> None:
+        self._nonce = nonce.encode()
+        self._server: asyncio.Server | None = None
+
+    async def open(self, address: str, ports: Sequence[int]) -> int:
+        """Listen at an address; returns the port.
+
+        Raises:
+            OSError: none of the ports is free.
+        """
+        error: OSError | None = None
+        for port in ports or (0,):
+            try:
+                self._server = await asyncio.start_server(self._greet, address, port)
+            except OSError as failure:
+                error = failure
+                continue
+            return int(self._server.sockets[0].getsockname()[1])
+        assert error is not None
+        raise error
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            self._server.close()
+
+    async def _greet(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(self._nonce)
+        writer.close()
+
+
+async def reaches(address: str, port: int, nonce: str) -> bool:
+    """Can this node connect there, and is it the one that is meant?"""
+    try:
+        async with asyncio.timeout(CONNECT_WITHIN_S):
+            reader, writer = await asyncio.open_connection(address, port)
+            said = await reader.read(64)
+            writer.close()
+    except (OSError, TimeoutError):
+        return False
+    return said == nonce.encode()
+
+
+async def still_there(url: str, within_s: float) -> bool:
+    """After a connection broke: does whoever listened there still do so?
+
+    A refused connection says no at once. Silence is waited out: a network may come back.
+    """
+    address, _, port = url.removeprefix("tcp://").rpartition(":")
+    loop = asyncio.get_running_loop()
+    until = loop.time() + within_s
+    while loop.time() < until:
+        try:
+            async with asyncio.timeout(CONNECT_WITHIN_S):
+                _, writer = await asyncio.open_connection(address.strip("[]"), int(port))
+                writer.close()
+        except ConnectionRefusedError:
+            return False
+        except (OSError, TimeoutError):
+            await asyncio.sleep(0.5)
+        else:
+            return True
+    return False

@@ -1,0 +1,214 @@
+"""pydevd in a rank: installed when asked for, gone without a trace, and where it may not look.
+
+Uses what pydevd keeps to itself in a few places; `tests/integration/test_debugger.py` notices when one moves.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import os
+import socket
+import sysconfig
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+Dap = dict[str, Any]
+OURS = str(Path(__file__).parent.parent)
+MACHINERY = (
+    "IPython",
+    "comm",
+    "debugpy",
+    "ipykernel",
+    "ipyparallel",
+    "jupyter_client",
+    "matplotlib_inline",
+    "prompt_toolkit",
+    # a step into a model goes into its forward, a pause in a collective to whoever called it
+    "torch",
+    "tornado",
+    "traitlets",
+    "zmq",
+)
+"""Packages that run cells, and models."""
+_on = True
+"""Threads are to be traced."""
+
+
+def begin() -> socket.socket:
+    """Install pydevd in this process; returns our end of its connection."""
+    ours, its = socket.socketpair()
+    from debugpy.server import api
+
+    api.ensure_logging()  # importing this module makes pydevd speak the protocol as JSON
+    import debugpy
+    import pydevd
+
+    usual = pydevd.start_client
+    pydevd.start_client = lambda _host, _port: its
+    try:
+        pydevd.settrace(
+            host="127.0.0.1",  # never used: the connection is there already
+            port=1,
+            suspend=False,
+            wait_for_ready_to_run=False,
+            block_until_connected=True,
+            patch_multiprocessing=False,
+            notify_stdin=False,
+            dont_trace_start_patterns=(os.path.dirname(os.path.abspath(debugpy.__file__)), __file__),
+        )
+    finally:
+        pydevd.start_client = usual
+    ours.setblocking(False)
+    os.register_at_fork(after_in_child=leave_child_alone)
+    return ours
+
+
+def _monitoring() -> Any:
+    """pydevd's use of `sys.monitoring`; None before Python 3.12."""
+    from _pydevd_bundle.pydevd_constants import PYDEVD_USE_SYS_MONITORING
+
+    if not PYDEVD_USE_SYS_MONITORING:
+        return None
+    from _pydevd_sys_monitoring import pydevd_sys_monitoring
+
+    return pydevd_sys_monitoring
+
+
+def trace_again() -> None:
+    """Begin again after `stop_tracing`."""
+    global _on
+    _on = True
+    import pydevd
+
+    database = pydevd.get_global_debugger()
+    database.enable_tracing(database.trace_dispatch, apply_to_all_threads=True)
+    database.set_tracing_for_untraced_contexts()
+
+
+def stop_tracing() -> None:
+    """Leave no cost behind: pydevd's own `disconnect` goes on tracing."""
+    monitoring = _monitoring()
+    if monitoring is not None:
+        monitoring.stop_monitoring(all_threads=True)
+        return
+    global _on
+    _on = False
+    threading.settrace(None)
+    # a thread's tracing ends only from within it: at the main thread's next bytecode
+    ctypes.pythonapi.Py_AddPendingCall(_end_trace, None)
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)  # type: ignore[untyped-decorator]
+def _end_trace(_: object) -> int:
+    if not _on:  # an idle thread comes here with its next cell: somebody may be back by then
+        _set_no_trace()
+    return 0
+
+
+def _set_no_trace() -> None:
+    from pydevd_tracing import SetTrace
+
+    SetTrace(None)
+
+
+def leave_child_alone() -> None:
+    """A forked DataLoader worker would wait for ever in a breakpoint that nobody sees."""
+    monitoring = _monitoring()
+    if monitoring is not None:
+        monitoring.stop_monitoring(all_threads=True)
+    else:
+        threading.settrace(None)
+        _set_no_trace()
+
+
+def rules() -> list[Dap]:
+    """What nobody wants to step through: what runs cells, and Python's own library. The first fit counts.
+
+    Between two statements of a cell IPython compiles the next one; a step must not end in there.
+    """
+    packages = {path for key in ("purelib", "platlib") if (path := sysconfig.get_path(key))}
+    folders = [os.path.join(one, name) for one in packages for name in MACHINERY]
+    folders.append(OURS)
+    out = [{"path": os.path.join(folder, "**"), "include": False} for folder in folders]
+    inside = [{"path": os.path.join(one, "**"), "include": True} for one in packages]
+    return [*out, *inside, {"path": os.path.join(os.path.dirname(ast.__file__), "**"), "include": False}]
+
+
+def thread_number(ident: int) -> int:
+    """A thread as the protocol numbers it."""
+    from _pydevd_bundle._debug_adapter.pydevd_base_schema import BaseSchema
+    from _pydevd_bundle.pydevd_constants import get_thread_id
+
+    thread = next((t for t in threading.enumerate() if t.ident == ident), threading.main_thread())
+    return int(BaseSchema._translate_id_to_dap(get_thread_id(thread)))
+
+
+def wake() -> None:
+    """Have threads that have a step command run on: after it they may sleep for 0.2 s."""
+    import pydevd
+
+    database = pydevd.get_global_debugger()
+    if database is not None:
+        for event in list(database._thread_events.values()):
+            event.set()
+
+
+def forget_breakpoints() -> None:
+    """Stop nowhere any more."""
+    import pydevd
+    from _pydevd_bundle.pydevd_api import PyDevdAPI
+
+    database = pydevd.get_global_debugger()
+    if database is not None:
+        PyDevdAPI().remove_all_breakpoints(database, "*")
+        PyDevdAPI().remove_all_exception_breakpoints(database)
+
+
+def stop_here(frame: FrameType) -> None:
+    """Stop at the next line of a frame of this thread."""
+    import pydevd
+
+    pydevd.settrace(
+        suspend=True, trace_only_current_thread=True, patch_multiprocessing=False, stop_at_frame=frame
+    )
+
+
+def stop_after(error: BaseException) -> None:
+    """Stop where an error was raised: in the innermost frame of the user's, else the innermost of all."""
+    import pydevd
+
+    frames = []
+    tb = error.__traceback__
+    while tb is not None:
+        frames.append(tb.tb_frame)
+        tb = tb.tb_next
+    database = pydevd.get_global_debugger()
+    if not frames or database is None:
+        return
+    mine = next((f for f in reversed(frames) if not library(f.f_code.co_filename)), frames[-1])
+    thread = threading.current_thread()
+    info = database.set_additional_thread_info(thread)
+    # what looking at variables runs must not stop in turn
+    monitoring = _monitoring()
+    suspended = monitoring is not None and monitoring.suspend_current_thread_tracing()
+    info.is_tracing += 1
+    try:
+        database.do_stop_on_unhandled_exception(
+            thread,
+            mine,
+            {id(frame): frame for frame in frames},
+            (type(error), error, error.__traceback__),
+        )
+    finally:
+        info.is_tracing -= 1
+        if suspended:
+            monitoring.resume_current_thread_tracing()
+
+
+def library(file: str) -> bool:
+    """Not the user's own code."""
+    folders = {path for key in ("purelib", "platlib", "stdlib") if (path := sysconfig.get_path(key))}
+    return file.startswith((*folders, OURS, "<frozen"))

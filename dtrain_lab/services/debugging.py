@@ -1,0 +1,335 @@
+"""The debugger of a world's ranks, as one door holds it: the state of `core.debug`, and the I/O around it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from dtrain_lab.core.debug import across, events, replies, requests
+from dtrain_lab.core.debug.state import FIRST_THREAD, Dap, State, sized
+from dtrain_lab.core.wire import doors
+from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
+from dtrain_lab.services.reach import Connection
+
+ATTACH_WITHIN_S = 30.0
+RENEW_S = 4.0
+LOOK_S = 0.3
+Kernel = Callable[[Dap], Awaitable[Dap]]
+GATHER_STEPS = 200
+MEET_STEPS = 50
+STOOD_S, STOOD_LOOKS = 0.01, 200
+MOVES = ("continue", "next", "stepIn", "stepOut", "dtrain/gather", "disconnect")
+WHILE_ATTACHING = ("dumpCell", "setBreakpoints", "setExceptionBreakpoints", "dtrain/breakpoint")
+
+
+@dataclass(frozen=True)
+class JobCode:
+    """A job's code. `texts`: text of a cell → its name there. `folders`: the notebook's, and its copy."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    folders: tuple[str, str] | None = None
+
+
+class Debugging:
+    """Debugs the ranks of one world at a time. Lives in the loop of its connection.
+
+    Args:
+        who: for others who want to: a notebook's path, or "a terminal".
+        emit: called with each event for the front end, in that loop.
+    """
+
+    def __init__(self, who: str, emit: Callable[[Dap], None]) -> None:
+        self.state = State()
+        self._who = who
+        self._emit = emit
+        self._connection: Connection | None = None
+        self._renewer: asyncio.Task[None] | None = None
+        self._looker: asyncio.Task[None] | None = None
+        self._settling: asyncio.TimerHandle | None = None
+        self._lock = asyncio.Lock()
+        self._meeting: asyncio.Task[None] | None = None
+
+    # ---- the world
+
+    @property
+    def holds(self) -> Connection | None:
+        """The connection to the world that is debugged now."""
+        return self._connection
+
+    async def begin(self, connection: Connection, job: JobCode | None = None) -> None:
+        """Debug this world: attach to all of its ranks, and tell them what the front end has asked so far.
+
+        Does nothing for ranks that are attached already.
+
+        Args:
+            connection: to its head.
+            job: what a job's cells are called; None for a cluster.
+
+        Raises:
+            Conflict: somebody else debugs it.
+            BadRequest: a rank can't be debugged.
+        """
+        async with self._lock:
+            if self._connection is not None and (self._connection is not connection or connection.closed):
+                await self._let_go()
+            order = doors.HoldDebugger(self._who, os.getpid(), socket.gethostname())
+            size: int = await connection.ask(order)
+            if self._connection is None:
+                self._connection = connection
+                connection.on_debug = self._heard
+                connection.on_close.append(self._lost)
+                code = job or JobCode()
+                self.state = replace(self.state, texts=code.texts, folders=code.folders, names={})
+                self._renewer = asyncio.create_task(self._renew(order))
+                self._looker = asyncio.create_task(self._look())
+            self.state = sized(self.state, size)  # it may have been resized meanwhile
+            await self._attach()
+
+    async def end(self) -> None:
+        """Debug no more; ranks run on."""
+        async with self._lock:
+            await self._let_go()
+
+    async def _attach(self) -> None:
+        missing = [r.rank for r in self.state.ranks if not r.attached]
+        if not missing:
+            return
+        answers = await self._ask(requests.Order("attach", {r: {} for r in missing}, ATTACH_WITHIN_S))
+        notes = []
+        for rank, answer in sorted(answers.items()):
+            if not answer.get("success"):
+                raise BadRequest(f"Rank {rank} can't be debugged: {answer.get('message')}", "")
+            body = answer.get("body", {})
+            operation = body.get("operation")
+            if operation is not None:
+                notes.append(
+                    f"Rank {rank} was in {operation['name']} already: that one keeps its own time-out."
+                )
+            self.state = events.stands(self.state.rank(rank, attached=True, phase="idle"), rank, body)
+        self.state = replace(self.state, on=True, notes=tuple(notes))
+        for order in requests.catch_up(self.state, missing):
+            await self._ask(order)
+        self._emit(events.told(self.state))
+
+    async def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        for task in (self._renewer, self._looker, self._meeting):
+            if task is not None:
+                task.cancel()
+        if connection is None:
+            return
+        connection.on_debug = None
+        if self._lost in connection.on_close:
+            connection.on_close.remove(self._lost)
+        if not connection.closed:
+            await connection.ask(doors.LeaveDebugger())
+        ranks = tuple(
+            replace(r, attached=False, phase="idle", place=None, operation=None) for r in self.state.ranks
+        )
+        self.state = replace(self.state, ranks=ranks)
+
+    def _lost(self) -> None:
+        """The world has ended."""
+        for rank in range(len(self.state.ranks)):
+            self._happened(rank, "gone", {})
+        self._connection = None
+        for task in (self._renewer, self._looker):
+            if task is not None:
+                task.cancel()
+
+    async def _renew(self, order: doors.HoldDebugger) -> None:
+        while self._connection is not None:
+            await asyncio.sleep(RENEW_S)
+            try:
+                await self._connection.ask(order)
+            except DtrainError:  # it has ended, or somebody else has it now
+                self._lost()
+                return
+
+    # ---- requests
+
+    async def request(self, message: Dap, kernel: Kernel | None = None) -> Dap:
+        """Serve a request of the debug adapter protocol.
+
+        Args:
+            message: the request.
+            kernel: asks the debugger of the notebook's own kernel, if there is one.
+        """
+        try:
+            return await self._serve(message, kernel)
+        except DtrainError as error:
+            return replies.refused(message, str(error))
+
+    async def _serve(self, message: Dap, kernel: Kernel | None) -> Dap:
+        if message["command"] == "dtrain/across":
+            arguments = message["arguments"]
+            row = await self.across(arguments["expression"])
+            return {**replies.refused(message, ""), "success": True, "body": msgspec.to_builtins(row)}
+        if message["command"] == "dtrain/gather":
+            return await self._gather(message)
+        if message["command"] in WHILE_ATTACHING:
+            async with self._lock:  # what ranks are told while they attach must not be overtaken
+                return await self._exchange(message, kernel)
+        answer = await self._exchange(message, kernel)
+        if message["command"] == "pause" and self._running:
+            self._meeting = asyncio.create_task(self._meet())
+        elif message["command"] in MOVES and self._meeting is not None:
+            self._meeting.cancel()
+        if message["command"] in ("disconnect", "terminate"):
+            await self.end()
+        return answer
+
+    async def _exchange(self, message: Dap, kernel: Kernel | None) -> Dap:
+        told: Dap | None = None
+        if kernel is not None and requests.asks_kernel(self.state, message):
+            told = await kernel(requests.for_kernel(self.state, message))
+        self.state, orders = requests.orders(self.state, message, told)
+        answers = [await self._ask(order) for order in orders]
+        self.state, answer, emitted = replies.reply(self.state, message, told, answers)
+        for event in emitted:
+            self._emit(event)
+        return answer
+
+    async def across(self, expression: str) -> across.AcrossRow:
+        """One expression on all ranks: where they stand, or in their namespace where they are idle."""
+        if not expression.strip():
+            raise BadRequest("The expression is empty.", "Write one, such as: loss")
+        if requests.COLLECTIVE.search(expression) and len(self.state.paused) < len(self.state.ranks):
+            raise BadRequest(
+                "This expression runs a collective, and not all ranks are paused.", "Pause all ranks first."
+            )
+        ranks = [r.rank for r in self.state.ranks if r.attached and r.phase != "running"]
+        arguments = {"expression": expression, "depth": self.state.depth}
+        found, errors = _split(await self._ask(requests.Order("look", {r: arguments for r in ranks})))
+        values: dict[int, str | None] = {}
+        wanted = across.wanted_leaf(found)
+        if wanted is not None:
+            leaf, some = wanted
+            order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
+            bodies, _ = _split(await self._ask(order))
+            values = {rank: body.get("values") for rank, body in bodies.items()}
+        return across.row(expression, found, errors, values, tuple(self._running))
+
+    async def _gather(self, message: Dap) -> Dap:
+        """Step the others until the rank that waits for them comes back."""
+        rank = int(message["arguments"]["rank"])
+        for _ in range(GATHER_STEPS):
+            if self.state.ranks[rank].phase != "running" or not self.state.paused:
+                break
+            self.state, orders = requests.orders(self.state, message, None)
+            before = self.state.paused
+            for order in orders:
+                await self._ask(order)
+            if not await self._waits_still(before, rank):
+                break
+        return {**replies.refused(message, ""), "success": True}
+
+    @property
+    def _running(self) -> list[int]:
+        return [r.rank for r in self.state.ranks if r.attached and r.phase == "running"]
+
+    async def _meet(self) -> None:
+        """After a pause: ranks that wait in a collective can't stop before their peers have come, too.
+
+        So those that stand go on line by line until all do, as long as somebody waits for them.
+        """
+        message = {"command": "next", "arguments": {"threadId": FIRST_THREAD}}
+        for _ in range(MEET_STEPS):
+            for _ in range(STOOD_LOOKS):
+                await asyncio.sleep(STOOD_S)
+                if not self._running or (self.state.paused and await self._all_wait()):
+                    break
+            if not self._running or not self.state.paused:
+                return
+            mode, state = self.state.mode, replace(self.state, mode="all")
+            self.state, orders = requests.orders(state, message, None)
+            self.state = replace(self.state, mode=mode, moving="continue")
+            for order in orders:
+                await self._ask(order)
+
+    async def _all_wait(self) -> bool:
+        """Do all ranks that run wait in a collective?"""
+        answers = await self._ask(requests.Order("where", {r: {} for r in self._running}))
+        return all(a.get("body", {}).get("operation") for a in answers.values())
+
+    async def _waits_still(self, others: Sequence[int], rank: int) -> bool:
+        """Wait until the others have stopped again; does the rank still wait in its collective then?"""
+        for _ in range(STOOD_LOOKS):
+            await asyncio.sleep(STOOD_S)
+            if self.state.ranks[rank].phase == "paused":
+                return False
+            if set(others) <= set(self.state.paused):
+                break
+        answers = await self._ask(requests.Order("where", {rank: {}}))
+        return bool(answers[rank].get("body", {}).get("operation"))
+
+    async def _ask(self, order: requests.Order) -> dict[int, Dap]:
+        if self._connection is None or not order.arguments:
+            return {}
+        arguments = {rank: json.dumps(data).encode() for rank, data in order.arguments.items()}
+        try:
+            found: dict[int, bytes] = await self._connection.ask(
+                doors.Debug(order.command, arguments, order.within_s), order.within_s + 5.0
+            )
+        except Unreachable:
+            return {rank: {"success": False, "message": "The cluster has ended."} for rank in arguments}
+        return {rank: json.loads(data) for rank, data in found.items()}
+
+    # ---- what happens
+
+    def cell_began(self, ranks: Sequence[int]) -> None:
+        """A cell of this door begins."""
+        self.state = events.cell_began(self.state, ranks)
+        self._emit(events.told(self.state))
+
+    def cell_ended(self, ranks: Sequence[int], *, failed: bool) -> None:
+        """It has ended."""
+        self._show(events.cell_ended(self.state, ranks, failed=failed))
+
+    def _heard(self, rank: int, data: bytes) -> None:
+        message = json.loads(data)
+        self._happened(rank, message["event"], message.get("body") or {})
+
+    def _happened(self, rank: int, event: str, body: Dap) -> None:
+        self._show(events.happened(self.state, rank, event, body))
+        if event == "stopped" and self._settling is None:
+            loop = asyncio.get_running_loop()
+            self._settling = loop.call_later(events.SETTLE_S, self._settled)
+
+    def _settled(self) -> None:
+        self._settling = None
+        self._show(events.settled(self.state))
+
+    def _show(self, moved: events.Moved) -> None:
+        self.state, emitted = moved
+        for event in emitted:
+            self._emit(event)
+
+    async def _look(self) -> None:
+        """While some ranks stand: where are the others?"""
+        while self._connection is not None:
+            await asyncio.sleep(LOOK_S)
+            # "idle" is what this door knows: another one's cell may run there
+            others = [r.rank for r in self.state.ranks if r.attached and r.phase in ("running", "idle")]
+            if not self.state.paused or not others:
+                continue
+            before = self.state
+            for rank, answer in (await self._ask(requests.Order("where", {r: {} for r in others}))).items():
+                if answer.get("success"):
+                    self.state = events.stands(self.state, rank, answer["body"])
+            if self.state != before:
+                self._emit(events.told(self.state))
+
+
+def _split(answers: dict[int, Dap]) -> tuple[dict[int, Any], dict[int, str]]:
+    found = {rank: answer["body"] for rank, answer in answers.items() if answer.get("success")}
+    errors = {rank: str(a.get("message", "")) for rank, a in answers.items() if not a.get("success")}
+    return found, errors

@@ -1,0 +1,363 @@
+"""Jobs: submit, list, look, read, cancel, resume, delete. The same for every door.
+
+A job's state is read anew from its folder and its scheduler; nothing of it is kept in a process. The record
+is in the index before anything is handed over, so that a crash in between loses nothing: what was taken is
+found again by its id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from jupyter_core.paths import jupyter_data_dir
+from msgspec.structs import replace
+
+from dtrain_lab.backends.jobs import Place, job_backend
+from dtrain_lab.backends.transport import Here, private_folders
+from dtrain_lab.core import jobfiles
+from dtrain_lab.core.finding import Finding
+from dtrain_lab.core.job import Job, JobPlan, JobRecord, JobRequest
+from dtrain_lab.core.job_folder import PATTERNS, found_in
+from dtrain_lab.core.job_state import job
+from dtrain_lab.core.kinds import JOB_ENDED
+from dtrain_lab.core.status import Status
+from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
+from dtrain_lab.services import submission
+from dtrain_lab.services.job_reader import JobReader
+from dtrain_lab.services.store import Store
+
+LITTLE = 1 << 30
+"""Bytes; checkpoints of a small model need as much."""
+FAR_S = 3.0
+"""Folders on other machines are looked at no more often."""
+ENDED_WITHIN_S = 30.0
+Told = Callable[[Job], None]
+
+
+class Jobs:
+    """Jobs of this user.
+
+    Args:
+        store: index of them; the usual one unless told.
+    """
+
+    def __init__(self, store: Store | None = None) -> None:
+        self._store = store or Store(Path(jupyter_data_dir()) / "dtrain-lab" / "jobs.sqlite")
+        self._looked: dict[str, tuple[float, Job]] = {}
+        self._handing_over: set[str] = set()
+
+    # ---- submit
+
+    async def plan(self, request: JobRequest, file: Path, *, ask: bool = False) -> JobPlan:
+        """What would be submitted; nothing is.
+
+        Args:
+            request: of a person.
+            file: the notebook.
+            ask: the scheduler, too: whether it would take the job, and when it would start.
+
+        Raises:
+            DtrainError: there can be no such job.
+        """
+        made = await submission.prepare(request, file)
+        backend = job_backend(made.record.plan.backend)
+        found = [await self._room(made.record)]
+        expected: float | None = None
+        if ask:
+            expected, refused = await backend.would_start(made.record)
+            found.append(refused)
+        findings = (*made.findings, *(f for f in found if f is not None))
+        before = await self._last_script(request.notebook)
+        return replace(
+            submission.preview(replace(made, findings=findings), before), expected_start_at=expected
+        )
+
+    async def _room(self, record: JobRecord) -> Finding | None:
+        """A word of warning where the job's folder would be on a disk that is nearly full."""
+        place = job_backend(record.plan.backend).places(record)[0]
+        free = await place.transport.free(record.directory)
+        if free is None or free > LITTLE:
+            return None
+        text = f"{free >> 20} MiB are free in {record.directory.rpartition('/')[0]}."
+        fix = "Make room, or set workdir in the profile to another disk."
+        return Finding("warning", "little_room", text, fix, field="profile")
+
+    async def submit(self, request: JobRequest, file: Path) -> Job:
+        """Submit a notebook.
+
+        Raises:
+            DtrainError: nothing was submitted, and why.
+        """
+        made = await submission.prepare(request, file)
+        submission.refuse(made.findings)
+        record = made.record
+        if request.name is not None:
+            self._check_free(request.name)
+        record = await self._after(record)
+        files = made.files if record is made.record else {**made.files, **submission.files_of(record)}
+        beside = file.parent if record.plan.backend == "local" else None
+        return await self._hand_over(record, files, beside, made.left)
+
+    async def resume(self, name: str) -> Job:
+        """A new job of the same code, from the last complete checkpoint.
+
+        Raises:
+            Conflict: it still runs.
+        """
+        parent = await self.job(name)
+        if parent.state not in JOB_ENDED:
+            raise Conflict(
+                f"{parent.name} still runs.", f"Cancel it first: dtrain-lab job cancel {parent.id}"
+            )
+        old = self._record(parent.id)
+        identity = submission.new_id()
+        directory = f"{old.directory.rpartition('/')[0]}/{identity}"
+        record = replace(
+            old,
+            id=identity,
+            directory=directory,
+            plan=replace(old.plan, directory=f"{directory}/{jobfiles.CODE}"),
+            created_at=time.time(),
+            request=replace(old.request, after=None),
+            handle=None,
+            parent=old.id,
+            cancelled_at=None,
+            problem=None,
+        )
+        for place in job_backend(old.plan.backend).places(old):
+            here, there = shlex.quote(f"{old.directory}/{jobfiles.CODE}"), shlex.quote(directory)
+            line = f"umask 077; mkdir -p -- {there} && cp -rP -- {here} {there}/"
+            done = await place.transport.run(["bash", "-c", line])
+            if done.code:
+                raise Unreachable(
+                    f"The code of {parent.name} is not there any more: {done.err.strip()}", "Submit it anew."
+                )
+        return await self._hand_over(record, submission.files_of(record), None, ())
+
+    async def _hand_over(
+        self, record: JobRecord, files: dict[str, bytes], beside: Path | None, left: tuple[str, ...]
+    ) -> Job:
+        backend = job_backend(record.plan.backend)
+        self._store.put(record)
+        self._handing_over.add(record.id)
+        try:
+            if beside is not None:
+                await asyncio.to_thread(_link_rest, beside, Path(record.directory) / jobfiles.CODE, left)
+            handle = await backend.submit(record, files)
+        except DtrainError:
+            if not await self._was_taken(record):
+                self._store.remove(record.id)
+            raise
+        finally:
+            self._handing_over.discard(record.id)
+        record = replace(record, handle=handle)
+        await self._write(record)
+        return await self.look(record)
+
+    async def _was_taken(self, record: JobRecord) -> bool:
+        """A scheduler that answered too late may have taken it: then it is kept, and found by its id."""
+        try:
+            return await job_backend(record.plan.backend).find(record) is not None
+        except DtrainError:  # nobody can say; it will be found, or shown as lost
+            return True
+
+    def _check_free(self, name: str) -> None:
+        if any(record.name == name for record in self._store.active()):
+            raise Conflict(f'A job "{name}" is there already.', "Choose another name, or cancel it.")
+
+    async def _after(self, record: JobRecord) -> JobRecord:
+        wanted = record.request.after
+        if wanted is None:
+            return record
+        first = await self.job(wanted)
+        backend = record.plan.backend
+        if first.backend != backend or backend == "ssh":
+            raise Conflict(
+                f"A job can't wait for {first.name}: they don't run in the same queue.",
+                "Jobs of Slurm wait for jobs of Slurm, local ones for local ones.",
+            )
+        after = first.scheduler_id if backend == "slurm" else first.id
+        return replace(record, request=replace(record.request, after=after))
+
+    async def _last_script(self, notebook: str) -> str | None:
+        for seen in self._store.seen(200):
+            if seen.notebook == notebook:
+                record = self._record(seen.id)
+                place = job_backend(record.plan.backend).places(record)[0]
+                if not isinstance(place.transport, Here):
+                    return None
+                path = f"{record.directory}/{jobfiles.CODE}/{jobfiles.MAIN}"
+                text = await place.transport.read(path)
+                return text.decode("utf-8", "replace") if text is not None else None
+        return None
+
+    # ---- look
+
+    async def listing(self, most: int = 1000) -> list[Job]:
+        """Jobs, newest first; those that have not ended are looked at anew."""
+        active = self._store.active()
+        await asyncio.gather(*(self._look_quietly(record) for record in active))
+        return self._store.seen(most)
+
+    async def job(self, name: str, *, fresh: bool = False) -> Job:
+        """A job, by id, the beginning of its id, or the newest of its name.
+
+        Raises:
+            NotFound: there is none.
+        """
+        known = self._store.find(name)
+        if known is None:
+            raise NotFound(f'There is no job "{name}".', "List them: dtrain-lab job list", code="no_job")
+        record, seen = known
+        if seen is not None and seen.state in JOB_ENDED and not fresh:
+            return seen
+        return await self.look(record)
+
+    async def look(self, record: JobRecord) -> Job:
+        """Read how a job stands, from its folder and whoever runs it."""
+        backend = job_backend(record.plan.backend)
+        places = backend.places(record)
+        far = not isinstance(places[0].transport, Here)
+        known = self._looked.get(record.id)
+        if far and known is not None and time.monotonic() - known[0] < FAR_S:
+            return known[1]
+        if record.handle is None and record.problem is None and record.id not in self._handing_over:
+            handle = await backend.find(record)
+            if handle is not None:
+                record = replace(record, handle=handle)
+                await self._write(record)
+        status: Status | None = None
+        try:
+            if record.handle is not None:
+                status = await backend.status(record)
+        except DtrainError:  # the place can't be asked now: what is known of it is shown
+            status = None
+        files: dict[str, bytes] = {}
+        for place in places:
+            try:
+                files |= await place.transport.small(record.directory, PATTERNS) or {}
+            except DtrainError:
+                continue
+        found = found_in(files)
+        if status is not None and status.fate == "ended" and found.exit is None and record.handle is not None:
+            # it may have written its end between the two questions
+            files |= await places[0].transport.small(record.directory, (jobfiles.EXIT,)) or {}
+            found = found_in(files)
+        made = job(record, found, status, time.time())
+        made = replace(made, checkpoint_step=await self._checkpoint(record, places[0]))
+        self._looked[record.id] = time.monotonic(), made
+        self._store.see(record, made)
+        return made
+
+    async def wait(self, name: str, told: Told | None = None, every_s: float = 0.5) -> Job:
+        """Wait for a job's end."""
+        while True:
+            made = await self.job(name)
+            if told is not None:
+                told(made)
+            if made.state in JOB_ENDED:
+                return made
+            await asyncio.sleep(every_s)
+
+    async def reader(self, name: str) -> JobReader:
+        """Reads a job's log, figures, stacks and folder.
+
+        Raises:
+            NotFound: there is none.
+        """
+        made = await self.job(name)
+        return JobReader(self._record(made.id), made)
+
+    # ---- end
+
+    async def cancel(self, name: str) -> Job:
+        """End a job, on all its nodes."""
+        made = await self.job(name)
+        if made.state in JOB_ENDED:
+            return made
+        record = replace(self._record(made.id), cancelled_at=time.time())
+        await self._write(record)
+        if record.handle is not None:
+            await job_backend(record.plan.backend).cancel(record)
+        self._looked.pop(record.id, None)
+        return await self.look(record)
+
+    async def delete(self, name: str) -> Job:
+        """Remove a job that has ended, with its folder and all its checkpoints.
+
+        Raises:
+            Conflict: it still runs, or another job goes on in its checkpoints.
+        """
+        made = await self.job(name)
+        if made.state not in JOB_ENDED:
+            raise Conflict(f"{made.name} still runs.", f"Cancel it first: dtrain-lab job cancel {made.id}")
+        record = self._record(made.id)
+        own = f"{record.directory}/{jobfiles.CHECKPOINTS}"
+        for other in self._store.active():
+            if other.id != record.id and other.checkpoints == own:
+                raise Conflict(f"{other.name} goes on in its checkpoints.", "Wait for its end.")
+        for place in job_backend(record.plan.backend).places(record):
+            await place.transport.remove(record.directory)
+        self._store.remove(record.id)
+        return made
+
+    async def request_of(self, name: str) -> JobRequest:
+        """The request of a job, to be duplicated."""
+        made = await self.job(name)
+        return replace(self._record(made.id).request, after=None, names=None)
+
+    async def rebuild(self, folder: Path) -> int:
+        """Take jobs into the index from their folders; how many were found."""
+        count = 0
+        for path in folder.glob(f"*/{jobfiles.JOB}"):
+            try:
+                self._store.put(msgspec.json.decode(path.read_bytes(), type=JobRecord))
+            except (OSError, msgspec.DecodeError):  # of another version, or not for us
+                continue
+            count += 1
+        return count
+
+    # ----
+
+    def _record(self, identity: str) -> JobRecord:
+        known = self._store.find(identity)
+        if known is None:
+            raise NotFound(f'There is no job "{identity}".', "It was deleted meanwhile.", code="no_job")
+        return known[0]
+
+    async def _look_quietly(self, record: JobRecord) -> None:
+        try:
+            await self.look(record)
+        except DtrainError:  # it is shown as it was last seen
+            return
+
+    async def _write(self, record: JobRecord) -> None:
+        self._store.put(record)
+        for place in job_backend(record.plan.backend).places(record)[:1]:
+            await place.transport.replace(f"{record.directory}/{jobfiles.JOB}", msgspec.json.encode(record))
+
+    async def _checkpoint(self, record: JobRecord, place: Place) -> int | None:
+        marks = await place.transport.small(record.checkpoints, ("step-*/complete",)) or {}
+        steps = [int(s) for path in marks if (s := path.split("/")[0].removeprefix("step-")).isdecimal()]
+        return max(steps, default=None)
+
+
+def _link_rest(source: Path, code: Path, left: tuple[str, ...]) -> None:
+    """On this machine what was too large to be packed is led to, not copied."""
+    try:
+        private_folders(code)
+        for path in left:
+            target = code / path
+            private_folders(target.parent)
+            if not target.is_symlink():
+                target.symlink_to(source / path)
+    except OSError as error:
+        raise Unreachable(
+            f"{code} can't be written: {error.strerror}.",
+            "Set workdir in the profile to a folder of yours.",
+        ) from error

@@ -1,0 +1,86 @@
+import { Notification } from '@jupyterlab/apputils';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Cluster, IClusters } from '../tokens';
+import { formatSpan } from '../ui/format';
+import { isTrouble, sentence } from '../ui/sentence';
+
+/** A stuck or lost rank and a failed start are told once each, also while the panel is elsewhere. */
+export function announceTrouble(
+  model: IClusters,
+  trans: TranslationBundle
+): void {
+  const told = new Set<string>();
+  model.changed.connect(() => {
+    for (const cluster of model.clusters) {
+      const key = `${cluster.id}:${cluster.summary.code}:${cluster.world.generation}`;
+      const wanted = model.preferences.notify.includes('trouble');
+      if (wanted && isTrouble(cluster) && !told.has(key)) {
+        told.add(key);
+        Notification.error(`${cluster.name}: ${sentence(cluster, trans)}`, {
+          autoClose: 8000
+        });
+      }
+    }
+  });
+}
+
+/**
+ * The end of a long cell is told to somebody who looks elsewhere.
+ *
+ * @param inView whether a notebook is seen at present, by its path.
+ */
+export function announceCells(
+  model: IClusters,
+  trans: TranslationBundle,
+  inView: (path: string) => boolean
+): void {
+  const running = new Map<string, { cluster: Cluster; startedAt: number }>();
+  model.changed.connect(() => {
+    for (const cluster of model.clusters) {
+      const present = new Set(cluster.running.map(c => `${c.started_at}`));
+      for (const [key, known] of running) {
+        if (known.cluster.id !== cluster.id || present.has(key)) {
+          continue;
+        }
+        running.delete(key);
+        const { notify, notifyCellsAfter } = model.preferences;
+        const lasted = Date.now() / 1000 - known.startedAt;
+        if (notify.includes('cells') && lasted >= notifyCellsAfter) {
+          void tell(model, cluster, known.startedAt, trans, inView);
+        }
+      }
+      for (const cell of cluster.running) {
+        running.set(`${cell.started_at}`, {
+          cluster,
+          startedAt: cell.started_at
+        });
+      }
+    }
+  });
+}
+
+async function tell(
+  model: IClusters,
+  cluster: Cluster,
+  startedAt: number,
+  trans: TranslationBundle,
+  inView: (path: string) => boolean
+): Promise<void> {
+  const records = await model.cells(cluster.id);
+  const record = records.find(r => r.started_at === startedAt);
+  const { result } = record ?? {};
+  if (!record || !result || (record.notebook && inView(record.notebook))) {
+    return;
+  }
+  const name = record.notebook?.split('/').pop() ?? cluster.name;
+  const place = trans.__('%1 %2', name, record.cell);
+  if (result.sentence) {
+    Notification.error(`${place}: ${result.sentence}`, { autoClose: 8000 });
+  } else {
+    const time = formatSpan(result.elapsed_s);
+    Notification.success(trans.__('%1 has ended after %2.', place, time), {
+      autoClose: 8000
+    });
+  }
+}

@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest';
+
+import { nullTranslator } from '@jupyterlab/translation';
+
+import { DebugView, RankView } from './model';
+import { byPlace, compact, glyphOf, isCell, placeOf, sentence } from './words';
+
+const trans = nullTranslator.load('');
+const CELL = '/tmp/ipykernel_12/345.py';
+
+function rank(number: number, more: Partial<RankView> = {}): RankView {
+  return {
+    rank: number,
+    phase: 'paused',
+    attached: true,
+    reason: '',
+    text: '',
+    place: { file: CELL, line: 6, function: 'step' },
+    operation: null,
+    ...more
+  };
+}
+
+function view(ranks: RankView[], more: Partial<DebugView> = {}): DebugView {
+  return {
+    on: true,
+    focus: 0,
+    mode: 'all',
+    chosen: [],
+    ranks,
+    points: [],
+    code: 'paused',
+    sentence: 'Paused on 2 ranks.',
+    waits: [],
+    notes: [],
+    failed: false,
+    ...more
+  };
+}
+
+it('names ranks in spans', () => {
+  expect(compact([0, 1, 2, 5, 7, 8])).toBe('0-2,5,7-8');
+  expect(compact([])).toBe('');
+});
+
+it('says where a rank is in a few letters', () => {
+  const waits = { name: 'all_reduce', sequence: 4, shape: [2], ranks: [0, 1] };
+  expect(placeOf(rank(0), trans)).toBe('line 6');
+  const file = { file: '/home/me/model.py', line: 42, function: 'f' };
+  expect(placeOf(rank(0, { place: file }), trans)).toBe('model.py:42');
+  const waiting = rank(0, { phase: 'running', operation: waits });
+  expect(placeOf(waiting, trans)).toBe('waits');
+  expect(glyphOf(waiting)).toBe('in collective');
+  expect(placeOf(rank(0, { phase: 'running' }), trans)).toBe('runs');
+  expect(placeOf(rank(0, { phase: 'gone' }), trans)).toBe('lost');
+  expect(placeOf(rank(0, { phase: 'idle', place: null }), trans)).toBe('idle');
+});
+
+it('tells cells from files', () => {
+  expect(isCell(CELL)).toBe(true);
+  expect(isCell('/home/me/ipykernel_notes/model.py')).toBe(false);
+});
+
+it('groups many ranks by place, most first', () => {
+  const other = { file: CELL, line: 9, function: 'step' };
+  const ranks = [rank(0), rank(1, { place: other }), rank(2), rank(3)];
+  expect(byPlace(view(ranks), trans)).toEqual([
+    { place: 'line 6', glyph: 'paused', ranks: [0, 2, 3] },
+    { place: 'line 9', glyph: 'paused', ranks: [1] }
+  ]);
+});
+
+it('translates what it knows, and shows the rest as it is', () => {
+  expect(sentence(view([rank(0)]), trans)).toBe('Paused on 2 ranks.');
+  expect(sentence(view([rank(0), rank(1)], { code: 'ready' }), trans)).toBe(
+    'Ready to debug 2 ranks.'
+  );
+  const running = [rank(0, { phase: 'running' }), rank(1)];
+  expect(sentence(view(running, { code: 'running' }), trans)).toBe(
+    '1 rank runs. No breakpoint was reached.'
+  );
+});

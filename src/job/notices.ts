@@ -1,0 +1,58 @@
+import { Notification } from '@jupyterlab/apputils';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+
+import { CommandIDs } from '../commands';
+import { IClusters, Job } from '../tokens';
+import { hasEnded } from './words';
+
+/** A job's start and end are told, of jobs that were seen before. */
+export function announceJobs(
+  model: IClusters,
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): void {
+  const states = new Map<string, Job['state']>();
+  let first = true;
+  model.changed.connect(() => {
+    for (const job of model.jobs) {
+      const before = states.get(job.id);
+      states.set(job.id, job.state);
+      if (first || before === job.state || before === undefined) {
+        continue;
+      }
+      if (job.state === 'running' || hasEnded(job)) {
+        tell(job, commands, trans);
+      }
+    }
+    first = first && model.jobs.length === 0;
+  });
+}
+
+function tell(
+  job: Job,
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): void {
+  const text = `${job.name}: ${job.summary.text}`;
+  const options = {
+    autoClose: 8000 as const,
+    actions: [
+      {
+        label: trans.__('Open'),
+        callback: () =>
+          void commands.execute(CommandIDs.openJob, {
+            id: job.id,
+            name: job.name
+          })
+      }
+    ]
+  };
+  if (job.state === 'failed' || job.state === 'lost') {
+    Notification.error(text, options);
+  } else if (job.state === 'succeeded') {
+    Notification.success(text, options);
+  } else {
+    Notification.info(text, options);
+  }
+}

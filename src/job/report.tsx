@@ -1,0 +1,95 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { RequestError } from '../request/rest';
+import { Finding, JobPlan } from '../tokens';
+import { Glyph, GlyphKind } from '../ui/glyph';
+
+const GLYPHS: Record<Finding['severity'], GlyphKind> = {
+  problem: 'failed',
+  warning: 'slow',
+  note: 'todo'
+};
+
+/** What the check found: one sentence, then each finding with its fix and place. */
+export function Report(props: {
+  plan: JobPlan | null;
+  error: Error | null;
+  busy: boolean;
+  trans: TranslationBundle;
+  open: (finding: Finding) => void;
+  again: () => void;
+}): JSX.Element {
+  const { plan, error, trans } = props;
+  const found = plan?.findings ?? [];
+  const count = (severity: string): number =>
+    found.filter(f => f.severity === severity).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  const sentence = error
+    ? trans.__("This can't be submitted.")
+    : problems
+      ? trans._n(
+          '%1 problem stops this job',
+          '%1 problems stop this job',
+          problems
+        ) +
+        (warnings ? trans._n(', %1 warning', ', %1 warnings', warnings) : '')
+      : warnings
+        ? trans._n(
+            'Ready, with %1 warning',
+            'Ready, with %1 warnings',
+            warnings
+          )
+        : plan
+          ? trans.__('Ready to submit')
+          : trans.__('Being checked …');
+  return (
+    <section aria-label={trans.__('Check')}>
+      <div className="jp-Dtrain-reportHead">
+        <h2 role="status">{sentence}</h2>
+        <button type="button" className="jp-Dtrain-link" onClick={props.again}>
+          {props.busy ? trans.__('Checking …') : trans.__('Check again')}
+        </button>
+      </div>
+      <ul className="jp-Dtrain-findings">
+        {error && (
+          <li data-severity="problem">
+            <Glyph kind="failed" label={trans.__('problem')} />
+            <div>
+              <b>
+                {error instanceof RequestError
+                  ? error.body.message
+                  : error.message}
+              </b>
+              {error instanceof RequestError && <p>{error.body.hint}</p>}
+            </div>
+          </li>
+        )}
+        {found.map((finding, index) => (
+          <li key={index} data-severity={finding.severity}>
+            <Glyph kind={GLYPHS[finding.severity]} label={finding.severity} />
+            <div>
+              <b>{finding.message}</b>
+              {finding.fix && <p>{finding.fix}</p>}
+              {finding.diff && (
+                <details>
+                  <summary>{trans.__('Show the change')}</summary>
+                  <pre>{finding.diff}</pre>
+                </details>
+              )}
+            </div>
+            {finding.cell && (
+              <button
+                type="button"
+                className="jp-Dtrain-link"
+                onClick={() => props.open(finding)}
+              >
+                {trans.__('cell %1, line %2', finding.cell, finding.line ?? 1)}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

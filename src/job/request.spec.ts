@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+
+import {
+  defaultsOf,
+  emptyForm,
+  FormError,
+  parametersOf,
+  wantedOf
+} from './request';
+
+it('reads parameters as Python and JSON write them', () => {
+  expect(
+    parametersOf(
+      "lr = 3e-4\nepochs=3 # few\nname = 'a b'\nfast = True\nsizes = [1, 2]\nword = adam\n"
+    )
+  ).toEqual({
+    lr: 3e-4,
+    epochs: 3,
+    name: 'a b',
+    fast: true,
+    sizes: [1, 2],
+    word: 'adam'
+  });
+});
+
+it('says which field is wrong', () => {
+  const form = { ...emptyForm(undefined, ''), nodes: 'two' };
+  expect(() => wantedOf(form, 'a.ipynb')).toThrow(FormError);
+  expect(() => parametersOf('no equals sign')).toThrow(FormError);
+});
+
+it('leaves open what is left open', () => {
+  const wanted = wantedOf(emptyForm(undefined, ''), 'a.ipynb');
+  expect(wanted).toMatchObject({
+    notebook: 'a.ipynb',
+    nodes: 1,
+    ranks_per_node: null,
+    name: null,
+    time: null
+  });
+});
+
+it('takes plain assignments from the tagged cell', () => {
+  expect(defaultsOf('# set\nlr = 0.1\nif x == 1:\n    y = 2\nepochs = 3')).toBe(
+    'lr = 0.1\nepochs = 3'
+  );
+});

@@ -1,0 +1,74 @@
+import React from 'react';
+
+import { distributedIcon } from '../ui/icons';
+import { SeenWidget } from '../ui/seen';
+import { IFormProps, SubmitForm } from './form';
+import { IJobsProps, JobList } from './list';
+import { IJobProps, JobBody } from './view';
+
+/** A view of jobs in the main area. */
+abstract class JobWidget extends SeenWidget {
+  constructor(
+    id: string,
+    label: string,
+    look: (seen: boolean, viewer: string) => void
+  ) {
+    super(look);
+    this.id = id;
+    this.title.label = label;
+    this.title.icon = distributedIcon;
+    this.title.closable = true;
+    this.addClass('jp-Dtrain-view');
+    this.node.setAttribute('aria-label', label);
+  }
+}
+
+/** `Jobs`. */
+export class JobsView extends JobWidget {
+  constructor(private _props: IJobsProps) {
+    super('dtrain-lab-jobs', _props.trans.__('Jobs'), (seen, viewer) =>
+      _props.model.setVisible(seen, viewer)
+    );
+  }
+
+  protected render(): JSX.Element | null {
+    return this.seen ? <JobList {...this._props} /> : null;
+  }
+}
+
+/** `Job: NAME`. */
+export class JobView extends JobWidget {
+  constructor(private _props: IJobProps & { name: string }) {
+    super(
+      `dtrain-lab-job-${_props.id}`,
+      _props.trans.__('Job: %1', _props.name),
+      (seen, viewer) => _props.model.setVisible(seen, viewer)
+    );
+    this.addClass('jp-Dtrain-jobView');
+  }
+
+  /** What a restored layout opens it with. */
+  get args(): { id: string; name: string } {
+    return { id: this._props.id, name: this._props.name };
+  }
+
+  protected render(): JSX.Element | null {
+    return this.seen ? <JobBody {...this._props} /> : null;
+  }
+}
+
+/** `Submit: NOTEBOOK`. What was typed stays while it is hidden. */
+export class SubmitView extends JobWidget {
+  constructor(private _props: Omit<IFormProps, 'submitted'>) {
+    super(
+      `dtrain-lab-submit-${_props.notebook.path}`,
+      _props.trans.__('Submit: %1', _props.notebook.path.split('/').pop()),
+      (seen, viewer) => _props.model.setVisible(seen, viewer)
+    );
+    this.addClass('jp-Dtrain-submitView');
+  }
+
+  protected render(): JSX.Element {
+    return <SubmitForm {...this._props} submitted={() => this.close()} />;
+  }
+}

@@ -1,0 +1,94 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Job } from '../tokens';
+import { GlyphKind } from '../ui/glyph';
+
+const ENDED = ['succeeded', 'failed', 'cancelled', 'lost'];
+
+/** It will not change any more. */
+export function hasEnded(job: Job): boolean {
+  return ENDED.includes(job.state);
+}
+
+/** The glyph of a job's state. */
+export function jobGlyph(job: Job): GlyphKind {
+  switch (job.state) {
+    case 'running':
+      return job.metrics.verdicts.some(v => v.kind === 'stuck')
+        ? 'stuck'
+        : 'busy';
+    case 'succeeded':
+      return 'good';
+    case 'failed':
+      return 'failed';
+    case 'lost':
+      return 'lost';
+    case 'cancelled':
+      return 'todo';
+    case 'queued':
+      return job.reason?.final ? 'stuck' : 'idle';
+    default:
+      return 'starting';
+  }
+}
+
+/** A job's state in one word. */
+export function jobState(job: Job, trans: TranslationBundle): string {
+  const words: Record<Job['state'], string> = {
+    planned: trans.__('Planned'),
+    queued: trans.__('Queued'),
+    starting: trans.__('Starting'),
+    running: trans.__('Running'),
+    stopping: trans.__('Stopping'),
+    succeeded: trans.__('Succeeded'),
+    failed: trans.__('Failed'),
+    cancelled: trans.__('Cancelled'),
+    lost: trans.__('Lost')
+  };
+  return words[job.state];
+}
+
+/** How long it has run, s; null before its start. */
+export function ranFor(job: Job, now: number): number | null {
+  return job.started_at === null
+    ? null
+    : (job.ended_at ?? now / 1000) - job.started_at;
+}
+
+/** Progress, reason or end in a few words, for a line of a list. */
+export function jobLine(job: Job, trans: TranslationBundle): string {
+  const cells = job.progress.find(p => p.phase === 'cells');
+  const steps = Math.max(0, ...job.ranks.map(r => r.step ?? 0));
+  if (job.state === 'running' && cells && !job.metrics.verdicts.length) {
+    const cell = trans.__('cell %1 of %2', cells.done, cells.total);
+    return steps ? `${cell}, ${trans.__('step %1', steps)}` : cell;
+  }
+  return job.summary.text;
+}
+
+/** Filters of the list. */
+export type JobFilter = 'all' | 'active' | 'failed' | 'done';
+
+export function passesFilter(job: Job, filter: JobFilter): boolean {
+  switch (filter) {
+    case 'active':
+      return !hasEnded(job);
+    case 'failed':
+      return job.state === 'failed' || job.state === 'lost';
+    case 'done':
+      return job.state === 'succeeded' || job.state === 'cancelled';
+    default:
+      return true;
+  }
+}
+
+/** Does a job match what was typed: part of its name, state, profile or notebook? */
+export function passesText(
+  job: Job,
+  text: string,
+  trans: TranslationBundle
+): boolean {
+  const wanted = text.trim().toLowerCase();
+  const has = [job.name, job.profile, job.notebook, jobState(job, trans)];
+  return has.some(part => part.toLowerCase().includes(wanted));
+}

@@ -1,0 +1,44 @@
+import React, { useRef } from 'react';
+
+/** Rows change places so often at most, ms. */
+const EVERY = 5000;
+
+/** An order of rows, when it was made, and for what. */
+interface IOrder {
+  reason: string;
+  at: number;
+  keys: readonly number[];
+}
+
+/**
+ * Keep rows where they are for some seconds, and for as long as somebody points at them or has the focus there.
+ *
+ * @param sort gives the keys of the rows in their present order; asked only when that order shall hold.
+ * @param reason when this changes (another column, other rows), the new order holds at once.
+ * @param host element of the rows.
+ * @returns the keys in the order to show them.
+ */
+export function useSteadyOrder(
+  sort: () => readonly number[],
+  reason: string,
+  host: React.RefObject<HTMLElement>
+): readonly number[] {
+  const kept = useRef<IOrder>({ reason: '', at: 0, keys: [] });
+  const busy = !!host.current?.matches(':hover, :focus-within');
+  kept.current = steady(kept.current, sort, reason, Date.now(), busy);
+  return kept.current.keys;
+}
+
+/** The order that holds from now on. */
+export function steady(
+  before: IOrder,
+  sort: () => readonly number[],
+  reason: string,
+  now: number,
+  busy: boolean
+): IOrder {
+  const due = now - before.at >= EVERY && !busy;
+  return before.reason !== reason || due
+    ? { reason, at: now, keys: sort() }
+    : before;
+}

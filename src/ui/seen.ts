@@ -1,0 +1,46 @@
+import { ReactWidget } from '@jupyterlab/ui-components';
+import { Message } from '@lumino/messaging';
+
+/** A widget that is drawn, and asks for frames, only while it is seen. */
+export abstract class SeenWidget extends ReactWidget {
+  /**
+   * @param look - told with the widget's id when it comes into view, and when it goes.
+   */
+  constructor(private _look: (seen: boolean, viewer: string) => void) {
+    super();
+    this.addClass('jp-Dtrain');
+    this.node.setAttribute('role', 'region');
+  }
+
+  protected get seen(): boolean {
+    return this._seen;
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this._setSeen(true);
+  }
+
+  protected override onAfterHide(message: Message): void {
+    super.onAfterHide(message);
+    this._setSeen(false);
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._setSeen(this.isVisible);
+  }
+
+  protected override onBeforeDetach(message: Message): void {
+    this._setSeen(false);
+    super.onBeforeDetach(message);
+  }
+
+  private _setSeen(seen: boolean): void {
+    this._seen = seen;
+    this._look(seen, this.id);
+    this.update();
+  }
+
+  private _seen = false;
+}

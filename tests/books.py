@@ -1,0 +1,59 @@
+"""Notebooks for tests of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
+
+LOAD = "%load_ext dtrain_lab\n%distributed start --ranks 2"
+PARAMETERS = "steps = 5\nfails = -1\npause = 0.0"
+GROUP = """import os, time, torch, torch.distributed as dist
+print('rank', rank, 'local', local_rank, 'of', world_size)"""
+TRAIN = """%%distributed
+import dtrain_lab as dt
+from torch.nn.parallel import DistributedDataParallel as DDP
+torch.manual_seed(0)
+model = DDP(torch.nn.Linear(16, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+first = 0
+latest = dt.latest_checkpoint()
+if latest is not None:
+    model.load_state_dict(torch.load(latest.path / "model.pt"))
+    first = latest.step
+    print("goes on from", first)
+for step in range(first, steps):
+    loss = model(torch.randn(8, 16)).square().mean()
+    loss.backward()
+    if step == fails:
+        if rank == world_size - 1:
+            raise ValueError("the data ended early")
+    optimizer.step(); optimizer.zero_grad()
+    dt.log(step, loss=loss)
+    time.sleep(pause)
+    if step % 5 == 4:
+        with dt.checkpoint(step + 1) as folder:
+            if rank == 0:
+                torch.save(model.state_dict(), folder / "model.pt")
+print("done", step + 1)"""
+FAILING_LINE = 18
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+END = "float(sum(p.abs().sum() for p in model.parameters()))"
+
+
+def write(path: Path, cells: Sequence[str | tuple[str, str]]) -> Path:
+    """A notebook of code cells; a pair is a cell with a tag."""
+    made = []
+    for cell in cells:
+        source, tags = (cell, []) if isinstance(cell, str) else (cell[0], [cell[1]])
+        made.append(new_code_cell(source, metadata={"tags": tags} if tags else {}))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=made, metadata={"kernelspec": KERNEL}), path)
+    return path
+
+
+def training(path: Path) -> Path:
+    """One that trains with DDP, keeps checkpoints, and fails where `fails` says."""
+    return write(path, [LOAD, (PARAMETERS, "parameters"), GROUP, TRAIN, END])

@@ -1,0 +1,85 @@
+"""What every back-end promises of jobs: the same notebook, the same words, the same end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.api.job import Job
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.jobs import job_backend
+from tests.books import write
+from tests.hosts import SLURM, Hosts, need, running_hosts
+from tests.integration.test_ssh import write_profile
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(180)]
+BACKENDS = ("local", "ssh", "slurm")
+CELLS = [
+    ("word = 'none'\nwaits = False\nfails = False", "parameters"),
+    "import os, time\ne = os.environ\n"
+    "print(word, rank, local_rank, world_size, e['LOCAL_WORLD_SIZE'], e['NODE_RANK'])",
+    "while waits:\n    time.sleep(0.1)",
+    "if fails and rank == 1:\n    raise KeyError(word)",
+]
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[Hosts]:
+    need("sshd", "ssh-keygen", *SLURM)
+    with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
+        made.start_ssh()
+        made.start_slurm()
+        home = made.root / "home"
+        (home / ".ssh").mkdir(parents=True)
+        (home / ".ssh" / "config").write_text(made.ssh_config.read_text())
+        patch.setenv("HOME", str(home))
+        patch.setenv("SLURM_CONF", str(made.slurm_conf))
+        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
+        work = made.root / "work"
+        write_profile("on-local", f'backend = "local"\nworkdir = "{work}/local"\n')
+        write_profile("on-slurm", f'backend = "slurm"\nworkdir = "{work}/slurm"\n')
+        write_profile(
+            "on-ssh", f'backend = "ssh"\nworkdir = "{work}/ssh"\n[ssh]\nhosts = ["node1", "node2"]\n'
+        )
+        registry.backend.cache_clear()
+        yield made
+        registry.backend.cache_clear()
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_job_from_its_submission_to_its_end(name: str, hosts: Hosts, tmp_path: Path) -> None:
+    book = write(tmp_path / "same.ipynb", CELLS)
+    size = {"nodes": 2, "ranks_per_node": 2}
+    job: Job = dt.submit(book, f"on-{name}", **size, parameters={"word": "hello there"})
+    assert job.wait(60) == "succeeded", job.logs()
+    assert sorted(job.logs().splitlines()) == [
+        f"[{rank}] hello there {rank} {rank % 2} 4 2 {rank // 2}" for rank in range(4)
+    ]
+    info = job.info()
+    assert (info["exit_code"], info["error"], info["backend"]) == (0, None, name)
+    assert info["created_at"] <= info["started_at"] <= info["ended_at"]
+
+    bad: Job = dt.submit(book, f"on-{name}", **size, parameters={"word": "why", "fails": True})
+    assert bad.wait(60) == "failed"
+    error = bad.info()["error"]
+    assert (error["rank"], error["cell"], error["line"], error["type"]) == (1, "[4]", 2, "KeyError")
+
+    long: Job = dt.submit(book, f"on-{name}", **size, parameters={"waits": True})
+    wait_until(lambda: long.logs().count("none") == 4, 60, "its first lines")
+    portal = Portal.get()
+    record = portal.jobs._record(long.id)
+    assert portal.call(job_backend(name).find(record)) is not None
+    long.cancel()
+    assert long.wait(30) == "cancelled"
+
+    again = bad.resume()
+    assert again.wait(60) == "failed"
+    assert again.info()["parent"] == bad.id
+    for one in (job, bad, long, again):
+        one.delete()
+    assert dt.jobs() == [] or not {j.id for j in dt.jobs()} & {job.id, bad.id, long.id, again.id}

@@ -1,0 +1,38 @@
+"""The table of faults: tests note what they measured, and `python -m tests.faults` writes docs/faults.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+NOTES = Path(os.environ.get("DTRAIN_LAB_FAULTS", ROOT / "docs" / "_faults.json"))
+HEAD = """# What happens when something breaks
+
+Measured by the tests (`make test`, then `python -m tests.faults`), which kill and cut off real processes
+and hosts; {machine}. Times are from the fault to the state in the column.
+
+| Fault | Who notices | What you read | What is kept | Time |
+|---|---|---|---|---|
+"""
+
+
+def note(fault: str, who: str, text: str, kept: str, what: str, seconds: float) -> None:
+    """Keep a row; a later run replaces it."""
+    rows = json.loads(NOTES.read_text()) if NOTES.exists() else {}
+    rows[fault] = [who, text, kept, f"{what}: {seconds:.2f} s"]
+    NOTES.write_text(json.dumps(rows, indent=1))
+
+
+def main() -> None:
+    """Write the page."""
+    rows = json.loads(NOTES.read_text())
+    lines = [f"| {fault} | {' | '.join(cells)} |" for fault, cells in rows.items()]
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    (ROOT / "docs" / "faults.md").write_text(HEAD.format(machine=machine) + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

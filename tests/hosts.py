@@ -1,0 +1,287 @@
+"""Real hosts on one machine: network namespaces with sshd in them, and a Slurm cluster over them.
+
+Each host is a network, UTS and mount namespace with an address, a name, /etc/hosts and a home folder of its
+own. They share the machine's file system, as nodes share a cluster's. Needs root, iproute2, openssh-server,
+and for Slurm slurmctld, slurmd, slurm-client and munge. Everything is ended by pid and removed with the test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.waiting import wait_until
+
+SSH_PORT = 2222
+_made = count()
+"""The kernel removes the cables of hosts that are gone a moment later: the next hosts have other names."""
+SLURM = ("slurmctld", "slurmd", "sbatch", "munged")
+
+
+def run(*command: str) -> str:
+    """Run a command that must succeed."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+    return done.stdout
+
+
+def need(*programs: str) -> None:
+    """Skip, loudly, where hosts can't be made."""
+    missing = [
+        p for p in ("ip", *programs) if shutil.which(p, path=f"{os.environ['PATH']}:/usr/sbin") is None
+    ]
+    if os.getuid() != 0 or missing:
+        why = f"{', '.join(missing)} missing" if missing else "not root"
+        pytest.skip(
+            f"NO HOSTS ({why}): tests over several machines did not run; see tests/system_packages.sh"
+        )
+
+
+class Hosts:
+    """Some hosts on a bridge of their own.
+
+    Args:
+        root: folder for keys, logs and homes.
+        count: how many hosts.
+    """
+
+    def __init__(self, root: Path, count: int) -> None:
+        self.root = root
+        self.names = [f"node{index + 1}" for index in range(count)]
+        # a network and names that no other test run of this machine has
+        self._tag = f"{os.getpid() % 1000:03d}{next(_made) % 10}"
+        self._net = f"10.{200 + os.getpid() % 50}.{os.getpid() // 50 % 250}"
+        self._daemons: list[subprocess.Popen[bytes]] = []
+        self.slurm_conf = root / "slurm.conf"
+        self.ssh_config = root / "ssh_config"
+        self.own: str | None = None
+        """A folder that each daemon of each host has for itself; set before they start."""
+
+    def address(self, name: str) -> str:
+        """Address of a host on the bridge."""
+        return f"{self._net}.{11 + self.names.index(name)}"
+
+    def namespace(self, name: str) -> str:
+        """Name of a host's network namespace."""
+        return f"dtl{self._tag}-{name}"
+
+    def link(self, name: str) -> str:
+        """Name of the cable's end on this machine: down, and the host is silent."""
+        return f"dtl{self._tag}v{self.names.index(name)}"
+
+    def up(self) -> None:
+        """Make the network."""
+        self.root.chmod(0o755)
+        bridge = f"dtl{self._tag}"
+        run("ip", "link", "add", bridge, "type", "bridge")
+        run("ip", "addr", "add", f"{self._net}.1/24", "dev", bridge)
+        run("ip", "link", "set", bridge, "up")
+        here = socket.gethostname().split(".")[0]
+        lines = [f"{self.address(name)} {name}" for name in self.names]
+        (self.root / "hosts").write_text(
+            "\n".join(["127.0.0.1 localhost", f"{self._net}.1 {here}", *lines, ""])
+        )
+        for index, name in enumerate(self.names):
+            space = self.namespace(name)
+            # interfaces have another name on each host, and an identical decoy
+            inside = ("eth0", "ens3", "enp1s0", "eno4")[index % 4]
+            run("ip", "netns", "add", space)
+            outside = self.link(name)
+            run("ip", "link", "add", outside, "type", "veth", "peer", "name", inside, "netns", space)
+            run("ip", "link", "set", outside, "master", bridge, "up")
+            run("ip", "-n", space, "link", "set", "lo", "up")
+            run("ip", "-n", space, "addr", "add", f"{self.address(name)}/24", "dev", inside)
+            run("ip", "-n", space, "link", "set", inside, "up")
+            run("ip", "-n", space, "link", "add", "docker0", "type", "veth", "peer", "name", "inner0")
+            run("ip", "-n", space, "link", "set", "inner0", "up")
+            run("ip", "-n", space, "addr", "add", "172.17.0.1/16", "dev", "docker0")
+            run("ip", "-n", space, "link", "set", "docker0", "up")
+            (self.root / name / "home").mkdir(parents=True)
+            passwd = Path("/etc/passwd").read_text()
+            home = f"{self.root}/{name}/home"
+            (self.root / name / "passwd").write_text(
+                re.sub(r"(?m)^(root:(?:[^:]*:){4})[^:]*", rf"\g<1>{home}", passwd)
+            )
+
+    def interface(self, name: str) -> str:
+        """Name of a host's interface on the bridge."""
+        return ("eth0", "ens3", "enp1s0", "eno4")[self.names.index(name) % 4]
+
+    def inside(self, name: str, *command: str) -> list[str]:
+        """A command as it runs on a host."""
+        here = self.root / name
+        script = (
+            f"hostname {name} && mount --bind {self.root}/hosts /etc/hosts && "
+            f"mount --bind {here}/passwd /etc/passwd && "
+            + (f"mount -t tmpfs none {self.own} && " if self.own else "")
+            + 'exec "$@"'
+        )
+        unshare = ["unshare", "--uts", "--mount", "sh", "-c", script, "sh"]
+        return ["ip", "netns", "exec", self.namespace(name), *unshare, *command]
+
+    def start(self, command: Sequence[str], log: str, **environment: str) -> subprocess.Popen[bytes]:
+        """Start a daemon that ends with the test."""
+        with (self.root / log).open("ab") as output:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env={**os.environ, **environment},
+            )
+        self._daemons.append(process)
+        return process
+
+    def start_ssh(self) -> None:
+        """Start an sshd on each host, with a key that is let in and a host key that is known."""
+        Path("/run/sshd").mkdir(exist_ok=True)
+        for name in ("id_ed25519", "host_key"):
+            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.root / name))
+        public = " ".join((self.root / "host_key.pub").read_text().split()[:2])
+        known, config = [], []
+        for name in self.names:
+            address = self.address(name)
+            known.append(f"[{address}]:{SSH_PORT},[{name}]:{SSH_PORT} {public}\n")
+            config.append(
+                f"Host {name}\n  HostName {address}\n  Port {SSH_PORT}\n  User root\n"
+                f"  IdentityFile {self.root}/id_ed25519\n  UserKnownHostsFile {self.root}/known_hosts\n"
+            )
+            shutil.copy(self.root / "id_ed25519.pub", self.root / name / "authorized_keys")
+            (self.root / name / "sshd_config").write_text(
+                f"Port {SSH_PORT}\nListenAddress {address}\nHostKey {self.root}/host_key\nPidFile none\n"
+                f"UsePAM no\nAuthorizedKeysFile {self.root}/{name}/authorized_keys\nPermitRootLogin yes\n"
+                f"PasswordAuthentication no\nStrictModes no\nMaxStartups 100\n"
+                f"SetEnv SLURM_CONF={self.slurm_conf} OMP_NUM_THREADS=1\n"
+            )
+            home = {"HOME": str(self.root / name / "home")}
+            daemon = self.inside(name, "/usr/sbin/sshd", "-D", "-e", "-f", f"{self.root}/{name}/sshd_config")
+            self.start(daemon, f"{name}/sshd.log", **home)
+        (self.root / "known_hosts").write_text("".join(known))
+        self.ssh_config.write_text("".join(config))
+        for name in self.names:
+            wait_until(partial(self._listens, name), 10.0, f"sshd on {name}")
+
+    def start_slurm(self, gpus: int = 0, cpus: int = 8) -> None:
+        """Start munge, the controller here and a slurmd on each host; wait until all are idle."""
+        root = self.root
+        munge = root / "munge"
+        munge.mkdir(mode=0o700)
+        (munge / "key").write_bytes(os.urandom(128))
+        (munge / "key").chmod(0o400)
+        door = root / "munge.socket"
+        options = [f"--socket={door}", f"--key-file={munge}/key", f"--log-file={munge}/log"]
+        options += [f"--pid-file={munge}/pid", f"--seed-file={munge}/seed", "--num-threads=2"]
+        self.start(["munged", "-F", "--force", *options], "munged.log")
+        (root / "state").mkdir()
+        gres = f"Gres=gpu:{gpus} " if gpus else ""
+        nodes = "\n".join(
+            f"NodeName={n} NodeHostname={n} NodeAddr={self.address(n)} CPUs={cpus} RealMemory=8000 {gres}"
+            "State=UNKNOWN"
+            for n in self.names
+        )
+        for index in range(gpus):
+            (root / f"gpu{index}").touch()
+        if gpus:
+            files = f"{root}/gpu[0-{gpus - 1}]" if gpus > 1 else f"{root}/gpu0"
+            (root / "gres.conf").write_text(f"NodeName={','.join(self.names)} Name=gpu File={files}\n")
+        cgroup2 = Path("/sys/fs/cgroup/cgroup.controllers").exists()
+        (root / "cgroup.conf").write_text("" if cgroup2 else "CgroupPlugin=cgroup/v1\n")
+        here = socket.gethostname().split(".")[0]
+        self.slurm_conf.write_text(
+            f"ClusterName=dtl\nSlurmctldHost={here}({self._net}.1)\n"
+            f"SlurmctldPort={20_000 + os.getpid() % 10_000}\nSlurmUser=root\nSlurmdUser=root\n"
+            f"AuthType=auth/munge\nAuthInfo=socket={door}\nCredType=cred/munge\n"
+            f"StateSaveLocation={root}/state\nSlurmdSpoolDir={root}/%n/spool\n"
+            f"SlurmctldPidFile={root}/slurmctld.pid\nSlurmdPidFile={root}/%n/slurmd.pid\n"
+            f"SlurmctldLogFile={root}/slurmctld.log\nSlurmdLogFile={root}/%n/slurmd.log\n"
+            "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\n"
+            "AccountingStorageType=accounting_storage/none\nMpiDefault=none\nSwitchType=switch/none\n"
+            "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU_Memory\n"
+            "SlurmdParameters=config_overrides\nSchedulerType=sched/backfill\n"
+            "SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=0\n"
+            "PriorityType=priority/basic\nReturnToService=2\nMinJobAge=300\nKillWait=3\nInactiveLimit=0\n"
+            f"DefMemPerCPU=100\n{'GresTypes=gpu' if gpus else ''}\n{nodes}\n"
+            "PartitionName=main Nodes=ALL Default=YES MaxTime=01:00:00 State=UP\n"
+            f"PartitionName=short Nodes={self.names[0]} MaxTime=00:05:00 State=UP\n"
+        )
+        for name in self.names:
+            (root / name / "spool").mkdir()
+        conf = {"SLURM_CONF": str(self.slurm_conf)}
+        wait_until(door.exists, 10.0, "munged")
+        self.start(["slurmctld", "-D", "-i"], "slurmctld.log", **conf)
+        for name in self.names:
+            home = {"HOME": str(root / name / "home")}
+            self.start(self.inside(name, "slurmd", "-D", "-N", name), f"{name}/slurmd.log", **conf, **home)
+        wait_until(self._idle, 20.0, "all nodes to be idle")
+
+    def processes(self, name: str) -> list[psutil.Process]:
+        """What runs on a host."""
+        listed = subprocess.run(["ip", "netns", "pids", self.namespace(name)], capture_output=True, text=True)
+        pids = listed.stdout.split()
+        return [psutil.Process(int(pid)) for pid in pids if psutil.pid_exists(int(pid))]
+
+    def down(self) -> None:
+        """End all that runs on the hosts, and remove them."""
+        if self.slurm_conf.exists():
+            environment = {**os.environ, "SLURM_CONF": str(self.slurm_conf)}
+            subprocess.run(["scancel", "-f", "-u", "root"], env=environment, capture_output=True)
+        left = [p for name in self.names for p in self.processes(name)]
+        left += [psutil.Process(d.pid) for d in self._daemons if d.poll() is None]
+        for process in left:
+            try:
+                process.send_signal(signal.SIGKILL)
+            except psutil.NoSuchProcess:
+                continue
+        psutil.wait_procs(left, timeout=10)
+        for daemon in self._daemons:
+            daemon.wait(timeout=10)
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", self.namespace(name)], capture_output=True)
+        subprocess.run(["ip", "link", "del", f"dtl{self._tag}"], capture_output=True)
+
+    def _listens(self, name: str) -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(0.2)
+            return probe.connect_ex((self.address(name), SSH_PORT)) == 0
+
+    def wait_until_idle(self) -> None:
+        """No job is left on any node."""
+        wait_until(self._idle, 60.0, "all nodes to be idle")
+
+    @property
+    def gateway(self) -> str:
+        """This machine's address on the bridge."""
+        return f"{self._net}.1"
+
+    def _idle(self) -> bool:
+        environment = {**os.environ, "SLURM_CONF": str(self.slurm_conf)}
+        command = ["sinfo", "-h", "-N", "-p", "main", "-o", "%T"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        return done.returncode == 0 and done.stdout.split() == ["idle"] * len(self.names)
+
+
+@contextmanager
+def running_hosts(count: int) -> Iterator[Hosts]:
+    """Hosts that are gone afterwards."""
+    root = Path(tempfile.mkdtemp(prefix="dtl-hosts-", dir="/tmp"))
+    hosts = Hosts(root, count)
+    try:
+        hosts.up()
+        yield hosts
+    finally:
+        hosts.down()
+        shutil.rmtree(root, ignore_errors=True)

@@ -1,0 +1,385 @@
+"""The debugger on real ranks: breakpoints, steps over collectives, faults; and that nothing is left of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.api.debug import Debugger
+from dtrain_lab.api.result import Result
+from dtrain_lab.errors import BadRequest, Conflict
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+
+STEPS = """
+import torch
+import torch.distributed as dist
+
+def step(x, i):
+    y = x * 2
+    z = y + i
+    dist.all_reduce(z)
+    w = z.sum().item()
+    return w
+
+def train(rank, n=3):
+    total = 0
+    for i in range(n):
+        total += step(torch.ones(2) * rank, i)
+    return total
+"""
+SHORT = """from datetime import timedelta
+import torch
+import torch.distributed as dist
+short = dist.new_group(timeout=timedelta(seconds=2))"""
+RIGHT = {0: "24.0\n", 1: "24.0\n"}
+"""Of `train`: 4 + 4 * i, summed."""
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("code") / "steps.py"
+    path.write_text(STEPS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def cluster(module: Path) -> Iterator[dt.Cluster]:
+    with dt.start(ranks=2) as made:
+        made.run(f"import sys; sys.path.insert(0, {str(module.parent)!r})\nimport steps")
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def tidy(cluster: dt.Cluster) -> Iterator[None]:
+    """A test that fails leaves no cell behind that the next one would wait for."""
+    yield
+    if cluster.info()["running"]:
+        cluster.interrupt()
+        wait_until(lambda: not cluster.info()["running"], 20, "the cell to end")
+
+
+@pytest.fixture
+def debugger(cluster: dt.Cluster) -> Iterator[Debugger]:
+    with cluster.debug() as made:
+        yield made
+
+
+class Running:
+    """A cell that runs beside the test."""
+
+    def __init__(self, cluster: dt.Cluster, code: str, **options: Any) -> None:
+        self.result: Result | None = None
+        self._thread = threading.Thread(target=self._run, args=(cluster, code, options), daemon=True)
+        self._thread.start()
+
+    def _run(self, cluster: dt.Cluster, code: str, options: dict[str, Any]) -> None:
+        self.result = cluster.run(code, check=False, **options)
+
+    def end(self) -> Result:
+        self._thread.join(60)
+        assert self.result is not None, "the cell did not end"
+        return self.result
+
+
+def lines(debugger: Debugger) -> list[int | None]:
+    return [r.place.line if r.place is not None else None for r in debugger.state.ranks]
+
+
+def test_all_ranks_step_together_over_a_collective_to_the_right_result(
+    cluster: dt.Cluster, debugger: Debugger, module: Path
+) -> None:
+    debugger.set_breakpoint(str(module), 7)
+    cell = Running(cluster, "print(steps.train(rank))")
+    assert debugger.wait(20, [0, 1]) == (0, 1)
+    assert lines(debugger) == [7, 7]
+    assert cluster.info()["state"] == "paused"
+    assert cluster.info()["summary"]["text"] == "Paused on 2 ranks."
+    for line in (8, 9, 10):
+        debugger.step()
+        debugger.wait(20, [0, 1])
+        assert lines(debugger) == [line, line]
+    assert debugger.variables(1)["w"] == "4.0"
+    assert debugger.evaluate("x.sum().item() + i", 1) == "2.0"
+    with pytest.raises(BadRequest, match=r"^NameError: name 'nothing' is not defined$"):
+        debugger.evaluate("nothing", 1)
+    row = debugger.across("x")
+    assert [g.ranks for g in row.groups] == [(0,), (1,)]
+    assert row.groups[1].max_abs == 1.0
+    assert debugger.across("w").text == "4 on all"
+    assert [frame.function for frame in debugger.stack(0)][:2] == ["step", "train"]
+    debugger.clear()
+    debugger.go()
+    assert cell.end().stdout == RIGHT
+
+
+def test_a_rank_that_is_stepped_alone_waits_and_the_others_are_brought(
+    cluster: dt.Cluster, debugger: Debugger, module: Path
+) -> None:
+    debugger.set_breakpoint(str(module), 8, condition="i == 0")
+    cell = Running(cluster, "print(steps.train(rank))")
+    debugger.wait(20, [0, 1])
+    debugger.look_at(1)
+    debugger.steps("this")
+    debugger.step()
+    wait_until(lambda: debugger.state.waits, 10, "rank 1 to be said to wait")
+    wait = debugger.state.waits[0]
+    assert wait.ranks == (1,)
+    assert wait.text.startswith("Rank 1 waits in all_reduce no. ")
+    assert wait.text.endswith(" for rank 0.")
+    debugger._ask("dtrain/gather", {"rank": 1})
+    debugger.wait(20, [0, 1])
+    assert lines(debugger) == [9, 9]
+    debugger.steps("all")
+    debugger.clear()
+    debugger.go()
+    assert cell.end().stdout == RIGHT
+
+
+def test_conditions_counts_and_log_points_by_rank(
+    cluster: dt.Cluster, debugger: Debugger, module: Path
+) -> None:
+    debugger.set_breakpoint(str(module), 6, log="y of {rank} at {i}: {x.sum().item()}")
+    debugger.set_breakpoint(str(module), 9, condition="rank == 1", hit="2")
+    cell = Running(cluster, "print(steps.train(rank))")
+    assert debugger.wait(20) == (1,)
+    assert debugger.evaluate("i", 1) == "1"
+    with pytest.raises(BadRequest, match="The condition can't be read"):
+        debugger.set_breakpoint(str(module), 9, condition="rank ==")
+    debugger.clear()
+    debugger.go()
+    out = cell.end().stdout
+    assert out[0].splitlines()[:2] == ["y of 0 at 0: 0.0", "y of 0 at 1: 0.0"]
+    assert out[1].splitlines()[-1] == "24.0"
+
+
+def test_nothing_is_traced_without_it_and_after_it(cluster: dt.Cluster) -> None:
+    tracing = "import sys, threading; print(sys.gettrace(), threading.gettrace())"
+    bare = {0: "None None\n", 1: "None None\n"}
+    assert cluster.run(tracing).stdout == bare
+    with cluster.debug():
+        assert "None" not in cluster.run("import sys; print(sys.gettrace())").stdout[
+            0
+        ] or sys.version_info >= (3, 12)
+    assert cluster.run(tracing).stdout == bare
+    assert cluster.run("print(steps.train(rank))").stdout == RIGHT
+
+
+def test_a_busy_rank_is_paused_and_interrupted_while_it_stands(cluster: dt.Cluster, module: Path) -> None:
+    cell = Running(cluster, "i = 0\nwhile True:\n    i += 1")
+    wait_until(lambda: cluster.info()["ranks"][0]["state"] == "busy", 10, "the cell to run")
+    with cluster.debug() as debugger:
+        debugger.pause()
+        debugger.wait(20, [0, 1])
+        assert int(debugger.evaluate("i", 0)) > 0
+        cluster.interrupt()
+        failures = cell.end().failures
+        assert {f.kind for f in failures} == {"interrupted"}
+        debugger.set_breakpoint(str(module), 9, condition="i == 1")
+        again = Running(cluster, "print(steps.train(rank))")
+        debugger.wait(20, [0, 1])
+        debugger.go()
+        assert again.end().stdout == RIGHT
+    assert cluster.run("print(steps.train(rank))").stdout == RIGHT
+
+
+def test_a_pause_inside_a_loop_of_collectives_finds_all_ranks(cluster: dt.Cluster) -> None:
+    loop = """import torch, torch.distributed as dist
+ends = torch.zeros(1)
+while not ends.item():
+    dist.all_reduce(ends)"""
+    cell = Running(cluster, loop)
+    wait_until(lambda: cluster.info()["ranks"][0]["state"] != "idle", 10, "the cell to run")
+    with cluster.debug() as debugger:
+        debugger.pause()
+        debugger.wait(20, [0, 1])
+        assert {frame.function for r in (0, 1) for frame in debugger.stack(r)} == {"<module>"}, (
+            "the user's own"
+        )
+        debugger.go()
+    cluster.interrupt()
+    cell.end()
+
+
+def test_time_outs_are_lifted_while_ranks_stand(cluster: dt.Cluster, module: Path) -> None:
+    cluster.run(SHORT)
+    with cluster.debug() as debugger:
+        debugger.set_breakpoint(str(module), 6, condition="rank == 0")
+        cell = Running(
+            cluster,
+            """steps.step(torch.ones(2), 0)
+t = torch.ones(1)
+dist.all_reduce(t, group=short)
+print(t.item())""",
+        )
+        debugger.wait(20, [0])
+        # rank 1 waits in a group whose time-out is over long before
+        time.sleep(3)
+        assert cluster.info()["metrics"]["verdicts"] == []
+        debugger.clear()
+        debugger.go()
+        assert cell.end().stdout == {0: "2.0\n", 1: "2.0\n"}
+    left = "print(short._get_backend(torch.device('cpu')).options._timeout)"
+    assert cluster.run(left, ranks=[0]).stdout[0] == "0:00:02\n"
+
+
+def test_a_group_made_while_it_is_on_has_no_time_out_either(cluster: dt.Cluster, debugger: Debugger) -> None:
+    made = """from datetime import timedelta
+import torch, torch.distributed as dist
+later = dist.new_group(timeout=timedelta(seconds=1))
+if rank == 0:
+    breakpoint()
+    x = 1
+t = torch.ones(1); dist.all_reduce(t, group=later); print(t.item())"""
+    cell = Running(cluster, made)
+    debugger.wait(20, [0])
+    time.sleep(2)
+    debugger.go()
+    assert cell.end().stdout == {0: "2.0\n", 1: "2.0\n"}
+
+
+def test_where_a_cell_fails_its_variables_are_there(cluster: dt.Cluster, debugger: Debugger) -> None:
+    debugger.stop_at_failure()
+    code = """import torch.distributed as dist
+def bad(n):
+    secret = 41 + n
+    return 1 / (n - 1)
+bad(rank)
+dist.barrier()"""
+    cell = Running(cluster, code)
+    assert debugger.wait(20) == (1,)
+    assert debugger.stack(1)[0].function == "bad"
+    assert debugger.variables(1)["secret"] == "42"
+    wait_until(lambda: debugger.state.waits, 10, "rank 0 to be said to wait")
+    debugger.go()
+    assert "ZeroDivisionError" in cell.end().sentence
+
+
+def test_after_the_fact_the_failure_can_be_looked_at(cluster: dt.Cluster, debugger: Debugger) -> None:
+    result = cluster.run(
+        "def late(n):\n    known = n * 2\n    raise ValueError(known)\nlate(rank)", check=False
+    )
+    assert "ValueError" in result.sentence
+    cell = Running(cluster, "%debug")
+    debugger.wait(20, [0, 1])
+    assert debugger.variables(1)["known"] == "2"
+    debugger.go()
+    assert cell.end().ok
+
+
+def test_without_it_breakpoint_says_so_and_debug_too(cluster: dt.Cluster) -> None:
+    result = cluster.run("breakpoint()\nprint('on')")
+    assert result.stdout == {0: "on\n", 1: "on\n"}
+    assert "stops with the debugger on" in result.stderr[0]
+    assert "stops with the debugger on" in cluster.run("%debug", check=False).sentence
+
+
+def test_workers_of_a_data_loader_never_wait_in_a_breakpoint(
+    cluster: dt.Cluster, debugger: Debugger, module: Path
+) -> None:
+    debugger.set_breakpoint(str(module), 6)
+    code = """import torch
+class Data(torch.utils.data.Dataset):
+    def __len__(self): return 4
+    def __getitem__(self, i):
+        steps.dist = type("D", (), {"all_reduce": staticmethod(lambda z: None)})
+        return steps.step(torch.ones(2), i)
+print(sorted( torch.utils.data.DataLoader(Data(), num_workers=1, batch_size=None)))"""
+    assert cluster.run(code, timeout=60).stdout[0] == "[4.0, 6.0, 8.0, 10.0]\n"
+
+
+def test_a_collective_is_evaluated_on_all_ranks_or_refused(
+    cluster: dt.Cluster, debugger: Debugger, module: Path
+) -> None:
+    debugger.set_breakpoint(str(module), 9, condition="i == 0")
+    cell = Running(cluster, "print(steps.train(rank))")
+    debugger.wait(20, [0, 1])
+    assert debugger.evaluate("dist.all_reduce(x) or x.tolist()", 0) == "[1.0, 1.0]"
+    assert debugger.evaluate("x.tolist()", 1) == "[1.0, 1.0]", "it ran there, too"
+    debugger.look_at(0)
+    debugger.steps("this")
+    debugger.go()
+    wait_until(lambda: debugger.paused == (1,), 10, "rank 0 to run on")
+    with pytest.raises(BadRequest, match="not all ranks are paused"):
+        debugger.evaluate("dist.barrier()", 1)
+    debugger.steps("all")
+    debugger.clear()
+    debugger.go()
+    cell.end()
+
+
+def test_a_huge_value_is_shown_short(cluster: dt.Cluster, debugger: Debugger) -> None:
+    cluster.run("big = 'x' * 300_000_000\nmany = list(range(3_000_000))")
+    row = debugger.across("big")
+    assert len(row.groups[0].text) <= 200
+    assert len(debugger.across("many").groups[0].text) <= 200
+    cluster.run("del big, many")
+
+
+def test_the_second_who_debugs_is_told_who_does(cluster: dt.Cluster, debugger: Debugger) -> None:
+    other = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"from dtrain_lab.api.start import connect\nconnect({cluster.name!r}).debug()",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "debugs these ranks" in other.stderr
+
+
+def test_ranks_run_on_when_whoever_debugs_is_killed(cluster: dt.Cluster, module: Path) -> None:
+    code = f"""
+import sys, time
+from dtrain_lab.api.start import connect
+debugger = connect({cluster.name!r}).debug()
+debugger.set_breakpoint({str(module)!r}, 6)
+print("set", flush=True)
+time.sleep(600)
+"""
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "set\n"
+        cell = Running(cluster, "print(steps.train(rank))")
+        wait_until(lambda: cluster.info()["state"] == "paused", 20, "ranks to stand")
+        holder.kill()
+    assert cell.end().stdout == RIGHT
+
+
+def test_a_rank_that_dies_while_it_stands_fails_its_cell(module: Path) -> None:
+    with dt.start(ranks=2) as cluster, cluster.debug() as debugger:
+        cluster.run(f"import sys; sys.path.insert(0, {str(module.parent)!r})\nimport steps")
+        debugger.set_breakpoint(str(module), 6)
+        cell = Running(cluster, "print(steps.train(rank))")
+        debugger.wait(20, [0, 1])
+        os.kill(cluster.info()["ranks"][1]["pid"], signal.SIGKILL)
+        wait_until(lambda: debugger.state.ranks[1].phase == "gone", 10, "the loss to be told")
+        assert not cluster.info()["summary"]["text"].startswith("Paused")
+        debugger.clear()
+        if debugger.paused:
+            debugger.go()
+        assert "Rank 1 was lost" in cell.end().sentence
+        cluster.restart([1])
+        assert debugger.state.ranks[1].attached is False, "a new process, which nobody debugs yet"
+
+
+def test_what_is_not_paused_is_refused_in_words(cluster: dt.Cluster, debugger: Debugger) -> None:
+    with pytest.raises(Conflict, match="No rank is paused"):
+        debugger.step()
+    with pytest.raises(BadRequest, match="is not paused"):
+        debugger.stack(0)

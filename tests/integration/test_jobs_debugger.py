@@ -1,0 +1,99 @@
+"""The debugger on a running job of two nodes: pause, breakpoints, values, detach; the job goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.api.job import Job
+from dtrain_lab.errors import Conflict
+from tests.books import write
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+
+STEP = """%%distributed
+import os, time, torch, torch.distributed as dist
+def step(x, i):
+    y = x * 2
+    dist.all_reduce(y)
+    return y.sum().item()"""
+LOOP = """i, total = 0, 0.0
+while not os.path.exists(stop):
+    i += 1
+    total = step(torch.ones(2) * rank, i)
+    time.sleep(0.005)
+print("total", total)"""
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Job]:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with tempfile.TemporaryDirectory(prefix="dtl") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        # all ranks see the file at the same step, or one would wait for the other
+        loop = LOOP.replace("not os.path.exists(stop)", "i < 100_000 and not ended()")
+        ended = f"""def ended():
+    flag = torch.tensor(float(os.path.exists({str(tmp_path / "stop")!r})))
+    dist.all_reduce(flag)
+    return bool(flag)"""
+        made: Job = dt.submit(write(tmp_path / "loop.ipynb", [STEP, ended, loop]), nodes=2, ranks_per_node=1)
+        wait_until(lambda: made.state == "running", 60, "the job to run")
+        yield made
+        made.cancel()
+        made.wait(60)
+
+
+def test_a_running_job_is_paused_looked_at_and_goes_on(job: Job, tmp_path: Path) -> None:
+    wait_until(lambda: "cell [3]" in str(job.stacks()) or "[3]" in str(job.stacks()), 60, "the loop")
+    with job.debug() as debugger:
+        debugger.pause()
+        debugger.wait(30, [0, 1])
+        debugger.set_breakpoint("[1]", 5, condition="i > 3")
+        debugger.go()
+        debugger.wait(30, [0, 1])
+        assert [r.place.line for r in debugger.state.ranks if r.place is not None] == [5, 5]
+        assert [str(frame) for frame in debugger.stack(1)] == [
+            "cell [1]:5, in step",
+            "cell [3]:4, in <module>",
+        ]
+        assert debugger.across("x").groups[1].max_abs == 1.0
+        debugger.step()
+        debugger.wait(30, [0, 1])
+        assert debugger.evaluate("y.tolist()", 0) == "[2.0, 2.0]"
+        with pytest.raises(Conflict, match="debugs these ranks"):
+            job.debug()
+    (tmp_path / "stop").touch()
+    assert job.wait(60) == "succeeded", job.logs()
+    assert "[0] total 4.0" in job.logs()
+    with pytest.raises(Conflict, match="does not run"):
+        job.debug()
+
+
+def test_the_text_debugger_in_a_terminal(job: Job) -> None:
+    wait_until(lambda: "[3]" in str(job.stacks()), 60, "the loop")
+    commands = "break [1]:4 if rank == 1\nclear\npause\nranks\nrank 1\nall rank\nnonsense\nnext\nquit\n"
+    done = subprocess.run(
+        ["dtrain-lab", "debug", job.name],
+        input=commands,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Paused on 2 ranks." in done.stdout
+    assert "[1]:4 if rank == 1" in done.stdout
+    assert "0 to 1" in done.stdout
+    assert 'Unknown: "nonsense"' in done.stdout
+    assert job.state == "running", "it goes on"
+    nobody = subprocess.run(
+        ["dtrain-lab", "debug", "nobody"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert nobody.returncode != 0
+    assert "There is no cluster and no job nobody." in nobody.stderr

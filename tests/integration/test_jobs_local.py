@@ -1,0 +1,437 @@
+"""Jobs of this machine: from terminal, Python and REST; faults, queue, crashes of whoever submits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.api.job import Job
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.core.slots import total
+from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound, Unreachable
+from dtrain_lab.machine import local_facts
+from dtrain_lab.services.jobs import Jobs
+from tests.books import FAILING_LINE, training, write
+from tests.faults import note
+from tests.integration.test_ssh import write_profile
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Jobs lie in the user's home: one that no user has."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder))
+        # slots of its own: what another run has left must not keep these jobs waiting
+        with tempfile.TemporaryDirectory(prefix="dtl") as runtime:
+            patch.setenv("XDG_RUNTIME_DIR", runtime)
+            yield folder
+
+
+@pytest.fixture(autouse=True)
+def no_job_left() -> Iterator[None]:
+    """A test that fails leaves no job behind that would hold slots."""
+    yield
+    for job in dt.jobs():
+        if not job.ended:
+            job.cancel()
+            job.wait(60)
+
+
+def terminal(*words: str, code: int = 0) -> Any:
+    done = subprocess.run(["dtrain-lab", *words, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout) if code == 0 else done.stderr
+
+
+def of_job(job: str) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        command = " ".join(process.info["cmdline"] or [])
+        if job in command and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process)
+    return found
+
+
+def named(job: str, module: str) -> list[psutil.Process]:
+    return [p for p in of_job(job) if module in " ".join(p.cmdline())]
+
+
+def test_all_from_the_terminal(tmp_path: Path) -> None:
+    """Each command is a process of its own: the job belongs to none of them."""
+    book = str(training(tmp_path / "train.ipynb"))
+    size = ["--nodes", "2", "--ranks-per-node", "1"]
+    plan = terminal("submit", book, *size, "--param", "steps=8", "--dry-run")
+    assert plan["size"] == {"nodes": 2, "ranks_per_node": 1}
+    assert {f["path"] for f in plan["files"]} >= {"code/main.py", "code/train.ipynb", "job.sh", "job.json"}
+    assert "steps = 8" in plan["files"][0]["text"]
+    before = {j["id"] for j in terminal("job", "list")}
+
+    job = terminal("submit", book, *size, "--name", "t", "--param", "steps=9", "--param", "fails=7")
+    assert job["state"] in ("planned", "queued", "starting")
+    log = subprocess.run(
+        ["dtrain-lab", "job", "logs", "-f", job["id"]], capture_output=True, text=True, check=True
+    )
+    assert "[1] ValueError: the data ended early" in log.stdout
+    shown = terminal("job", "show", "t")
+    assert (shown["state"], shown["exit_code"], shown["failed_rank"]) == ("failed", 1, 1)
+    error = shown["error"]
+    assert (error["cell"], error["cell_id"] != "", error["line"]) == ("[4]", True, FAILING_LINE)
+    assert shown["checkpoint_step"] == 5
+    only = terminal("job", "logs", job["id"], "--rank", "1")
+    assert {line["rank"] for line in only} == {1}
+
+    exported = terminal("job", "export", job["id"], str(tmp_path / "t.tar.gz"))
+    with tarfile.open(exported["file"]) as tar:
+        names = set(tar.getnames())
+    assert {"./job.json", "./executed.ipynb", "./log.0", "./code/main.py", "./packages.txt"} <= names
+    assert not [name for name in names if "checkpoints" in name]
+
+    again = terminal("job", "resume", "t")
+    assert again["parent"] == job["id"]
+    Portal.get().call(Portal.get().jobs.wait(again["id"]))
+    copy = terminal("job", "duplicate", job["id"])
+    assert copy["parent"] is None
+    assert terminal("job", "cancel", copy["id"])["state"] == "cancelled"
+    made = {job["id"], again["id"], copy["id"]}
+    assert {j["id"] for j in terminal("job", "list")} - before == made
+    for one in (job, again, copy):
+        terminal("job", "delete", one["id"])
+        assert not Path(shown["directory"]).parent.joinpath(one["id"]).exists()
+    assert {j["id"] for j in terminal("job", "list")} == before
+    assert "There is no job" in terminal("job", "show", "t", code=3)
+
+
+def test_what_it_shows_is_kept_and_the_notebook_is_filled(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("def double(x):\n    return 2 * x\n")
+    (tmp_path / "big.bin").write_bytes(b"x" * (2 << 20))
+    cells = [
+        "import matplotlib.pyplot as plt, os, warnings\nfrom helper import double",
+        ("n = 1", "parameters"),
+        "plt.plot([1, 2]); plt.show()\nprint(double(n), os.path.getsize('big.bin'))",
+        ("raise ValueError('not in a job')", "skip-in-job"),
+        "display({'a': rank})\nos.system('echo from a child')\nwarnings.warn('careful')",
+        "from IPython.display import HTML\nHTML('<b>bold</b>')",
+    ]
+    job: Job = dt.submit(write(tmp_path / "show.ipynb", cells), ranks=2, parameters={"n": 21})
+    assert job.wait(60) == "succeeded", job.logs()
+    log = job.logs()
+    for rank in range(2):
+        assert f"[{rank}] 42 {2 << 20}" in log
+        assert f"[{rank}] from a child" in log
+        assert f"[{rank}] {{'a': {rank}}}" in log
+    assert "UserWarning: careful" in log
+    book = json.loads((Path(job.info()["directory"]) / "executed.ipynb").read_text())
+    code = book["cells"]
+    assert [c["execution_count"] for c in code] == [1, 2, None, 3, None, 5, 6]
+    assert code[2]["metadata"]["tags"] == ["injected-parameters"]
+    assert "image/png" in code[3]["outputs"][0]["data"]
+    assert code[3]["outputs"][1]["text"].endswith(f"42 {2 << 20}\n")
+    assert code[4]["outputs"] == []
+    assert code[6]["outputs"][0]["data"]["text/html"] == "<b>bold</b>"
+
+
+@pytest.mark.parametrize(
+    ("ends", "kind", "message"),
+    [
+        ("os.kill(os.getpid(), 9)", "Killed", "SIGKILL"),
+        ("os._exit(7)", "Ended", "code 7"),
+        ("import ctypes; ctypes.string_at(0)", "Killed", "SIGSEGV"),
+        ("raise SystemExit(3)", "SystemExit", "3"),
+        ("class E(Exception):\n        def __str__(self): 1/0\n    raise E", "E", "could not be made"),
+    ],
+)
+def test_a_rank_that_ends_is_named_and_takes_the_others_along(
+    tmp_path: Path, ends: str, kind: str, message: str
+) -> None:
+    code = f"import os, time\nif rank == 1:\n    print('last words', flush=True)\n    {ends}\ntime.sleep(600)"
+    job: Job = dt.submit(write(tmp_path / "ends.ipynb", [code]), nodes=2, ranks_per_node=1)
+    began = time.monotonic()
+    assert job.wait(60) == "failed"
+    error = job.info()["error"]
+    assert (error["rank"], error["type"]) == (1, kind)
+    assert message in error["message"]
+    assert "[1] last words" in job.logs()
+    wait_until(lambda: not of_job(job.id), 10, "its end")
+    note(
+        f"job: a rank ends ({kind}, {message})",
+        "rank",
+        f"rank 1 {error['message']}" if kind in ("Killed", "Ended") else f"rank 1 failed: {kind}",
+        "log, checkpoints, executed notebook",
+        "nothing left",
+        time.monotonic() - began,
+    )
+
+
+def test_its_head_may_die_and_its_agent_takes_the_ranks_along(tmp_path: Path) -> None:
+    code = "import time\nfor i in range(60):\n    print(i, flush=True)\n    time.sleep(0.1)"
+    job: Job = dt.submit(write(tmp_path / "head.ipynb", [code]), ranks=1)
+    wait_until(lambda: "[0] 3" in job.logs(), 30, "its first lines")
+    for process in named(job.id, "dtrain_lab.head"):
+        process.kill()
+    assert job.wait(60) == "succeeded"
+    assert "[0] 59" in job.logs()
+
+    other: Job = dt.submit(write(tmp_path / "agent.ipynb", ["import time\ntime.sleep(600)"]), ranks=1)
+    wait_until(lambda: named(other.id, "dtrain_lab.rank"), 30, "its rank")
+    for process in named(other.id, "attached"):
+        process.kill()
+    assert other.wait(60) == "failed"
+    wait_until(lambda: not of_job(other.id), 10, "its end")
+    assert other.info()["exit_code"] == 137
+
+
+def test_retry_and_notify(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    code = "import os\nturn = os.environ['DTRAIN_ATTEMPT']\nprint('attempt', turn)\nassert turn == '1'"
+    request = ["submit", str(write(tmp_path / "again.ipynb", [code])), "--ranks", "2", "--retries", "2"]
+    made = terminal(*request, "--notify", f"touch '{told}'")
+    portal = Portal.get()
+    job = portal.call(portal.jobs.wait(made["id"]))
+    assert (job.state, job.attempt) == ("succeeded", 1)
+    log = Job(portal, job).logs()
+    assert log.count("attempt 0") == 2
+    assert log.count("attempt 1") == 2
+    assert told.exists()
+
+
+def test_a_gang_waits_for_its_slots_and_says_for_whom(tmp_path: Path) -> None:
+    room = total(local_facts())
+    sleep = write(tmp_path / "sleep.ipynb", ["import time\ntime.sleep(600)"])
+    first: Job = dt.submit(sleep, ranks=room - 2, name="first")
+    wait_until(lambda: first.state == "running", 60, "the first job")
+    second: Job = dt.submit(sleep, ranks=4, name="second")
+    third: Job = dt.submit(write(tmp_path / "quick.ipynb", ["print('ran')"]), ranks=1, name="third")
+    wait_until(lambda: second.info()["reason"] and third.info()["reason"], 30, "their reasons")
+    reason = second.info()["reason"]
+    assert reason["message"] == f"It needs 4 slots; 2 of {room} are free: job first holds {room - 2}."
+    assert (second.state, third.state) == ("queued", "queued"), "nobody overtakes"
+    assert third.info()["reason"]["ahead"] == 1
+    slots = terminal("slots")["nodes"][0]
+    assert (
+        sum(s["held_by"] is not None and s["held_by"]["name"] == "first" for s in slots["slots"]) == room - 2
+    )
+    assert [w["name"] for w in slots["waiting"]] == ["second", "third"]
+    second.cancel()
+    assert second.wait(30) == "cancelled"
+    assert third.wait(60) == "succeeded"
+    first.cancel()
+    assert first.wait(30) == "cancelled"
+    wait_until(lambda: not of_job(first.id), 15, "its end")
+    with pytest.raises(BadSize):
+        dt.submit(sleep, ranks=10_000)
+
+
+def test_after_another_job(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    waits = f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.05)"
+    good: Job = dt.submit(write(tmp_path / "a.ipynb", [waits]), ranks=1)
+    then: Job = dt.submit(write(tmp_path / "b.ipynb", ["print('then')"]), ranks=1, after=good)
+    wait_until(lambda: then.info()["reason"] is not None, 30, "its reason")
+    assert then.info()["reason"]["message"] == f"It waits for the job {good.id}."
+    go.touch()
+    assert then.wait(60) == "succeeded"
+    assert good.info()["ended_at"] <= then.info()["started_at"]
+    bad: Job = dt.submit(write(tmp_path / "c.ipynb", ["raise ValueError"]), ranks=1)
+    never: Job = dt.submit(write(tmp_path / "d.ipynb", ["print('never')"]), ranks=1, after=bad)
+    assert never.wait(60) == "failed"
+    assert "which had to succeed first, did not" in never.info()["summary"]["text"]
+    assert never.logs() == ""
+
+
+def crash(portal: Portal, point: str, book: Path) -> str:
+    """A submission whose process dies at a point; the id of its job."""
+    script = f"""
+import asyncio, os, sys
+from dtrain_lab.backends.jobs import local
+from dtrain_lab.core.job import JobRequest
+from dtrain_lab.services.jobs import Jobs
+from pathlib import Path
+jobs = Jobs()
+def die(*_, **__):
+    os._exit(9)
+async def die_async(*_, **__):
+    os._exit(9)
+original = local.LocalJobs.submit
+async def submit(self, record, files):
+    print(record.id, flush=True)
+    if {point!r} == "before":
+        die()
+    if {point!r} == "files":
+        local._start = die
+    handle = await original(self, record, files)
+    if {point!r} == "started":
+        die()
+    return handle
+local.LocalJobs.submit = submit
+if {point!r} == "recorded":
+    jobs._write = die_async
+asyncio.run(jobs.submit(JobRequest({str(book)!r}, ranks=1, python=sys.executable), Path({str(book)!r})))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 9, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("point", ["before", "files", "started", "recorded"])
+def test_a_crash_at_any_point_of_a_submission(
+    tmp_path: Path, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is lost, and nothing runs twice."""
+    began = time.monotonic()
+    portal = Portal.get()
+    book = write(tmp_path / "once.ipynb", ["import time\ntime.sleep(1)\nprint('once')"])
+    identity = crash(portal, point, book)
+    monkeypatch.setattr("dtrain_lab.core.job_state.LOST_AFTER_S", 1.0)
+    portal._jobs = Jobs()
+    job = next(j for j in dt.jobs() if j.id == identity)
+    if point in ("started", "recorded"):
+        assert job.wait(60) == "succeeded"
+        assert job.logs() == "[0] once\n"
+    else:
+        assert job.wait(60) == "lost"
+        assert not of_job(identity)
+        again = job.resume() if point == "files" else None
+        if again is not None:
+            assert again.wait(60) == "succeeded"
+    took = time.monotonic() - began
+    note(f"job: whoever submits it dies ({point})", "submitter", job.state, "the job", "known", took)
+
+
+def test_the_index_is_made_again_from_the_folders(tmp_path: Path, home: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / "kept.ipynb", ["print('kept')"]), ranks=1)
+    assert job.wait(60) == "succeeded"
+    portal = Portal.get()
+    portal.jobs._store.remove(job.id)
+    with pytest.raises(NotFound):
+        portal.call(portal.jobs.job(job.id))
+    assert portal.call(portal.jobs.rebuild(home / ".dtrain-lab" / "jobs")) > 0
+    found = portal.call(portal.jobs.job(job.id))
+    assert (found.state, found.name) == ("succeeded", "kept")
+
+
+@pytest.mark.parametrize(
+    "hostile", ["$(touch HIT)", "a'; touch HIT; '", 'a"b`touch HIT`', "../../etc", "a\nb"]
+)
+def test_hostile_values_reach_no_shell(tmp_path: Path, hostile: str) -> None:
+    code = [("value = ''", "parameters"), "print(repr(value))"]
+    folder = tmp_path / "it's $(touch HIT) here"
+    job: Job = dt.submit(
+        write(folder / "a b $(touch HIT).ipynb", code), ranks=1, parameters={"value": hostile}
+    )
+    assert job.wait(60) == "succeeded", job.logs()
+    assert job.logs() == f"[0] {hostile!r}\n"
+    assert not list(Path(job.info()["directory"]).rglob("HIT"))
+    assert not list(tmp_path.rglob("HIT"))
+    with pytest.raises(BadRequest, match="can't be a name"):
+        dt.submit(folder / "a b $(touch HIT).ipynb", ranks=1, name=hostile)
+
+
+def test_bad_input_is_told_and_leaves_nothing(tmp_path: Path, home: Path) -> None:
+    good = write(tmp_path / "good.ipynb", ["import time\ntime.sleep(600)"])
+    before = len(dt.jobs())
+    folders = sorted((home / ".dtrain-lab" / "jobs").glob("*"))
+    cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: dt.submit(tmp_path / "none.ipynb"), NotFound, "There is no notebook"),
+        (lambda: dt.submit(tmp_path), BadNotebook, "can't be read"),
+        (lambda: dt.submit(write(tmp_path / "e.ipynb", [""])), BadNotebook, "no code"),
+        (
+            lambda: dt.submit(write(tmp_path / "m.ipynb", ["x = 1", "%foo"])),
+            BadNotebook,
+            "Cell \\[2\\], line 1",
+        ),
+        (
+            lambda: dt.submit(write(tmp_path / "u.ipynb", ["print(nothing)"])),
+            BadNotebook,
+            "nothing is not defined",
+        ),
+        (lambda: dt.submit(good, "nowhere"), NotFound, "no profile"),
+        (lambda: dt.submit(good, ranks=0), BadSize, "at least one rank"),
+        (lambda: dt.submit(good, ranks=1, launcher="srun"), BadRequest, "for Slurm"),
+        (lambda: dt.submit(good, ranks=1, parameters={"a b": 1}), BadRequest, "no name in Python"),
+        (lambda: dt.submit(good, ranks=1, after="no such"), NotFound, "no job"),
+    ]
+    for act, kind, text in cases:
+        with pytest.raises(kind, match=text):
+            act()
+    (tmp_path / "file").write_text("")
+    write_profile("full", f'backend = "local"\nworkdir = "{tmp_path}/file"\n')
+    with pytest.raises(Unreachable, match="can't be written"):
+        dt.submit(good, "full", ranks=1)
+    assert len(dt.jobs()) == before
+    assert sorted((home / ".dtrain-lab" / "jobs").glob("*")) == folders
+    job: Job = dt.submit(good, ranks=1, name="mine")
+    with pytest.raises(Conflict, match="is there already"):
+        dt.submit(good, ranks=1, name="mine")
+    with pytest.raises(Conflict, match="still runs"):
+        job.delete()
+    job.cancel()
+    job.wait(30)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own size needs root")
+def test_a_full_disk_stops_no_training(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(small)], check=True)
+    try:
+        write_profile("small", f'backend = "local"\nworkdir = "{small}"\n')
+        code = "for i in range(20000):\n    print('a line that fills the disk', i)"
+        job: Job = dt.submit(write(tmp_path / "fills.ipynb", [code]), "small", ranks=1)
+        wait_until(lambda: not of_job(job.id), 60, "its end")
+        assert "a line that fills the disk 0" in job.logs()
+        assert "a line that fills the disk 19999" not in job.logs(), "the disk was full"
+        assert job.state == "succeeded"
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+def test_stacks_while_the_gil_is_held_and_a_rank_is_stopped(tmp_path: Path) -> None:
+    code = "import re\nprint('begins', flush=True)\nre.match(r'(a+)+$', 'a' * 40 + 'b')"
+    job: Job = dt.submit(write(tmp_path / "gil.ipynb", [code]), ranks=1)
+    wait_until(lambda: "begins" in job.logs(), 30, "its first line")
+    wait_until(lambda: job.info()["state"] == "running", 30, "its state")
+    assert "gil.ipynb[1]" in job.stacks()[0]
+    job.cancel()
+    assert job.wait(30) == "cancelled"
+    wait_until(lambda: not of_job(job.id), 15, "its end")
+
+
+def test_nobody_but_the_user_can_read_it_and_nothing_listens(tmp_path: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / "quiet.ipynb", ["import time\ntime.sleep(600)"]), ranks=2)
+    wait_until(lambda: job.info()["state"] == "running", 30, "its start")
+    folder = Path(job.info()["directory"])
+    for path in (folder, *folder.rglob("*")):
+        assert path.lstat().st_mode & 0o077 == 0, path
+    for process in of_job(job.id):
+        assert [c for c in process.net_connections() if c.status == psutil.CONN_LISTEN] == []
+    job.cancel()
+    job.wait(30)
+    assert socket.gethostname()
+    assert signal.SIGTERM
+
+
+def test_a_record_of_a_job_survives_another_version(tmp_path: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / "v.ipynb", ["1"]), ranks=1)
+    job.wait(60)
+    record = msgspec.json.decode((Path(job.info()["directory"]) / "job.json").read_bytes())
+    assert record["id"] == job.id
+    assert record["handle"]["pid"] > 0

@@ -1,0 +1,84 @@
+"""Jobs on SSH hosts that share no file system: real sshd, a folder on each host."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.api.job import Job
+from tests.books import FAILING_LINE, training, write
+from tests.hosts import Hosts, need, running_hosts
+from tests.integration.test_ssh import write_profile
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(180)]
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[Hosts]:
+    need("sshd", "ssh-keygen")
+    with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
+        made.own = "/mnt"  # what one host writes there the other does not see
+        made.start_ssh()
+        home = made.root / "home"
+        (home / ".ssh").mkdir(parents=True)
+        (home / ".ssh" / "config").write_text(made.ssh_config.read_text())
+        patch.setenv("HOME", str(home))
+        write_profile("hosts", 'backend = "ssh"\nworkdir = "/mnt/dtl"\n[ssh]\nhosts = ["node1", "node2"]\n')
+        yield made
+
+
+def alive(hosts: Hosts, job: str) -> list[Any]:
+    found = []
+    for node in ("node1", "node2"):
+        for process in hosts.processes(node):
+            if job in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
+def test_a_job_over_hosts_without_a_shared_folder(hosts: Hosts, tmp_path: Path) -> None:
+    job: Job = dt.submit(
+        training(tmp_path / "train.ipynb"), "hosts", nodes=2, ranks_per_node=2, parameters={"steps": 6}
+    )
+    assert job.wait(120) == "succeeded", job.logs()
+    log = job.logs()
+    for rank in range(4):
+        assert f"[{rank}] rank {rank} local {rank % 2} of 4" in log
+        assert f"[{rank}] done 6" in log
+    info = job.info()
+    assert info["checkpoint_step"] == 5
+    assert [rank["node"] for rank in info["ranks"]] == ["node1", "node1", "node2", "node2"]
+    wait_until(lambda: not alive(hosts, job.id), 10, "its end on both hosts")
+    job.delete()
+    assert not Path("/mnt/dtl").exists(), "nothing was written here"
+
+
+def test_a_failing_rank_ends_its_peers_on_other_hosts(hosts: Hosts, tmp_path: Path) -> None:
+    code = "import time\nif rank == 1:\n    time.sleep(1)\n    raise ValueError('bad luck')\ntime.sleep(600)"
+    job: Job = dt.submit(write(tmp_path / "alone.ipynb", [code]), "hosts", nodes=2, ranks_per_node=1)
+    assert job.wait(60) == "failed"
+    error = job.info()["error"]
+    assert (error["rank"], error["cell"], error["line"], error["type"]) == (1, "[1]", 4, "ValueError")
+    wait_until(lambda: not alive(hosts, job.id), 15, "its end on both hosts")
+
+
+def test_error_stacks_and_cancel(hosts: Hosts, tmp_path: Path) -> None:
+    book = training(tmp_path / "train.ipynb")
+    job: Job = dt.submit(book, "hosts", nodes=2, ranks_per_node=1, parameters={"steps": 9, "fails": 7})
+    assert job.wait(90) == "failed"
+    error = job.info()["error"]
+    assert (error["rank"], error["cell"], error["line"]) == (1, "[4]", FAILING_LINE)
+
+    long: Job = dt.submit(book, "hosts", nodes=2, ranks_per_node=1, parameters={"steps": 9999, "pause": 0.01})
+    wait_until(lambda: (long.info()["metrics"]["step_s"] or 0) > 0, 90, "it trains")
+    assert set(long.stacks()) == {0, 1}
+    long.cancel()
+    assert long.wait(30) == "cancelled"
+    wait_until(lambda: not alive(hosts, long.id), 15, "its end on both hosts")
+    assert os.path.basename(long.info()["directory"]) == long.id

@@ -1,0 +1,227 @@
+"""JupyterLab's debug requests to a real kernel: cells of ranks and ordinary cells under one debugger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.integration.test_kernel import Notebook, by_rank
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+
+CELL = """%%distributed
+import torch, torch.distributed as dist
+def step(x, i):
+    y = x * 2
+    dist.all_reduce(y)
+    return y.sum().item()
+
+total = 0
+for i in range(2):
+    total += step(torch.ones(1) * rank, i)
+print(total)"""
+ORDINARY = "def double(x):\n    y = x * 2\n    return y\nprint(double(4))"
+
+
+class Debugged(Notebook):
+    """A kernel whose debugger is spoken to as JupyterLab does."""
+
+    seq = 0
+
+    def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
+        """A debug request, and its answer."""
+        self.seq += 1
+        content = {"type": "request", "seq": self.seq, "command": command, "arguments": arguments}
+        message = self.client.session.msg("debug_request", content)
+        self.client.control_channel.send(message)
+        while True:
+            got = self.client.control_channel.get_msg(timeout=40)
+            if got["parent_header"].get("msg_id") == message["header"]["msg_id"]:
+                body: dict[str, Any] = got["content"]
+                return body
+
+    def event(self, wanted: str) -> dict[str, Any]:
+        """The next debug event of this kind."""
+        while True:
+            got = self.client.get_iopub_msg(timeout=40)
+            if got["msg_type"] == "debug_event" and got["content"]["event"] == wanted:
+                body: dict[str, Any] = got["content"]["body"]
+                return body
+
+    def begin(self, code: str) -> str:
+        """Run a cell that is debugged meanwhile."""
+        return str(self.client.execute(code))
+
+    def end(self, message: str) -> str:
+        """What it printed."""
+        out = ""
+        while True:
+            got = self.client.get_iopub_msg(timeout=40)
+            if got["parent_header"].get("msg_id") != message:
+                continue
+            if got["msg_type"] == "stream":
+                out += got["content"]["text"]
+            elif got["msg_type"] == "status" and got["content"]["execution_state"] == "idle":
+                return out
+
+    def switch_on(self) -> None:
+        """The bug in the toolbar."""
+        assert self.ask("initialize", clientID="jupyterlab", adapterID="python3")["success"]
+        assert self.ask("attach")["success"]
+
+    def source(self, code: str) -> str:
+        """The front end tells of a cell."""
+        return str(self.ask("dumpCell", code=code)["body"]["sourcePath"])
+
+    def breakpoints(self, path: str, *lines: int) -> list[dict[str, Any]]:
+        """All breakpoints of a cell."""
+        wanted = [{"line": line} for line in lines]
+        answer = self.ask("setBreakpoints", source={"path": path}, breakpoints=wanted)
+        found: list[dict[str, Any]] = answer["body"]["breakpoints"]
+        return found
+
+
+@pytest.fixture(scope="module")
+def notebook() -> Iterator[Debugged]:
+    made = Debugged()
+    try:
+        assert made.run("%load_ext dtrain_lab\n%distributed start --ranks 2").status == "ok"
+        yield made
+        made.run("%distributed stop")
+    finally:
+        made.close()
+
+
+def test_a_cell_of_ranks_and_an_ordinary_one_under_one_debugger(notebook: Debugged) -> None:
+    notebook.switch_on()
+    path = notebook.source(CELL)
+    own = notebook.source(ORDINARY)
+    assert notebook.breakpoints(path, 5)[0]["verified"]
+    assert notebook.breakpoints(own, 2)[0]["verified"]
+
+    cell = notebook.begin(CELL)
+    thread = notebook.event("stopped")["threadId"]
+    assert thread in (1001, 1002)
+    frames = notebook.ask("stackTrace", threadId=thread)["body"]["stackFrames"]
+    assert [(f["name"], f["line"]) for f in frames] == [("step", 5), ("<module>", 10)]
+    assert frames[0]["source"]["path"] == path
+    scopes = notebook.ask("scopes", frameId=frames[0]["id"])["body"]["scopes"]
+    names = notebook.ask("variables", variablesReference=scopes[0]["variablesReference"])
+    assert {v["name"] for v in names["body"]["variables"]} >= {"x", "y", "i"}
+    rich = notebook.ask("richInspectVariables", variableName="y", frameId=frames[0]["id"])
+    assert rich["body"]["data"]["text/plain"].startswith("tensor(")
+    notebook.ask("next", threadId=thread)
+    assert notebook.event("stopped")["threadId"] == thread, "the same rank is looked at"
+    other = 1002 if thread == 1001 else 1001
+    assert notebook.ask("dtrain/focus", rank=other - 1001)["success"]
+    assert notebook.event("stopped")["threadId"] == other
+    threads = notebook.ask("threads")["body"]["threads"]
+    assert {t["name"] for t in threads} >= {"rank 0 (paused)", "rank 1 (paused)"}
+    info = notebook.ask("debugInfo")["body"]
+    assert info["isStarted"]
+    assert {b["source"] for b in info["breakpoints"] if b["breakpoints"]} == {path, own}
+    notebook.breakpoints(path)
+    notebook.ask("continue", threadId=1)
+    assert by_rank(notebook.end(cell)) == {0: ["4.0"], 1: ["4.0"]}
+
+    cell = notebook.begin(ORDINARY)
+    thread = notebook.event("stopped")["threadId"]
+    assert thread < 1000, "the kernel's own"
+    assert notebook.ask("stackTrace", threadId=thread)["body"]["stackFrames"][0]["line"] == 2
+    notebook.ask("continue", threadId=thread)
+    assert notebook.end(cell) == "8\n"
+    assert notebook.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+    assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
+
+
+def test_it_is_switched_on_while_ranks_run_a_cell(notebook: Debugged) -> None:
+    loop = "%%distributed\nimport time\nends = False\nwhile not ends:\n    time.sleep(0.01)\nprint('over')"
+    cell = notebook.begin(loop)
+    wait_until(lambda: _runs(notebook), 20, "the cell to run")
+    notebook.switch_on()
+    path = notebook.source(loop)
+    notebook.breakpoints(path, 5)
+    thread = notebook.event("stopped")["threadId"]
+    assert thread in (1001, 1002)
+    notebook.breakpoints(path)
+    for rank in range(2):
+        notebook.ask("dtrain/focus", rank=rank)
+        frames = notebook.ask("stackTrace", threadId=1001 + rank)["body"]["stackFrames"]
+        answer = notebook.ask(
+            "evaluate",
+            expression="globals().update(ends=True)",
+            frameId=frames[0]["id"],
+            context="repl",
+        )
+        assert answer["success"]
+    notebook.ask("continue", threadId=1)
+    assert "over" in notebook.end(cell)
+    # the kernel's own debugger begins now that the kernel is free
+    own = notebook.source(ORDINARY)
+    assert notebook.breakpoints(own, 2)[0]["verified"]
+    cell = notebook.begin(ORDINARY)
+    assert notebook.event("stopped")["threadId"] < 1000
+    notebook.ask("continue", threadId=1)
+    notebook.end(cell)
+    notebook.ask("disconnect", restart=False, terminateDebuggee=False)
+
+
+def _runs(notebook: Debugged) -> bool:
+    from dtrain_lab.api.start import clusters
+
+    return any(c.info()["running"] for c in clusters())
+
+
+def test_who_debugs_already_is_named_and_the_cell_runs(notebook: Debugged) -> None:
+    from dtrain_lab.api.start import clusters
+
+    with clusters()[0].debug():
+        notebook.switch_on()
+        said = notebook.run(CELL).stdout
+        assert "no debugger on the ranks: A terminal debugs these ranks." in said
+        assert by_rank(said) == {0: ["4.0"], 1: ["4.0"]}
+        assert "A terminal debugs" in notebook.ask("dtrain/state")["body"]["notes"][0]
+        notebook.ask("disconnect", restart=False, terminateDebuggee=False)
+
+
+def test_ranks_that_came_later_stop_too(notebook: Debugged) -> None:
+    notebook.switch_on()
+    notebook.breakpoints(notebook.source(CELL), 5)
+    assert notebook.run("%distributed resize 3").status == "ok"
+    cell = notebook.begin(CELL)
+    notebook.event("stopped")
+    wait_until(
+        lambda: [r["phase"] for r in notebook.ask("dtrain/state")["body"]["ranks"]] == ["paused"] * 3,
+        20,
+        "all three to stand",
+    )
+    assert notebook.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+    ran = by_rank(notebook.end(cell))
+    assert ran == {0: ["12.0"], 1: ["12.0"], 2: ["12.0"]}, "the debugger's end lets them go"
+    assert notebook.run("%distributed resize 2").status == "ok"
+
+
+def test_after_an_interrupt_breakpoints_are_there_again(notebook: Debugged) -> None:
+    # a short cell would be over before the interrupt comes: released ranks run on until then
+    endless = CELL.replace("for i in range(2):", "while True:").replace("rank, i)", "rank, 0)")
+    notebook.switch_on()
+    notebook.breakpoints(notebook.source(endless), 5)
+    for _ in range(2):
+        cell = notebook.begin(endless)
+        notebook.event("stopped")
+        notebook.manager.interrupt_kernel()
+        notebook.end(cell)
+    assert notebook.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+    assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
+
+
+def test_where_nobody_debugs_requests_are_answered_all_the_same(notebook: Debugged) -> None:
+    assert not notebook.ask("debugInfo")["body"]["isStarted"]
+    assert notebook.ask("dtrain/state")["body"]["code"] == "off"
+    answer = notebook.ask("dtrain/focus", rank=9)
+    assert not answer["success"]
+    assert answer["message"].startswith("There is no rank 9.")
+    assert "Traceback" not in answer["message"]

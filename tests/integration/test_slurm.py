@@ -1,0 +1,286 @@
+"""Worlds as jobs of a real Slurm: queue, refusals, allocations, faults, and what may not leak."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.backends import registry
+from dtrain_lab.core.plan import Request
+from dtrain_lab.core.record import HeadRecord
+from dtrain_lab.core.wire import doors
+from dtrain_lab.errors import BadProfile, BadSize, StartFailed
+from dtrain_lab.services import records
+from dtrain_lab.services.reach import Connection
+from tests.faults import note
+from tests.hosts import SLURM, Hosts, need, running_hosts
+from tests.integration.test_ssh import empty, write_profile
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)]
+CANARIES = {
+    "JUPYTERHUB_API_TOKEN": "canary-hub",
+    "AWS_SECRET_ACCESS_KEY": "canary-aws",
+    "MY_SECRET": "canary-my",
+}
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[Hosts]:
+    need("sshd", "ssh-keygen", *SLURM)
+    with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
+        made.start_ssh()
+        made.start_slurm()
+        home = made.root / "home"
+        (home / ".ssh").mkdir(parents=True)
+        (home / ".ssh" / "config").write_text(made.ssh_config.read_text())
+        patch.setenv("HOME", str(home))
+        patch.setenv("SLURM_CONF", str(made.slurm_conf))
+        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
+        for name, value in CANARIES.items():
+            patch.setenv(name, value)
+        work = made.root / "work"
+        work.mkdir()
+        write_profile("queue", f'backend = "slurm"\nworkdir = "{work}"\n')
+        registry.backend.cache_clear()
+        yield made
+        registry.backend.cache_clear()
+
+
+def slurm(hosts: Hosts, *command: str) -> str:
+    environment = {**os.environ, "SLURM_CONF": str(hosts.slurm_conf)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def cluster(hosts: Hosts) -> Iterator[Any]:
+    with dt.start("queue", nodes=2, ranks_per_node=2, name="job") as started:
+        yield started
+
+
+def test_a_world_is_a_job_with_an_agent_on_each_node(cluster: Any, hosts: Hosts) -> None:
+    code = "import socket, torch, torch.distributed as dist\nt = torch.ones(1); dist.all_reduce(t)\n"
+    result = cluster.run(code + "print(socket.gethostname(), int(t), rank, local_rank)")
+    places = [("node1", 0, 0), ("node1", 1, 1), ("node2", 2, 0), ("node2", 3, 1)]
+    assert result.stdout == {r: f"{node} 4 {r} {local}\n" for r, (node, _, local) in enumerate(places)}
+    assert slurm(hosts, "squeue", "-h", "-o", "%j %T %D").split() == ["dtrain-job", "RUNNING", "2"]
+    assert len(cluster.view().apply_sync(os.getpid)) == 4
+
+
+def test_no_secret_and_no_task_variable_reaches_the_job(cluster: Any, hosts: Hosts) -> None:
+    result = cluster.run("import os\nprint(sorted(os.environ))")
+    for text in result.stdout.values():
+        assert not [
+            name for name in (*CANARIES, "SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK") if f"'{name}'" in text
+        ]
+    job = cluster._connection.record.remote.handle.job
+    written = slurm(hosts, "scontrol", "show", "job", job)
+    written += slurm(hosts, "scontrol", "write", "batch_script", job, "-")
+    for path in (hosts.root / "work").rglob("*"):
+        if path.is_file():
+            written += path.read_text(errors="replace")
+    for process in [p for name in hosts.names for p in hosts.processes(name)]:
+        if "dtrain_lab" in " ".join(process.cmdline()):
+            written += " ".join([*process.cmdline(), *map(str, process.environ().items())])
+    assert "dtl:" in written
+    assert not [value for value in CANARIES.values() if value in written]
+
+
+def test_the_file_with_the_keys_is_gone_once_all_have_joined(cluster: Any, hosts: Hosts) -> None:
+    folder = Path(cluster._connection.record.remote.handle.directory)
+    assert not (folder / "endpoints.json").exists()
+    assert not (folder / "head.json").exists()
+    assert (folder.stat().st_mode & 0o777, (folder / "world.sh").stat().st_mode & 0o777) == (0o700, 0o600)
+    assert records.path_of(cluster._connection.record.id).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_step_of_the_job_is_a_bridge_where_ports_are_closed(cluster: Any) -> None:
+    record: HeadRecord = cluster._connection.record
+    remote = record.remote
+    assert remote is not None
+    assert remote.handle.endpoints is not None
+    closed = msgspec.structs.replace(remote.handle.endpoints, door=("tcp://192.0.2.1:9",))
+
+    async def ask() -> Any:
+        way = await registry.backend("slurm").reach(remote.profile, remote.handle, closed)
+        assert way.url.startswith("ipc://")
+        connection = Connection(record)
+        connection._connect(way.url)
+        try:
+            return await connection.ask(doors.Info())
+        finally:
+            connection.close()
+
+    assert Portal.get().call(ask()).state == "ready"
+
+
+def test_scancel_from_outside_is_told_and_leaves_nothing(cluster: Any, hosts: Hosts) -> None:
+    slurm(hosts, "scancel", cluster._connection.record.remote.handle.job)
+    began = time.monotonic()
+    wait_until(lambda: cluster.gone, 20, "the end to be known")
+    note(
+        "scancel from outside (Slurm asked every second; by default every 30 s)",
+        "the broken connection, then squeue",
+        "job has ended.",
+        "the job's folder with its log",
+        "told",
+        time.monotonic() - began,
+    )
+    for name in hosts.names:
+        wait_until(partial(empty, hosts, name), 10, f"{name} to be empty")
+    assert not records.path_of(cluster._connection.record.id).exists()
+
+
+def test_a_world_that_waits_says_why_and_can_be_cancelled(hosts: Hosts) -> None:
+    job = slurm(
+        hosts, "sbatch", "--parsable", "--output=/dev/null", "-N2", "--exclusive", "--wrap", "sleep 300"
+    ).strip()
+    portal = Portal.get()
+    connection = portal.call(portal.worlds.begin(Request("queue", nodes=2, ranks_per_node=1, name="later")))
+
+    def why() -> Any:
+        info = portal.call(connection.ask(doors.Info()))
+        return info if info.reason is not None and info.reason.code == "Resources" else None
+
+    info = wait_until(why, 20, "the scheduler's reason")
+    assert info.state == "pending"
+    assert info.summary.text == "later waits in the queue."
+    assert info.reason.message == "It waits for nodes to become free."
+    assert (info.reason.final, info.reason.ahead) == (False, 0)
+    assert info.may == ("stop",)
+    slurm(hosts, "scancel", job)
+
+    def ready() -> bool:
+        return bool(portal.call(connection.ask(doors.Info())).state == "ready")
+
+    wait_until(ready, 60, "the world that has waited")
+    portal.call(portal.worlds.stop(connection))
+    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+
+
+def test_a_queued_world_is_cancelled(hosts: Hosts) -> None:
+    job = slurm(
+        hosts, "sbatch", "--parsable", "--output=/dev/null", "-N2", "--exclusive", "--wrap", "sleep 300"
+    ).strip()
+    portal = Portal.get()
+    connection = portal.call(portal.worlds.begin(Request("queue", nodes=2, ranks_per_node=1, name="never")))
+    portal.call(portal.worlds.stop(connection))
+    assert "dtrain-never" not in slurm(hosts, "squeue", "-h", "-o", "%j")
+    slurm(hosts, "scancel", job)
+    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+
+
+@pytest.mark.parametrize(
+    ("profile", "size", "kind", "part"),
+    [
+        ("", {"ranks": 100}, BadSize, "100 ranks can't run on partition main"),
+        ("", {"nodes": 3, "ranks_per_node": 1}, BadSize, "3 nodes of 1 rank can't run on partition main"),
+        ('[slurm]\npartition = "nope"\n', {"ranks": 1}, BadProfile, 'no partition "nope"'),
+        (
+            '[slurm]\npartition = "short"\ntime = "01:00:00"\n',
+            {"ranks": 1},
+            BadSize,
+            "more than partition short",
+        ),
+        ('[slurm]\npartition = "short"\n', {"nodes": 2, "ranks_per_node": 1}, BadSize, "partition short"),
+        ('[slurm]\ngres = "gpu:9"\n', {"ranks": 1}, StartFailed, "Slurm refuses"),
+        ('[slurm]\noptions = ["--no-such"]\n', {"ranks": 1}, StartFailed, "Slurm refuses"),
+        ('[slurm]\naccount = "a\\nb"\n', {"ranks": 1}, BadProfile, "line break"),
+        ('[slurm]\nallocation = "current"\n', {"ranks": 1}, BadProfile, "this process is in none"),
+    ],
+)
+def test_what_can_never_run_is_refused_before_it_is_queued(
+    hosts: Hosts, profile: str, size: dict[str, int], kind: type[Exception], part: str
+) -> None:
+    before = slurm(hosts, "squeue", "-h", "-t", "all", "-o", "%i")
+    write_profile("bad", f'backend = "slurm"\nworkdir = "{hosts.root}/work"\n{profile}')
+    with pytest.raises(kind, match=part) as error:
+        dt.start("bad", **size)
+    assert error.value.hint  # type: ignore[attr-defined]
+    assert slurm(hosts, "squeue", "-h", "-t", "all", "-o", "%i") == before
+
+
+def test_an_environment_that_is_not_there_is_told_with_the_nodes_words(hosts: Hosts) -> None:
+    write_profile(
+        "noenv",
+        f'backend = "slurm"\nworkdir = "{hosts.root}/work"\n'
+        '[environment]\nkind = "venv"\npath = "/no/venv"\n',
+    )
+    with pytest.raises(StartFailed, match="did not start") as error:
+        dt.start("noenv", ranks=1, name="noenv")
+    assert "/no/venv/bin/python" in error.value.hint
+    for world in dt.clusters():
+        world.stop()
+
+
+def test_through_a_login_node(hosts: Hosts) -> None:
+    work = hosts.root / "work"
+    write_profile("login", f'backend = "slurm"\nworkdir = "{work}"\n[ssh]\nlogin = "node1"\n')
+    with dt.start("login", nodes=2, ranks_per_node=1, name="login") as world:
+        code = "import torch, torch.distributed as dist\nt = torch.ones(1); dist.all_reduce(t); print(int(t))"
+        assert world.run(code).stdout == {0: "2\n", 1: "2\n"}
+        assert len(world.view().apply_sync(os.getpid)) == 2
+    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+
+
+INSIDE = """
+import json, os
+import dtrain_lab as dt
+with dt.start("inside", nodes=2, ranks_per_node=1, name="inside") as world:
+    code = "import os, socket, torch, torch.distributed as dist\\nt = torch.ones(1); dist.all_reduce(t)\\n"
+    code += "print(socket.gethostname(), int(t), [k for k in os.environ if k.startswith(('SLURM_', 'PMI'))])"
+    print("RESULT", json.dumps(list(world.run(code).stdout.values())))
+"""
+
+
+def test_inside_an_allocation(hosts: Hosts, tmp_path: Path) -> None:
+    write_profile(
+        "inside",
+        f'backend = "slurm"\nworkdir = "{hosts.root}/work"\ncpus_per_rank = 1\n'
+        '[slurm]\nallocation = "current"\n',
+    )
+    script = hosts.root / "inside.py"
+    script.write_text(INSIDE)
+    command = ["srun", "-N1", "-n1", "--overlap", "--cpus-per-task=2", sys.executable, str(script)]
+    line = " ".join(command)
+    out = slurm(hosts, "salloc", "-N2", "--ntasks-per-node=1", "--cpus-per-task=4", "bash", "-c", line)
+    [result] = [json.loads(text.split(" ", 1)[1]) for text in out.splitlines() if text.startswith("RESULT [")]
+    assert sorted(result) == ["node1 2 []\n", "node2 2 []\n"]
+
+
+def test_profile_check_asks_nodes_of_the_partition(hosts: Hosts) -> None:
+    write_profile("two", f'backend = "slurm"\nnodes = 2\nranks_per_node = 2\nworkdir = "{hosts.root}/work"\n')
+    program = str(Path(sys.executable).parent / "dtrain-lab")
+    done = subprocess.run([program, "profile", "check", "two", "--json"], capture_output=True, text=True)
+    report = json.loads(done.stdout)
+    assert [n["node"] for n in report["nodes"]] == ["node1", "node2"]
+    assert report["ranks"] == 4
+
+
+def test_a_job_is_found_by_its_comment(hosts: Hosts) -> None:
+    backend = registry.backend("slurm")
+    from dtrain_lab.services import profiles
+
+    profile = profiles.load("queue")
+    job = slurm(
+        hosts, "sbatch", "--parsable", "--output=/dev/null", "--comment=dtl:lost", "--wrap", "sleep 60"
+    ).strip()
+
+    async def find() -> Any:
+        return await backend.find(profile, "lost", "/x"), await backend.find(profile, "none", "/x")
+
+    found, none = Portal.get().call(find())
+    assert (found.job, none) == (job, None)
+    slurm(hosts, "scancel", job)

@@ -1,0 +1,423 @@
+"""Worlds over hosts that are reached through SSH: real sshd, real networks, real faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import zmq
+
+import dtrain_lab as dt
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.core.wire import doors
+from dtrain_lab.errors import EnvironmentUnfit, SignInNeeded, StartFailed, Unreachable
+from dtrain_lab.services import folders
+from tests.faults import note
+from tests.hosts import Hosts, need, running_hosts
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)]
+
+TRAIN = """
+import torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+model = DDP(torch.nn.Linear(8, 1))
+def steps(n):
+    for _ in range(n):
+        model(torch.randn(4, 8)).sum().backward()
+steps(3)
+"""
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[Hosts]:
+    need("sshd", "ssh-keygen")
+    with running_hosts(3) as made, pytest.MonkeyPatch.context() as patch:
+        made.start_ssh()
+        home = made.root / "home"
+        (home / ".ssh").mkdir(parents=True)
+        (home / ".ssh" / "config").write_text(made.ssh_config.read_text())
+        patch.setenv("HOME", str(home))
+        write_profile("hosts", 'backend = "ssh"\n[ssh]\nhosts = ["node1", "node2", "node3"]\n')
+        yield made
+
+
+def write_profile(name: str, text: str) -> None:
+    folder = folders.profiles()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.toml").write_text(text)
+
+
+@pytest.fixture(scope="module")
+def cluster(hosts: Hosts) -> Iterator[Any]:
+    with dt.start("hosts", nodes=2, ranks_per_node=2, name="far") as started:
+        yield started
+
+
+def empty(hosts: Hosts, name: str) -> bool:
+    return not ours_on(hosts, name)
+
+
+def ours_on(hosts: Hosts, name: str) -> list[psutil.Process]:
+    found = []
+    for process in hosts.processes(name):
+        try:
+            if "dtrain_lab" in " ".join(process.cmdline()):
+                found.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def test_a_world_spans_hosts_whose_interfaces_have_other_names(cluster: Any, hosts: Hosts) -> None:
+    info = cluster.info()
+    assert [n["name"] for n in info["nodes"]] == ["node1", "node2"]
+    assert [n["address"] for n in info["nodes"]] == [hosts.address("node1"), hosts.address("node2")]
+    result = cluster.run(
+        "import os, socket, torch, torch.distributed as dist\n"
+        "total = torch.ones(1); dist.all_reduce(total)\n"
+        "print(socket.gethostname(), int(total), os.environ['GLOO_SOCKET_IFNAME'])"
+    )
+    names = [("node1", hosts.interface("node1"))] * 2 + [("node2", hosts.interface("node2"))] * 2
+    assert result.stdout == {rank: f"{node} 4 {name}\n" for rank, (node, name) in enumerate(names)}
+    assert info["ends_at"] is not None
+
+
+def test_views_and_values_cross_hosts(cluster: Any) -> None:
+    import numpy as np
+
+    assert len(set(cluster.view().apply_sync(os.getpid))) == 4
+    values = np.arange(200_000.0)
+    cluster.push(values=values, small="text")
+    assert cluster.run("print(values.sum(), small)").stdout[3] == f"{values.sum()} text\n"
+    cluster.run("mine = values + rank", ranks="2-3")
+    pulled = cluster.pull("mine", ranks="2-3")
+    assert (pulled[3] == values + 3).all()
+    cluster.run("values[rank] = -1")
+    assert cluster.diff("values")
+
+
+def test_a_rank_of_the_other_host_is_killed_and_training_goes_on(cluster: Any) -> None:
+    cluster.run(TRAIN)
+    pid = cluster.info()["ranks"][3]["pid"]
+    os.kill(pid, signal.SIGKILL)
+    began = time.monotonic()
+    wait_until(lambda: cluster.state == "degraded", 5, "the loss")
+    assert "Rank 3 was lost" in cluster.info()["summary"]["text"]
+    cluster.restart("3")
+    took = time.monotonic() - began
+    note(
+        "a rank is killed on another node",
+        "its node agent, by wait4",
+        "Rank 3 was lost. Killed by signal 9 (SIGKILL).",
+        "variables, models and groups of all others; its own with `restart 3 --from 0`",
+        "replaced, group whole",
+        took,
+    )
+    assert took < 3
+    cluster.restart("3", source=0)
+    assert cluster.run("steps(3); print('trained')").stdout == dict.fromkeys(range(4), "trained\n")
+
+
+def test_an_interrupt_inside_a_collective_reaches_both_hosts(cluster: Any) -> None:
+    cluster.run("import torch, torch.distributed as dist")
+    done: list[Any] = []
+    code = "if rank:\n    dist.barrier()\nelse:\n    import time; time.sleep(60)"
+    thread = threading.Thread(target=lambda: done.append(cluster.run(code, check=False)))
+    thread.start()
+    wait_until(lambda: cluster.info()["ranks"][3]["state"] == "in collective", 10, "the barrier")
+    began = time.monotonic()
+    cluster.interrupt()
+    thread.join(20)
+    note(
+        "interrupt inside a collective, two nodes",
+        "you",
+        "The cell was interrupted.",
+        "everything",
+        "all ranks back",
+        time.monotonic() - began,
+    )
+    assert {f.kind for f in done[0].failures} == {"interrupted"}
+    assert cluster.run("t = torch.ones(1); dist.all_reduce(t); print(int(t))").stdout[0] == "4\n"
+
+
+def test_an_agent_is_killed_and_its_node_comes_back(cluster: Any, hosts: Hosts) -> None:
+    cluster.run("kept = 41 + rank")
+    agents = [p for p in ours_on(hosts, "node2") if p.cmdline()[-2:] == ["-m", "dtrain_lab.node"]]
+    agents[0].kill()
+    began = time.monotonic()
+    wait_until(lambda: cluster.state == "degraded", 10, "the loss")
+    note(
+        "a node agent is killed",
+        "the process that keeps it, which starts another",
+        "Ranks 2-3 were lost. The node agent of node2 ended.",
+        "variables of all other nodes",
+        "named",
+        time.monotonic() - began,
+    )
+    text = cluster.info()["summary"]["text"]
+    assert "Ranks 2-3 were lost" in text
+    assert "node agent of node2" in str(cluster.info()["summary"]["values"])
+    cluster.restart("2-3")
+    assert cluster.state == "ready"
+    cluster.run("import torch, torch.distributed as dist")
+    code = "t = torch.ones(1); dist.all_reduce(t); print(int(t), globals().get('kept'))"
+    assert cluster.run(code).stdout == {0: "4 41\n", 1: "4 42\n", 2: "4 None\n", 3: "4 None\n"}
+
+
+def test_a_network_that_is_silent_for_20_s_ends_nothing(cluster: Any, hosts: Hosts) -> None:
+    cluster.run("import torch, torch.distributed as dist; here = rank")
+    pids = [r["pid"] for r in cluster.info()["ranks"]]
+    link = hosts.link("node2")
+    subprocess.run(["ip", "link", "set", link, "down"], check=True)
+    # the silence itself is what is tested
+    time.sleep(20)
+    subprocess.run(["ip", "link", "set", link, "up"], check=True)
+    began = time.monotonic()
+    result = cluster.run("t = torch.ones(1); dist.all_reduce(t); print(int(t), here)", timeout=60)
+    note(
+        "a network is silent for 20 s, then back",
+        "nobody has to",
+        "–",
+        "everything",
+        "first all_reduce after it",
+        time.monotonic() - began,
+    )
+    assert result.stdout[2] == "4 2\n"
+    assert [r["pid"] for r in cluster.info()["ranks"]] == pids
+
+
+def test_a_connection_that_breaks_comes_back_and_no_line_is_lost(cluster: Any, hosts: Hosts) -> None:
+    done: list[Any] = []
+    code = "import time\nfor i in range(60):\n    print('line', i, flush=True)\n    time.sleep(0.1)"
+    thread = threading.Thread(target=lambda: done.append(cluster.run(code)))
+    thread.start()
+    wait_until(lambda: cluster.info()["running"], 10, "the cell")
+    sessions = [p for p in hosts.processes("node1") if p.name() == "sshd" and "@" in " ".join(p.cmdline())]
+    assert sessions
+    for session in sessions:
+        session.kill()
+    began = time.monotonic()
+    wait_until(lambda: cluster.state == "ready", 20, "the connection to come back")
+    note(
+        "the connection between notebook and head breaks (a laptop sleeps, its address changes)",
+        "this end, which connects again by itself",
+        "–",
+        "everything; what was printed meanwhile is sent again",
+        "connected again",
+        time.monotonic() - began,
+    )
+    thread.join(30)
+    assert done[0].stdout == {r: "".join(f"line {i}\n" for i in range(60)) for r in range(4)}
+
+
+def test_every_listening_socket_is_accounted_for(cluster: Any, hosts: Hosts) -> None:
+    cluster.run("import torch, torch.distributed as dist; dist.barrier()")
+    for name in ("node1", "node2"):
+        for process in ours_on(hosts, name):
+            listening = {c.laddr.ip for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN}
+            # the head, the ipyparallel controller and gloo; never on all interfaces
+            assert listening <= {hosts.address(name), "172.17.0.1", "127.0.0.1"}, process.cmdline()
+            if process.cmdline()[-1:] == ["dtrain_lab.node"] or "join" in process.cmdline():
+                assert not listening, "an agent only connects"
+
+
+def test_a_strangers_key_and_none_at_all_get_no_answer(cluster: Any) -> None:
+    endpoints = cluster._connection.record.remote.handle.endpoints
+    context = zmq.Context()
+    try:
+        for url in (endpoints.door[-1], endpoints.link[-1]):
+            for keys in ("none", "stranger"):
+                socket = context.socket(zmq.DEALER)
+                socket.linger = 0
+                if keys == "stranger":
+                    public, secret = zmq.curve_keypair()
+                    socket.curve_serverkey = endpoints.keys.server.encode()
+                    socket.curve_publickey, socket.curve_secretkey = public, secret
+                socket.connect(url)
+                socket.send(doors.encode(doors.Call(1, doors.Info())))
+                assert not socket.poll(700), (url, keys)
+                socket.close()
+    finally:
+        context.term()
+    assert cluster.state == "ready"
+
+
+def test_a_terminal_reaches_the_same_world(cluster: Any) -> None:
+    program = str(Path(sys.executable).parent / "dtrain-lab")
+    command = [program, "cluster", "show", "far", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert json.loads(done.stdout)["state"] == "ready", done.stderr
+
+
+def test_nothing_is_left_after_a_stop(cluster: Any, hosts: Hosts) -> None:
+    cluster.stop()
+    for name in hosts.names:
+        wait_until(partial(empty, hosts, name), 5, f"{name} to be empty")
+
+
+def test_the_end_of_the_head_ends_everything_everywhere(hosts: Hosts) -> None:
+    world = dt.start("hosts", nodes=2, ranks_per_node=1, name="doomed")
+    head = next(p for p in ours_on(hosts, "node1") if p.cmdline()[-1] == "dtrain_lab.head")
+    assert len(ours_on(hosts, "node2")) >= 4
+    head.kill()
+    began = time.monotonic()
+    for name in hosts.names:
+        wait_until(partial(empty, hosts, name), 5, f"{name} to be empty")
+    left = time.monotonic() - began
+    wait_until(lambda: world.gone, 15, "the end to be known")
+    note(
+        "the head is killed",
+        "agents and doors, by the broken connection",
+        "doomed has ended.",
+        "what was printed, as far as a page or a notebook has it",
+        "nothing of it left on any node",
+        left,
+    )
+    assert left < 2
+
+
+def test_a_world_outlives_whoever_started_it_and_its_end_unseen_is_noticed(hosts: Hosts) -> None:
+    write_profile("away", f'backend = "ssh"\nworkdir = "{hosts.root}/work/dir"\n[ssh]\nhosts = ["node1"]\n')
+    program = str(Path(sys.executable).parent / "dtrain-lab")
+    command = [program, "cluster", "start", "--profile", "away", "--ranks", "1", "--name", "alone"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    [world] = dt.clusters()
+    assert world.run("import os; print(os.getcwd())").stdout == {0: f"{hosts.root}/work/dir\n"}
+    head = next(p for p in ours_on(hosts, "node1") if p.cmdline()[-1] == "dtrain_lab.head")
+    portal = Portal.get()
+    portal.loop.call_soon_threadsafe(world._connection.close)
+    head.kill()
+    wait_until(partial(empty, hosts, "node1"), 5, "node1 to be empty")
+
+    def forgotten() -> bool:
+        listed = subprocess.run([program, "cluster", "list", "--json"], capture_output=True, text=True)
+        return listed.stdout.strip() == "[]"
+
+    wait_until(forgotten, 20, "the world to be forgotten")
+
+
+def test_a_world_that_nobody_uses_ends(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DTRAIN_LAB_POLICY", '{"idle_limit_s": 3.0}')
+    world = dt.start("hosts", nodes=1, ranks_per_node=1, name="idle")
+    ends_at = world.info()["ends_at"]
+    assert ends_at is not None
+    assert ends_at - time.time() < 3.5
+    world.run("import time; time.sleep(4)")
+    assert world.state == "ready", "a running cell is not idle"
+    wait_until(lambda: world.gone, 15, "the idle world to end")
+    wait_until(partial(empty, hosts, "node1"), 5, "node1 to be empty")
+
+
+def test_nodes_that_cannot_reach_each_other_are_named(hosts: Hosts) -> None:
+    space, other = hosts.namespace("node2"), hosts.address("node3")
+    subprocess.run(["ip", "-n", space, "route", "add", "blackhole", other], check=True)
+    began = time.monotonic()
+    try:
+        with pytest.raises(StartFailed, match="node2 can't reach node3") as error:
+            dt.start("hosts", nodes=3, ranks_per_node=1, name="split")
+    finally:
+        subprocess.run(["ip", "-n", space, "route", "del", "blackhole", other], check=True)
+    note(
+        "two nodes can't reach each other",
+        "an all-pairs check before ranks are made",
+        str(error.value.message),
+        "–",
+        "from the start to the message",
+        time.monotonic() - began,
+    )
+    assert "node1" not in str(error.value.message)
+    for world in dt.clusters():
+        world.stop()
+
+
+def test_profile_check_asks_every_host_and_starts_nothing(hosts: Hosts) -> None:
+    write_profile("work", f'backend = "ssh"\nworkdir = "{hosts.root}/w"\n[ssh]\nhosts = ["node1", "node2"]\n')
+    program = str(Path(sys.executable).parent / "dtrain-lab")
+    done = subprocess.run([program, "profile", "check", "work", "--json"], capture_output=True, text=True)
+    report = json.loads(done.stdout)
+    assert [n["node"] for n in report["nodes"]] == ["node1", "node2"]
+    assert hosts.address("node2") in report["nodes"][1]["interfaces"]
+    assert report["ask"]["ranks_per_node"] >= 1
+    write_profile("nowork", 'backend = "ssh"\nworkdir = "/proc/x"\n[ssh]\nhosts = ["node1"]\n')
+    done = subprocess.run([program, "profile", "check", "nowork"], capture_output=True, text=True)
+    assert done.returncode
+    assert "node1 can't write workdir: /proc/x" in done.stderr
+    assert all(empty(hosts, name) for name in hosts.names)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind", "part"),
+    [
+        ("nowhere", '[ssh]\nhosts = ["no-such-host"]\n', Unreachable, "no-such-host"),
+        ("none", "", Exception, "names no hosts"),
+        (
+            "nopython",
+            '[environment]\nkind = "venv"\npath = "/no/venv"\n[ssh]\nhosts = ["node1"]\n',
+            EnvironmentUnfit,
+            "node1 can't start /no/venv/bin/python",
+        ),
+        (
+            "noours",
+            '[environment]\nkind = "command"\npath = "env PYTHONPATH=/x"\n[ssh]\nhosts = ["node1"]\n',
+            EnvironmentUnfit,
+            "node1",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_host_is_one_sentence(
+    hosts: Hosts, name: str, text: str, kind: type[Exception], part: str
+) -> None:
+    write_profile(name, f'backend = "ssh"\n{text}')
+    with pytest.raises(kind, match=part):
+        dt.start(name, ranks=1)
+
+
+def test_a_host_whose_key_is_not_known_is_refused(hosts: Hosts) -> None:
+    config = Path(os.environ["HOME"]) / ".ssh" / "config"
+    before = config.read_text()
+    (hosts.root / "unknown_hosts").touch()
+    config.write_text(before.replace(f"{hosts.root}/known_hosts", f"{hosts.root}/unknown_hosts"))
+    try:
+        for session in hosts.processes("node3"):
+            if session.name() == "sshd" and "@" in " ".join(session.cmdline()):
+                session.kill()  # a connection that was made before is not checked again
+        write_profile("unknown", 'backend = "ssh"\n[ssh]\nhosts = ["root@node3"]\n')
+        with pytest.raises(SignInNeeded, match="The key of root@node3 is not known") as error:
+            dt.start("unknown", ranks=1)
+        assert "ssh root@node3" in error.value.hint
+    finally:
+        config.write_text(before)
+
+
+def test_a_refusal_is_not_tried_again(hosts: Hosts) -> None:
+    home = Path(os.environ["HOME"])
+    config = home / ".ssh" / "config"
+    before = config.read_text()
+    other = home / "other_key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
+    entry = before.split("Host node2")[0].replace("Host node1", "Host stranger")
+    config.write_text(before + entry.replace(str(hosts.root / "id_ed25519"), str(other)))
+    write_profile("stranger", 'backend = "ssh"\n[ssh]\nhosts = ["stranger"]\n')
+    log = hosts.root / "node1" / "sshd.log"
+    try:
+        for _ in range(2):
+            with pytest.raises(SignInNeeded, match="stranger refused") as error:
+                dt.start("stranger", ranks=1)
+        assert "ssh stranger" in error.value.hint
+        # each start is a person's attempt, and tries once
+        assert log.read_text().count("Connection closed by authenticating user") == 2
+    finally:
+        config.write_text(before)

@@ -1,0 +1,159 @@
+"""All ranks in JupyterLab's own debugger, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import open_notebook, shot
+from tests.ui.lab import Lab
+from tests.ui.test_panel import output, run_cell
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
+
+START = "%load_ext dtrain_lab\n%distributed start --ranks 4 --name dbg"
+CELL = """%%distributed
+import torch, torch.distributed as dist
+def step(x, i):
+    y = x * 2
+    z = y + i
+    dist.all_reduce(z)
+    w = z.sum().item()
+    return w
+total = 0
+for i in range(3):
+    total += step(torch.ones(2) * rank, i)
+print(total)"""
+FAILS = """%%distributed
+def bad(n):
+    secret = 40 + n
+    return 1 / (n - 2)
+bad(rank)
+dist.barrier()"""
+
+
+def execute(page: Any, command: str) -> None:
+    page.evaluate("command => { void window.jupyterapp.commands.execute(command) }", command)
+
+
+def toggle_breakpoint(page: Any, cell: Any, line: int) -> None:
+    """A click in the gutter."""
+    number = cell.locator(".cm-lineNumbers .cm-gutterElement").filter(has_text=re.compile(rf"^{line}$"))
+    box = number.last.bounding_box()
+    gutter = cell.locator(".cm-gutter.cm-breakpoint-gutter").first.bounding_box()
+    page.mouse.click(gutter["x"] + gutter["width"] / 2, box["y"] + box["height"] / 2)
+
+
+def stack(page: Any, line: int, count: int = 2) -> None:
+    """The call stack's first frame stands at a line of the cell."""
+    page.wait_for_function(
+        """([line, count]) => {
+            const frames = [...document.querySelectorAll('.jp-DebuggerCallstackFrame')];
+            return frames.length === count && frames[0].innerText.trim().endsWith(`:${line}`);
+        }""",
+        arg=[line, count],
+    )
+
+
+def at_lines(page: Any, text: str) -> None:
+    """All ranks stand at this place."""
+    grid = page.locator(".jp-Dtrain-debugGrid")
+    for rank in range(4):
+        grid.locator(f"[data-rank='{rank}']").get_by_text(text, exact=True).wait_for()
+
+
+def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page: Any) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1100})
+    open_notebook(page, lab, lab.notebook("dbg.ipynb", [START, CELL, FAILS]))
+    run_cell(page, 0)
+    page.get_by_text("dbg is ready").wait_for()
+    page.locator(".jp-DebuggerBugButton").click()
+    ranks = page.locator(".jp-Dtrain-debugRanks")
+    ranks.get_by_text("Ready to debug 4 ranks.").wait_for()
+    cell = page.locator(".jp-Notebook .jp-CodeCell").nth(1)
+    cell.locator(".cm-breakpoint-gutter").first.wait_for()
+    toggle_breakpoint(page, cell, 5)
+    points = page.locator(".jp-Dtrain-debugPoints li")
+    points.get_by_text("cell [ ]:5").first.wait_for()
+
+    # all ranks stop, and step together over the collective
+    run_cell(page, 1)
+    ranks.get_by_text("Paused on 4 ranks.").wait_for()
+    stack(page, 5)
+    for line in (6, 7):
+        execute(page, "debugger:next")
+        stack(page, line)
+        at_lines(page, f"line {line}")
+    output(page, 1).get_by_text("Paused on 4 ranks.").wait_for()
+
+    # another rank's variables, by keyboard
+    ranks.locator("[aria-selected='true']").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    ranks.locator("[data-rank='1'][aria-selected='true']").wait_for()
+    stack(page, 7)
+
+    # values across ranks
+    for expression in ("x", "z", "rank"):
+        box = page.get_by_label("Add an expression")
+        box.fill(expression)
+        box.press("Enter")
+    across = page.locator(".jp-Dtrain-across")
+    across.locator("[data-expression='z']").get_by_text("on all").wait_for()
+    across.locator("[data-expression='x']").get_by_text("largest difference 3").wait_for()
+    shot(page, "debugger")
+
+    # one rank alone waits, and the others are brought to it
+    execute(page, "debugger:continue")
+    stack(page, 5)
+    at_lines(page, "line 5")
+    ranks.get_by_role("radio", name="Rank 1").click()
+    ranks.locator("[role='radio'][aria-checked='true']").get_by_text("Rank 1").wait_for()
+    execute(page, "debugger:next")
+    stack(page, 6)
+    execute(page, "debugger:next")
+    ranks.get_by_text("Rank 1 waits in all_reduce no.").wait_for()
+    shot(page, "debugger-waits")
+    ranks.get_by_role("button", name="Step the others to it").click()
+    at_lines(page, "line 7")
+    ranks.get_by_role("radio", name="All ranks").click()
+    ranks.locator("[role='radio'][aria-checked='true']").get_by_text("All ranks").wait_for()
+
+    # a condition by rank, without touching the cell
+    points.get_by_role("button", name="Add a condition").click()
+    edit = page.locator(".jp-Dtrain-debugEdit")
+    edit.get_by_label("Stop if").fill("rank ==")
+    edit.get_by_role("button", name="Save").click()
+    edit.get_by_role("alert").get_by_text("The condition can't be read").wait_for()
+    edit.get_by_label("Stop if").fill("rank == 2 and i == 2")
+    edit.get_by_role("button", name="Save").click()
+    points.get_by_text("rank == 2 and i == 2").first.wait_for()
+    execute(page, "debugger:continue")
+    ranks.get_by_text("Paused on 1 rank.").wait_for()
+    ranks.locator("[data-rank='2'][data-phase='paused'][aria-selected='true']").wait_for()
+    stack(page, 5)
+    toggle_breakpoint(page, cell, 5)
+    points.first.wait_for(state="detached")
+    execute(page, "debugger:continue")
+    output(page, 1).get_by_text("96.0").wait_for()
+
+    # where a cell failed, on all ranks
+    run_cell(page, 2)
+    output(page, 2).get_by_text("Rank 2 failed: ZeroDivisionError").first.wait_for()
+    ranks.get_by_role("button", name="Look where it failed").click()
+    ranks.locator("[data-rank='2'][data-phase='paused']").wait_for()
+    ranks.locator("[data-rank='2']").click()
+    stack(page, 4)
+    page.locator(".jp-DebuggerVariables").get_by_text("secret").wait_for()
+    shot(page, "debugger-failure")
+    execute(page, "debugger:continue")
+    ranks.locator("[data-phase='paused']").first.wait_for(state="detached")
+
+    # and the ranks go on as if nothing had been
+    page.locator(".jp-DebuggerBugButton").click()
+    run_cell(page, 1)
+    output(page, 1).get_by_text("96.0").wait_for()
+    lab.request("DELETE", "clusters/dbg")

@@ -1,0 +1,25 @@
+#!/bin/bash
+#SBATCH --job-name=dtrain-apptainer
+#SBATCH --comment=dtl:0a1b2c
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=8
+#SBATCH --gres=gpu:2
+#SBATCH --output='/work dir/w/slurm.log'
+#SBATCH --no-requeue
+umask 077
+# what the submission's shell had belongs to it
+unset ${!SLURM_EXPORT*} ${!PMI*}
+# and so has the step that this runs in
+unset ${!SLURM_STEP*} SLURM_NTASKS SLURM_NPROCS SLURM_NNODES SLURM_TASKS_PER_NODE SLURM_NTASKS_PER_NODE SLURM_CPUS_PER_TASK SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_CPU_BIND ${!SLURM_CPU_BIND_*} SLURM_NODELIST SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_DISTRIBUTION SLURM_OVERCOMMIT
+
+# the head of the world; it says in a file where it listens, and ends with the world
+apptainer exec --nv '/images/torch 2.sif' python3 -P -m dtrain_lab.head '/work dir/w'/head.json &
+head=$!
+# one agent a node, with the CPUs of all its ranks
+srun --overlap --relative=0 --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=8 --kill-on-bad-exit=0 \
+  apptainer exec --nv '/images/torch 2.sif' python3 -P -m dtrain_lab.node join '/work dir/w'/endpoints.json &
+wait $head
+code=$?
+wait
+exit $code

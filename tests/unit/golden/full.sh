@@ -1,0 +1,32 @@
+#!/bin/bash -l
+#SBATCH --job-name=dtrain-full
+#SBATCH --comment=dtl:0a1b2c
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=12
+#SBATCH --mem=64G
+#SBATCH --partition=cpu
+#SBATCH --account=project
+#SBATCH --qos=long
+#SBATCH --constraint='a100|h100'
+#SBATCH --time=1-00:00:00
+#SBATCH --output='/work dir/w/slurm.log'
+#SBATCH --exclusive
+#SBATCH --no-requeue
+umask 077
+# what the submission's shell had belongs to it
+unset ${!SLURM_EXPORT*} ${!PMI*}
+module load CUDA PyTorch
+export NCCL_DEBUG=WARN
+export ODD='a '"'"'b'"'"' $(c)'
+
+# the head of the world; it says in a file where it listens, and ends with the world
+python3 -P -m dtrain_lab.head '/work dir/w'/head.json &
+head=$!
+# one agent a node, with the CPUs of all its ranks
+srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=12 --kill-on-bad-exit=0 \
+  python3 -P -m dtrain_lab.node join '/work dir/w'/endpoints.json &
+wait $head
+code=$?
+wait
+exit $code

@@ -1,0 +1,24 @@
+#!/bin/bash
+#SBATCH --job-name=dtrain-gpu
+#SBATCH --comment=dtl:0a1b2c
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=8
+#SBATCH --gres=gpu:2
+#SBATCH --time=02:00:00
+#SBATCH --output='/work dir/w/slurm.log'
+#SBATCH --no-requeue
+umask 077
+# what the submission's shell had belongs to it
+unset ${!SLURM_EXPORT*} ${!PMI*}
+
+# the head of the world; it says in a file where it listens, and ends with the world
+/v/bin/python -P -m dtrain_lab.head '/work dir/w'/head.json &
+head=$!
+# one agent a node, with the CPUs of all its ranks
+srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=8 --kill-on-bad-exit=0 \
+  /v/bin/python -P -m dtrain_lab.node join '/work dir/w'/endpoints.json &
+wait $head
+code=$?
+wait
+exit $code

@@ -1,0 +1,40 @@
+#!/bin/bash
+# Job train it (0123456789ab): 4 ranks. Made by dtrain-lab; runs by hand, too.
+folder='/work/it'"'"'s here/0123456789ab'
+cd "$folder" || exit 1
+umask 077
+echo $$ > pid
+export DTRAIN_JOB='/work/it'"'"'s here/0123456789ab'
+export DTRAIN_NOTEBOOK='train it.ipynb'
+export DTRAIN_MONITOR=1
+export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
+export OMP_NUM_THREADS=6
+export MASTER_ADDR=10.0.0.1 DTRAIN_SIZE=4 DTRAIN_PEER=''
+
+ended=
+trap 'ended=1; touch "$folder/cancelled"' TERM INT HUP
+trap 'touch "$folder/warned"' USR2
+date +%s.%N > started
+head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
+
+for attempt in $(seq 0 0); do
+  echo $attempt > attempt
+  export DTRAIN_ATTEMPT=$attempt
+  rm -f error.*.json
+  port=$((20000 + (74565 + attempt) % 12000))  # below the ports that systems give out
+  export MASTER_PORT=$port
+  pids=()
+  /venv/bin/python -P -m dtrain_lab.node attached "$folder" 1 2 & pids+=($!)
+  code=0
+  for pid in "${pids[@]}"; do
+    # a signal ends `wait`, not the process
+    while :; do wait "$pid"; one=$?; kill -0 "$pid" 2> /dev/null || break; done
+    [ $code = 0 ] && code=$one
+  done
+  [ $code = 0 ] || [ -n "$ended" ] && break
+done
+
+cd "$folder"
+rm -f .reserve
+printf '{"code": %d, "at": %s}\n' $code "$(date +%s.%N)" > .exit.1 && mv .exit.1 exit.1
+exit $code

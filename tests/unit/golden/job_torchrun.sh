@@ -1,0 +1,63 @@
+#!/bin/bash -l
+#SBATCH --job-name='dtrain-train it'
+#SBATCH --comment=dtl:0123456789ab
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=24
+#SBATCH --mem=64G
+#SBATCH --partition=gpu
+#SBATCH --account=project
+#SBATCH --qos=normal
+#SBATCH --constraint=a100
+#SBATCH --gres=gpu:4
+#SBATCH --time=02:00:00
+#SBATCH --output='/work/it'"'"'s here/0123456789ab/launcher.log'
+#SBATCH --exclusive
+#SBATCH --no-requeue
+#SBATCH --signal=B:USR2@60
+# Job train it (0123456789ab): 8 ranks. Made by dtrain-lab; runs by hand, too.
+folder='/work/it'"'"'s here/0123456789ab'
+cd "$folder" || exit 1
+umask 077
+# what the submission's shell had belongs to it
+unset ${!SLURM_EXPORT*} ${!PMI*}
+module load CUDA
+export DTRAIN_JOB='/work/it'"'"'s here/0123456789ab'
+export DTRAIN_NOTEBOOK='train it.ipynb'
+export DTRAIN_MONITOR=1
+export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
+export OMP_NUM_THREADS=6
+export NCCL_DEBUG=WARN
+nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
+export MASTER_ADDR=${nodes[0]} DTRAIN_PEER=${nodes[-1]}
+
+trap 'touch "$folder/warned"' USR2  # the time is nearly over: agents tell the ranks
+date +%s.%N > started
+head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
+echo ${SLURM_RESTART_COUNT:-0} > attempt
+
+# watches the ranks: figures, stacks, hangs; the job does not need it
+nice /scratch/me/venv/bin/python -P -m dtrain_lab.head observe "$folder" > head.log 2>&1 &
+head=$!
+
+# without dtrain-lab on the nodes the plain script runs
+if /scratch/me/venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
+  rank=(/scratch/me/venv/bin/python -P -m dtrain_lab.node attached "$folder")
+else
+  echo "dtrain-lab is not installed here: no metrics, no executed.ipynb" >&2
+  cd code; rank=(/scratch/me/venv/bin/python -u main.py)
+fi
+port=$((20000 + SLURM_JOB_ID % 12000))  # below the ports that systems give out
+while (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((port + 1)); done
+export MASTER_PORT=$port
+srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=24 --kill-on-bad-exit=0 \
+  bash -c 'export NODE_RANK=$SLURM_NODEID; host=0; [ "$SLURM_NODEID" != 0 ] || host=1; exec /scratch/me/venv/bin/python -P -m torch.distributed.run --nnodes=2 --nproc-per-node=4 --max-restarts=0 --rdzv-backend=c10d --rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$MASTER_ADDR:$MASTER_PORT --rdzv-conf=is_host=$host --no-python "$@"' agent "${rank[@]}" &
+step=$!
+# a signal ends `wait`, not the step
+while :; do wait "$step"; code=$?; kill -0 "$step" 2> /dev/null || break; done
+
+kill $head 2> /dev/null; wait $head 2> /dev/null
+cd "$folder"
+rm -f .reserve
+printf '{"code": %d, "at": %s}\n' $code "$(date +%s.%N)" > .exit && mv .exit exit
+exit $code

@@ -1,0 +1,122 @@
+"""The static check: each finding with its severity, cell and line; and what it must leave alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dtrain_lab.core.check import Around, check, imports
+from dtrain_lab.core.notebook.source import Cell, read
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+
+
+def cells(*sources: str) -> tuple[Cell, ...]:
+    return tuple(Cell(f"[{n}]", f"id{n}", source) for n, source in enumerate(sources, start=1))
+
+
+def codes(*sources: str, **around: object) -> list[tuple[str, str | None, int | None]]:
+    return [(f.code, f.cell, f.line) for f in check(cells(*sources), Around(**around))]  # type: ignore[arg-type]
+
+
+TRAINS = "import torch\nmodel = torch.nn.Linear(2, 2)\nopt = torch.optim.SGD(model.parameters(), lr=1)\n"
+LOOP = "for x in loader:\n    model(x).sum().backward()\n    opt.step()"
+
+
+@pytest.mark.parametrize(
+    ("sources", "found"),
+    [
+        (["print(x)"], ("undefined_name", "[1]", 1)),
+        (["y = 1", "z = y\nprint(x)", "x = 2"], ("defined_later", "[2]", 2)),
+        (["def f():\n    return helper()\n"], ("undefined_name", "[1]", 2)),
+        (["n = n + 1"], ("defined_later", "[1]", 1)),
+        (["input('?')"], ("input", "[1]", 1)),
+        (["open('/home/me/data.csv')"], ("home_path", "[1]", 1)),
+        (["import pandas as pd\npd.read_csv('data.csv')"], ("file_left_behind", "[1]", 2)),
+        (["import pandas as pd\npd.read_csv('s3://b/d')"], ("object_store", "[1]", 2)),
+        (["import torch\ntorch.device('cuda:0')"], ("fixed_device", "[1]", 2)),
+        (["m = 1\nm.cuda(0)"], ("fixed_device", "[1]", 2)),
+        (["world_size = 4"], ("fixed_size", "[1]", 1)),
+        (["f = print\nf(nprocs=4)"], ("fixed_size", "[1]", 2)),
+        (["import torch\nn = torch.cuda.device_count()"], ("device_count", "[1]", 2)),
+        (
+            ["from torch.utils.data import DistributedSampler\ns = DistributedSampler([1])"],
+            ("no_set_epoch", "[1]", 2),
+        ),
+        (
+            ["import keras, tensorflow as tf\ntf.distribute.MultiWorkerMirroredStrategy()"],
+            ("keras_strategy", "[1]", 2),
+        ),
+    ],
+)
+def test_what_is_found(sources: list[str], found: tuple[str, str, int]) -> None:
+    assert codes(*sources) == [found]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print(rank, local_rank, world_size, device, display)",
+        "[y for y in range(3) if y]",
+        "try:\n    x\nexcept NameError:\n    x = 1",
+        "def f():\n    global g\n    g = 1\nf()\nprint(g)",
+        "from torch import *\nprint(ones)",
+        "if (m := 3):\n    print(m)",
+        "with open('a.txt', 'w') as file:\n    file.write('x')\nprint(open('a.txt').read())",
+        "class A:\n    n = 1\n    def f(self):\n        return A.n",
+        "import os.path\nprint(os.sep)",
+        "a = 1; b = a",
+        "def f(n):\n    return f(n - 1) if n else later\nlater = 1",
+        "lambda unused: None",
+        "def outer():\n    inside = 1\n    return lambda: inside",
+        "match 3:\n    case k:\n        print(k)",
+        "def g(x, *, y=1, **more) -> None:\n    print(x, y, more)",
+        "for i, (a, b) in []:\n    pass\nelse:\n    i = 0\nprint(i)",
+        "del_me = 1\ndel del_me",
+        "import torch\ntorch.load('model.pt')",
+    ],
+)
+def test_what_is_left_alone(source: str) -> None:
+    assert codes(source, shared=True) == []
+
+
+def test_names_of_the_kernel_alone_are_hidden_state() -> None:
+    assert codes("print(x)", kernel=frozenset({"x"})) == [("hidden_state", "[1]", 1)]
+    assert codes("print(x)", parameters=frozenset({"x"})) == []
+
+
+def test_modules_and_files_of_the_surroundings() -> None:
+    assert codes("import numpy\nimport einops as e", missing=frozenset({"einops"})) == [
+        ("module_missing", "[1]", 2)
+    ]
+    assert imports(
+        cells("import a.b\nfrom c.d import e\ntry:\n    import f\nexcept ImportError:\n    pass")
+    ) == {
+        "a": ("[1]", 1),
+        "c": ("[1]", 2),
+    }
+    assert codes("open('data/a.csv')", files=frozenset({"data/a.csv"})) == []
+
+
+def test_separate_models_come_with_a_change_that_mends_it() -> None:
+    loader = "loader = torch.utils.data.DataLoader([1], batch_size=2, shuffle=True)\n"
+    (finding,) = check(cells(TRAINS + loader, LOOP), Around(ranks=32))
+    assert (finding.code, finding.severity, finding.cell, finding.line) == (
+        "separate_models",
+        "warning",
+        "[2]",
+        2,
+    )
+    assert "32 ranks would train 32 separate models" in finding.message
+    assert "+model = DistributedDataParallel(model.to(device))" in finding.diff
+    assert "+loader = torch.utils.data.DataLoader([1], batch_size=2, sampler=" in finding.diff
+    assert codes(TRAINS + loader, LOOP, ranks=1) == []
+    ddp = "from torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(model)"
+    assert codes(TRAINS + loader, ddp, LOOP, ranks=32) == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_our_own_notebooks_have_no_problem(path: Path) -> None:
+    found = check(read(path.read_text(), path.name), Around(ranks=2, shared=True))
+    assert [f for f in found if f.severity == "problem"] == []

@@ -1,0 +1,375 @@
+"""All ranks under one debugger: every request and event, without a socket."""
+
+from __future__ import annotations
+
+import base64
+from array import array
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from dtrain_lab.core.debug import across, conditions, events, replies, requests
+from dtrain_lab.core.debug.state import (
+    FIRST_THREAD,
+    Breakpoint,
+    Collective,
+    Dap,
+    State,
+    inward,
+    outward,
+    sized,
+)
+from dtrain_lab.core.debug.view import view
+from dtrain_lab.errors import BadRequest, Conflict
+
+CELL = "/tmp/ipykernel_1/77.py"
+OWN = "/tmp/ipykernel_1/88.py"
+MAGIC = "%%distributed\nx = 1"
+
+
+def attached(size: int = 3) -> State:
+    state = replace(sized(State(), size), on=True)
+    for rank in range(size):
+        state = state.rank(rank, attached=True)
+    return state
+
+
+def paused(size: int = 3, *ranks: int) -> State:
+    state = events.cell_began(attached(size), range(size))
+    place = {"file": "dtrain-cell:77.py", "line": 6, "function": "step"}
+    for rank in ranks or range(size):
+        state, _ = events.happened(state, rank, "stopped", {"reason": "breakpoint", "place": place})
+    return state
+
+
+def ask(command: str, **arguments: Any) -> Dap:
+    return {"type": "request", "seq": 9, "command": command, "arguments": arguments}
+
+
+def serve(state: State, request: Dap, *answers: dict[int, Dap], kernel: Dap | None = None) -> Any:
+    state, orders = requests.orders(state, request, kernel)
+    state, answer, emitted = replies.reply(state, request, kernel, answers)
+    return state, orders, answer, emitted
+
+
+OK = {"success": True, "body": {}}
+
+
+def test_a_cell_of_ranks_is_known_by_its_magic_and_others_are_the_kernels() -> None:
+    kernel = {"success": True, "body": {"sourcePath": CELL}}
+    state, orders, answer, _ = serve(attached(), ask("dumpCell", code=MAGIC), kernel=kernel)
+    assert state.cells == {CELL: MAGIC}
+    assert orders[0].arguments[2] == {"name": "77.py", "code": MAGIC}
+    assert answer is kernel
+    state, orders, _, _ = serve(attached(), ask("dumpCell", code="x = 1"), kernel=kernel)
+    assert not state.cells
+    assert not orders
+
+
+def test_the_cells_of_a_job_are_known_by_their_text() -> None:
+    state = replace(attached(), texts={"x = 1": "[4]"}, folders=("/home/me/nb", "/jobs/7/code"))
+    kernel = {"success": True, "body": {"sourcePath": OWN}}
+    state, orders, _, _ = serve(state, ask("dumpCell", code="x = 1"), kernel=kernel)
+    assert not orders, "the job has its text"
+    assert requests.there_of(state, OWN) == "dtrain-cell:[4]"
+    assert events.path_of(state, "dtrain-cell:[4]") == OWN
+    assert requests.there_of(state, "/home/me/nb/model.py") == "/jobs/7/code/model.py"
+    assert events.path_of(state, "/jobs/7/code/model.py") == "/home/me/nb/model.py"
+
+
+def test_breakpoints_of_ranks_go_to_ranks_and_keep_their_conditions() -> None:
+    state = replace(attached(), cells={CELL: MAGIC})
+    request = ask("setBreakpoints", source={"path": CELL}, breakpoints=[{"line": 2}])
+    assert requests.for_kernel(state, request)["arguments"]["breakpoints"] == []
+    placed = {"success": True, "body": {"breakpoints": [{"verified": True, "line": 3}]}}
+    state, orders, answer, emitted = serve(state, request, dict.fromkeys(range(3), placed), kernel=OK)
+    assert orders[0].arguments[1]["source"] == {"path": "dtrain-cell:77.py"}
+    assert answer["body"]["breakpoints"][0]["line"] == 3, "a blank line's is at the next that runs"
+    assert emitted[0]["event"] == "dtrain/state"
+
+    state, orders, _, _ = serve(
+        state, ask("dtrain/breakpoint", path=CELL, line=3, condition="rank == 1 and x > 2", hit="3")
+    )
+    made = orders[0].arguments[1]["breakpoints"][0]["condition"]
+    assert made.startswith("(1 == 1 and x > 2) and (")
+    assert made.endswith(" == 3)")
+    assert orders[0].arguments[2]["breakpoints"][0]["condition"].startswith("(2 == 1 and x > 2)")
+    again = ask("setBreakpoints", source={"path": CELL}, breakpoints=[{"line": 3}, {"line": 5}])
+    state, _ = requests.orders(state, again, OK)
+    assert state.points[CELL] == (Breakpoint(3, "rank == 1 and x > 2", "3"), Breakpoint(5))
+
+
+def test_breakpoints_of_the_kernels_own_cells_are_left_to_it() -> None:
+    request = ask("setBreakpoints", source={"path": OWN}, breakpoints=[{"line": 2}])
+    state, orders, answer, _ = serve(attached(), request, kernel=OK)
+    assert not orders
+    assert answer is OK
+    assert not state.points
+    assert requests.for_kernel(state, request) is request
+
+
+def test_newcomers_are_told_what_the_others_know() -> None:
+    state = replace(attached(), cells={CELL: MAGIC}, points={CELL: (Breakpoint(2),)}, filters=("uncaught",))
+    orders = requests.catch_up(state, [2])
+    assert [order.command for order in orders] == ["dumpCell", "setBreakpoints", "setExceptionBreakpoints"]
+    assert all(list(order.arguments) == [2] for order in orders)
+
+
+def test_steps_move_all_ranks_or_one_or_some() -> None:
+    state = paused()
+    step = ask("next", threadId=FIRST_THREAD)
+    moved, orders = requests.orders(state, step, None)
+    assert list(orders[0].arguments) == [0, 1, 2]
+    assert moved.paused == (), "they run, before their answer is there"
+    state, _, _, _ = serve(state, ask("dtrain/focus", rank=2))
+    one, _, _, _ = serve(state, ask("dtrain/mode", mode="this"))
+    assert list(requests.orders(one, step, None)[1][0].arguments) == [2]
+    some, _, _, _ = serve(state, ask("dtrain/mode", mode="some", ranks=[0, 2]))
+    assert list(requests.orders(some, step, None)[1][0].arguments) == [0, 2]
+    others = requests.orders(state, ask("dtrain/gather", rank=1), None)[1]
+    assert list(others[0].arguments) == [0, 2]
+
+
+@pytest.mark.parametrize("command", ["continue", "next", "stepIn", "stepOut", "pause"])
+def test_where_no_rank_stands_the_kernel_is_meant(command: str) -> None:
+    assert requests.asks_kernel(attached(), ask(command, threadId=1))
+    assert not requests.asks_kernel(
+        paused() if command != "pause" else events.cell_began(attached(), [0]), ask(command, threadId=1)
+    )
+
+
+def test_frames_variables_and_scopes_are_numbered_by_rank() -> None:
+    state = replace(paused(), cells={CELL: MAGIC})
+    frame = {"id": 5, "name": "step", "line": 6, "source": {"path": "dtrain-cell:77.py"}}
+    answer = {"success": True, "body": {"stackFrames": [frame]}}
+    state, orders, got, _ = serve(state, ask("stackTrace", threadId=FIRST_THREAD + 2), {2: answer})
+    assert orders == (requests.Order("stackTrace", {2: {}}),)
+    assert got["body"]["stackFrames"][0]["id"] == outward(2, 5)
+    assert got["body"]["stackFrames"][0]["source"]["path"] == CELL
+    assert inward(outward(2, 5)) == (2, 5)
+
+    scopes = {"success": True, "body": {"scopes": [{"name": "Locals", "variablesReference": 7}]}}
+    _, orders, got, _ = serve(state, ask("scopes", frameId=outward(2, 5)), {2: scopes})
+    assert orders[0].arguments == {2: {"frameId": 5}}
+    assert got["body"]["scopes"][0]["variablesReference"] == outward(2, 7)
+
+    variables = {
+        "success": True,
+        "body": {
+            "variables": [{"name": n, "value": "", "variablesReference": 0} for n in ("x", "_i3", "In")]
+        },
+    }
+    _, _, got, _ = serve(state, ask("variables", variablesReference=outward(1, 7)), {1: variables})
+    assert [v["name"] for v in got["body"]["variables"]] == ["x"]
+
+
+def test_rank_that_is_not_there_is_refused() -> None:
+    with pytest.raises(BadRequest, match="no rank 7"):
+        requests.orders(paused(), ask("stackTrace", threadId=FIRST_THREAD + 7), None)
+    with pytest.raises(BadRequest, match="no rank 7"):
+        serve(paused(), ask("dtrain/focus", rank=7))
+
+
+def test_threads_and_info_add_the_ranks() -> None:
+    kernel = {"success": True, "body": {"threads": [{"id": 1, "name": "MainThread"}]}}
+    _, _, answer, _ = serve(paused(), ask("threads"), kernel=kernel)
+    assert [t["id"] for t in answer["body"]["threads"]] == [1, 1001, 1002, 1003]
+    state = replace(paused(), points={CELL: (Breakpoint(2),)})
+    kernel = {
+        "success": True,
+        "body": {"breakpoints": [{"source": OWN, "breakpoints": []}], "stoppedThreads": []},
+    }
+    _, _, answer, _ = serve(state, ask("debugInfo"), kernel=kernel)
+    assert {b["source"] for b in answer["body"]["breakpoints"]} == {CELL, OWN}
+    assert answer["body"]["stoppedThreads"] == [FIRST_THREAD]
+
+
+def test_an_expression_is_evaluated_where_one_looks() -> None:
+    answer = {"success": True, "body": {"result": "3", "variablesReference": 4}}
+    _, orders, got, _ = serve(paused(), ask("evaluate", expression="x", frameId=outward(1, 5)), {1: answer})
+    assert orders[0].arguments == {1: {"expression": "x", "frameId": 5}}
+    assert got["body"] == {"result": "3", "variablesReference": outward(1, 4)}
+    _, orders, _, _ = serve(paused(), ask("evaluate", expression="x"), {0: answer})
+    assert list(orders[0].arguments) == [0], "the rank that is looked at"
+
+
+def test_an_expression_with_a_collective_runs_on_all_or_not_at_all() -> None:
+    expression = "dist.all_reduce(x)"
+    _, orders = requests.orders(paused(), ask("evaluate", expression=expression, frameId=outward(1, 5)), None)
+    assert orders[0].arguments == {r: {"expression": expression, "depth": 0} for r in range(3)}
+    with pytest.raises(Conflict, match="not all ranks are paused"):
+        requests.orders(paused(3, 0, 1), ask("evaluate", expression=expression), None)
+
+
+def test_a_refusal_of_the_rank_is_passed_on() -> None:
+    no = {"success": False, "message": "Rank 1 is not paused."}
+    _, _, answer, _ = serve(paused(), ask("scopes", frameId=outward(1, 5)), {1: no})
+    assert not answer["success"]
+    assert answer["message"] == "Rank 1 is not paused."
+    assert answer["body"] == {"scopes": []}, "JupyterLab reads on"
+
+
+def test_rich_values_come_from_the_rank() -> None:
+    answer = {"success": True, "body": {"result": "({'text/html': '<b>3</b>'}, {})"}}
+    request = ask("richInspectVariables", variableName="x", frameId=outward(1, 5))
+    _, orders, got, _ = serve(paused(), request, {1: answer})
+    assert "format(x)" in orders[0].arguments[1]["expression"]
+    assert got["body"]["data"] == {"text/html": "<b>3</b>"}
+
+
+def test_switching_off_lets_all_go() -> None:
+    state = replace(paused(), points={CELL: (Breakpoint(2),)})
+    state, orders, _, emitted = serve(state, ask("disconnect"), dict.fromkeys(range(3), OK), kernel=OK)
+    assert orders == (requests.Order("detach", {0: {}, 1: {}, 2: {}}),)
+    assert not state.on
+    assert not state.points
+    assert emitted[0]["body"]["code"] == "off"
+
+
+# ---- events
+
+
+def test_the_rank_that_is_looked_at_stays_the_one() -> None:
+    state = events.cell_began(attached(), range(3))
+    state, told = events.happened(state, 1, "stopped", {"reason": "breakpoint"})
+    assert state.focus == 1, "nobody was looked at: the first"
+    assert told[0] == events.stopped(state, 1)
+    state, told = events.happened(state, 0, "stopped", {"reason": "breakpoint"})
+    assert [e["event"] for e in told] == ["dtrain/state"], "another one's stop moves nothing"
+    state, told = events.happened(state, 0, "continued", {})
+    assert [e["event"] for e in told] == ["dtrain/state"]
+    state, told = events.happened(state, 1, "continued", {})
+    assert told[0] == events.continued(1)
+
+
+def test_after_continue_whoever_stands_is_looked_at_and_after_a_step_nobody_else() -> None:
+    state = replace(paused(3, 2), focus=0, moving="continue")
+    settled, told = events.settled(state)
+    assert settled.focus == 2
+    assert told[0] == events.stopped(settled, 2)
+    stepping = replace(state, moving="step")
+    assert events.settled(stepping) == (stepping, ())
+
+
+def test_a_rank_that_ends_is_said_to_be_lost() -> None:
+    state, told = events.happened(paused(), 0, "gone", {})
+    assert told[0] == events.continued(0)
+    assert state.ranks[0].phase == "gone"
+    assert view(replace(state.rank(1, phase="idle").rank(2, phase="idle"))).sentence == "Rank 0 was lost."
+
+
+def test_after_an_interrupt_a_rank_is_told_its_breakpoints_anew() -> None:
+    state, told = events.happened(paused(), 1, "released", {})
+    assert state.attached == (0, 2)
+    assert not told
+
+
+def test_a_rank_that_waits_says_for_whom() -> None:
+    state = paused(3, 0, 2)
+    body = {
+        "place": {"file": "dtrain-cell:77.py", "line": 7, "function": "step"},
+        "operation": {"name": "all_reduce", "sequence": 412, "shape": [2], "ranks": [0, 1, 2]},
+    }
+    state = events.stands(state, 1, body)
+    shown = view(state)
+    assert shown.sentence == "Paused on 2 ranks. Rank 1 waits in all_reduce."
+    assert shown.waits[0].text == "Rank 1 waits in all_reduce no. 412 for ranks 0 and 2."
+    assert state.waiting[1] == Collective("all_reduce", 412, (2,), (0, 1, 2))
+
+
+def test_a_cell_that_has_ended_leaves_ranks_idle_and_can_be_looked_at_if_it_failed() -> None:
+    state, _ = events.cell_ended(events.cell_began(attached(), [0, 1]), [0, 1], failed=True)
+    assert [r.phase for r in state.ranks] == ["idle"] * 3
+    assert view(state).failed
+    assert not view(events.cell_began(state, [0])).failed
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (State(), "The debugger is off."),
+        (State(on=True), "No ranks yet: run a distributed cell."),
+        (attached(2), "Ready to debug 2 ranks."),
+        (events.cell_began(attached(2), [0]), "1 rank runs. No breakpoint was reached."),
+        (paused(2), "Paused on 2 ranks."),
+    ],
+)
+def test_how_the_ranks_stand_in_one_sentence(state: State, text: str) -> None:
+    assert view(state).sentence == text
+
+
+# ---- conditions
+
+
+def test_rank_is_its_number_but_not_a_lambdas_own() -> None:
+    point = Breakpoint(3, "any(map(lambda rank: rank > 1, xs)) and rank == 2")
+    assert conditions.for_rank(point, 5)["condition"] == "any(map(lambda rank: rank > 1, xs)) and 5 == 2"
+
+
+def test_a_log_point_prints_in_the_rank_and_never_stops() -> None:
+    point = Breakpoint(3, "x > 1", log="x is {x} on {rank}")
+    made = conditions.for_rank(point, 1)
+    heard: list[str] = []
+    names = {"x": 2, "print": heard.append}
+    assert not eval(str(made["condition"]), names)
+    assert heard == ["x is 2 on 1"]
+
+
+@pytest.mark.parametrize("point", [Breakpoint(1, "x ="), Breakpoint(1, log="{x"), Breakpoint(1, hit="often")])
+def test_what_no_rank_could_read_is_refused(point: Breakpoint) -> None:
+    with pytest.raises(BadRequest, match=r"can't be read|no number"):
+        conditions.check(point)
+
+
+# ---- across ranks
+
+
+def glance(text: str, *leaves: list[Any], tensor: Any = None) -> dict[str, Any]:
+    return {"type": "T", "text": text, "leaves": list(leaves), "left": 0, "tensor": tensor}
+
+
+def numbers(*values: float) -> str:
+    return base64.b64encode(array("d", values).tobytes()).decode()
+
+
+def test_equal_values_are_one_group() -> None:
+    answers = {r: glance("412", ["", "value", "int", [], "412"]) for r in range(3)}
+    row = across.row("step", answers, {}, {})
+    assert (row.same, row.text) == (True, "412 on all")
+
+
+def test_what_differs_first_is_named_with_how_far() -> None:
+    def model(digest: str) -> dict[str, Any]:
+        same = ["fc.bias", "tensor", "float32", [2], "same"]
+        return glance("Net", same, ["fc.weight", "tensor", "float32", [2], digest])
+
+    answers = {0: model("a"), 1: model("b"), 2: model("a")}
+    assert across.wanted_leaf(answers) == ("fc.weight", (0, 1))
+    row = across.row("model", answers, {}, {0: numbers(1, 2), 1: numbers(1, 2.5)})
+    assert row.first == "fc.weight"
+    assert row.text == "differs first in fc.weight (float32[2])"
+    assert [(g.ranks, g.outlier, g.max_abs) for g in row.groups] == [((0, 2), False, None), ((1,), True, 0.5)]
+
+
+def test_numbers_are_a_range_and_nan_an_outlier() -> None:
+    answers = {r: glance(t, ["", "value", "float", [], t]) for r, t in enumerate(["1.7", "1.8", "nan"])}
+    row = across.row("loss", answers, {}, {})
+    assert row.text == "1.7 to 1.8"
+
+
+def test_shapes_that_differ_are_said() -> None:
+    def batch(n: int) -> dict[str, Any]:
+        leaf = ["", "tensor", "float32", [n, 4], str(n)]
+        return glance(f"float32[{n}, 4]", leaf, tensor={"shape": [n, 4], "dtype": "float32", "device": "cpu"})
+
+    row = across.row("x", {0: batch(32), 1: batch(32), 2: batch(17)}, {}, {})
+    assert row.text == "shape (32, 4) on ranks 0-1"
+    assert row.groups[1].ranks == (2,)
+
+
+def test_errors_are_grouped_and_ranks_that_run_are_said() -> None:
+    row = across.row("y", {}, {0: "name 'y' is not defined", 1: "name 'y' is not defined"}, {}, (2,))
+    assert [g.ranks for g in row.groups] == [(0, 1)]
+    assert row.groups[0].error
+    assert row.running == (2,)

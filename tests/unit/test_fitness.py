@@ -1,0 +1,58 @@
+"""Are nodes fit for one world? Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from msgspec.structs import replace
+
+from dtrain_lab.core import fitness
+from dtrain_lab.core.fitness import Check
+from dtrain_lab.core.plan import NodeFacts
+
+GOOD = Check(
+    facts=NodeFacts("a", "", 8, 0, 1 << 33),
+    python="/v/bin/python",
+    versions={"python": "3.12.4", "torch": "2.13.0", "dtrain-lab": "1.0", "ipyparallel": "9.2"},
+    shm_bytes=1 << 30,
+    files=4096,
+)
+
+
+@dataclass
+class Case:
+    change: dict[str, object]
+    code: str
+    part: str
+
+
+def version(package: str, text: str) -> dict[str, object]:
+    return {"versions": {**GOOD.versions, package: text}}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(version("torch", ""), "package_missing", "b has no torch"),
+        Case(version("dtrain-lab", ""), "package_missing", "b has no dtrain-lab"),
+        Case({"files": 256}, "few_files", "b lets a process open 256 files"),
+        Case(version("torch", "2.12.0"), "versions_differ", "b has 2.12.0, the others 2.13.0"),
+        Case(version("python", "3.11.9"), "versions_differ", "b has 3.11, the others 3.12"),
+    ],
+)
+def test_the_node_and_the_difference_are_named(case: Case) -> None:
+    error = fitness.unfit({"a": GOOD, "b": replace(GOOD, **case.change), "c": GOOD})
+    assert error is not None
+    assert error.code == case.code
+    assert case.part in error.message
+    assert error.hint
+
+
+def test_good_nodes_are_fit_and_patch_releases_of_python_too() -> None:
+    assert fitness.unfit({"a": GOOD, "b": replace(GOOD, **version("python", "3.12.9"))}) is None
+
+
+def test_little_shared_memory_is_a_warning() -> None:
+    found = fitness.warnings({"a": GOOD, "b": replace(GOOD, shm_bytes=1 << 20)})
+    assert found == ["b has 1 MiB free in /dev/shm; DataLoader workers may need more."]

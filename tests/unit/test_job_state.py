@@ -1,0 +1,125 @@
+"""How a job stands, from its record, its folder and what the scheduler says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dtrain_lab.core.cluster import Metrics, Rank, Reason
+from dtrain_lab.core.job import End, Found, Job, JobError, JobRecord, JobRequest, Live
+from dtrain_lab.core.job_folder import found_in
+from dtrain_lab.core.job_state import duration, first_error, job
+from dtrain_lab.core.plan import NodePlan, Plan
+from dtrain_lab.core.profile import Profile
+from dtrain_lab.core.record import Handle
+from dtrain_lab.core.status import Status
+
+PLAN = Plan("local", "local", (NodePlan("a", "", 0, 2, 0, 1),), "python", {}, "", "gloo", True)
+RECORD = JobRecord(
+    "1234abcd",
+    JobRequest("n.ipynb"),
+    Profile(),
+    PLAN,
+    "n",
+    "/f",
+    "me",
+    "h",
+    100.0,
+    "agents",
+    Handle("1234abcd", "h", 1),
+)
+RANK = Rank(0, "a", 0, "cpu", 1, "busy")
+LIVE = Live(200.0, (RANK,), (), Metrics(step_s=0.1))
+
+
+def told(found: Found, status: Status | None, now: float = 201.0, **record: Any) -> Job:
+    import msgspec
+
+    return job(msgspec.structs.replace(RECORD, **record), found, status, now)
+
+
+def error(rank: int, time: float, message: str = "boom", kind: str = "ValueError") -> JobError:
+    return JobError(rank, "[2]", "id", 3, kind, message, time=time)
+
+
+WAITS = Reason("Resources", "It waits for nodes to become free.")
+RUNS, ENDED = Status("running"), Status("ended")
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "record", "state"),
+    [
+        (Found(), Status("pending", WAITS), {}, "queued"),
+        (Found(waiting=WAITS), RUNS, {}, "queued"),
+        (Found(started_at=190.0), RUNS, {}, "starting"),
+        (Found(started_at=190.0, live=LIVE), RUNS, {}, "running"),
+        (Found(started_at=100.0), RUNS, {}, "running"),
+        (Found(started_at=190.0, live=LIVE), RUNS, {"cancelled_at": 195.0}, "stopping"),
+        (Found(started_at=190.0, exit=End(0, 200.0)), ENDED, {}, "succeeded"),
+        (Found(started_at=190.0, exit=End(0, 200.0)), ENDED, {"cancelled_at": 199.0}, "succeeded"),
+        (Found(started_at=190.0, exit=End(143, 200.0)), ENDED, {"cancelled_at": 199.0}, "cancelled"),
+        (Found(started_at=190.0, exit=End(1, 200.0)), ENDED, {}, "failed"),
+        (Found(started_at=190.0), ENDED, {}, "lost"),
+        (Found(started_at=190.0, errors=(error(0, 195.0),)), ENDED, {}, "failed"),
+        (Found(started_at=190.0), Status("ended", Reason("timeout", "Its time was over.")), {}, "failed"),
+        (Found(started_at=190.0), Status("ended", Reason("cancelled", "It was cancelled.")), {}, "cancelled"),
+        (Found(), None, {"handle": None, "created_at": 200.0}, "planned"),
+        (Found(), None, {"handle": None, "created_at": 100.0}, "lost"),
+        (Found(exit=End(0, 200.0), started_at=1.0), None, {"handle": None, "created_at": 100.0}, "succeeded"),
+        (Found(), None, {"problem": ("Slurm refuses.", "")}, "failed"),
+        (Found(started_at=190.0), None, {}, "running"),
+    ],
+)
+def test_states(found: Found, status: Status | None, record: dict[str, Any], state: str) -> None:
+    made = told(found, status, **record)
+    assert made.state == state
+    assert made.summary.text
+    assert ("cancel" in made.may) == (state in ("queued", "starting", "running", "planned"))
+    assert ("resume" in made.may) == (state in ("succeeded", "failed", "cancelled", "lost"))
+
+
+def test_the_first_error_is_the_earliest_that_no_other_explains() -> None:
+    closed = error(0, 1.0, "Connection closed by peer [127.0.0.1]:3", "RuntimeError")
+    real, later = error(3, 2.0), error(2, 3.0)
+    stopped = error(1, 0.5, "was ended with the others", "Stopped")
+    assert first_error((closed, later, real, stopped)) == real
+    assert first_error((closed, stopped)) == stopped
+    assert first_error(()) is None
+    made = told(Found(190.0, End(1, 200.0), errors=(closed, real)), ENDED)
+    assert made.summary.text == "Failed after 10 s: rank 3 failed in cell [2], line 3: ValueError: boom."
+    assert made.failed_rank == 3
+
+
+def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
+    fresh = told(Found(190.0, live=LIVE), RUNS, now=205.0)
+    stale = told(Found(190.0, live=LIVE), RUNS, now=300.0)
+    assert fresh.summary.code == "training"
+    assert stale.summary.code == "job_running"
+
+
+def test_when_its_time_is_over() -> None:
+    import msgspec
+
+    from dtrain_lab.core.profile import Slurm
+
+    profile = Profile(backend="slurm", slurm=Slurm(time="00:30:00"))
+    plan = msgspec.structs.replace(PLAN, backend="slurm")
+    assert told(Found(190.0, live=LIVE), RUNS, profile=profile, plan=plan).ends_at == 190.0 + 1800
+    assert told(Found(), Status("pending", WAITS), profile=profile, plan=plan).ends_at is None
+
+
+def test_files_that_cant_be_read_count_as_none() -> None:
+    found = found_in(
+        {"exit": b"{", "started": b"soon", "error.0.json": b"[]", "live.json": b"", "attempt": b"2\n"}
+    )
+    assert found == Found(attempt=2)
+    assert found_in({"exit": b'{"code": 3, "at": 5.5}', "started": b"4.5\n"}) == Found(4.5, End(3, 5.5))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(3.84, "3.8 s"), (41.2, "41 s"), (372, "6 min 12 s"), (120, "2 min"), (8040, "2 h 14 min")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

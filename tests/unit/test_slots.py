@@ -1,0 +1,69 @@
+"""Who gets slots: first come, first served, all of a job or none."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dtrain_lab.core.plan import NodeFacts
+from dtrain_lab.core.slots import Holder, Ticket, shown, total, turn
+
+GPUS = NodeFacts("a", "", 16, 4, 1)
+CPUS = NodeFacts("a", "", 2, 0, 1)
+
+
+def ticket(name: str, slots: int, at: float, *, holds: bool = False, devices: tuple[int, ...] = ()) -> Ticket:
+    return Ticket(name, "job", name, "me", 1, 1.0, slots, at, holds, devices)
+
+
+def test_a_job_gets_gpus_that_nobody_uses() -> None:
+    running = ticket("one", 2, 1, holds=True, devices=(0, 2))
+    answer = turn([running, ticket("two", 2, 2)], "two", GPUS)
+    assert isinstance(answer, Ticket)
+    assert (answer.holds, answer.devices) == (True, (1, 3))
+    free_of_strangers = turn([ticket("two", 1, 2)], "two", GPUS, taken=[0])
+    assert isinstance(free_of_strangers, Ticket)
+    assert free_of_strangers.devices == (1,)
+
+
+def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
+    tickets = [ticket("big", 3, 1, holds=True, devices=(0, 1, 2)), ticket("two", 4, 2), ticket("one", 1, 3)]
+    first = turn(tickets, "two", GPUS)
+    assert not isinstance(first, Ticket)
+    assert first.message == "It needs 4 slots; 1 of 4 are free: job big holds 3."
+    small = turn(tickets, "one", GPUS)
+    assert not isinstance(small, Ticket)
+    assert small.ahead == 1
+
+
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=12))
+def test_slots_are_never_given_twice(sizes: list[int]) -> None:
+    tickets = [ticket(f"j{n}", size, n) for n, size in enumerate(sizes)]
+    for _ in range(len(tickets)):
+        for index, one in enumerate(tickets):
+            if not one.holds:
+                answer = turn(tickets, one.id, CPUS)
+                tickets[index] = answer if isinstance(answer, Ticket) else one
+        held = [t for t in tickets if t.holds]
+        assert sum(t.slots for t in held) <= total(CPUS)
+        # in order: nobody runs before somebody who came earlier and waits
+        waiting = [t.at for t in tickets if not t.holds]
+        assert all(t.at < min(waiting) for t in held) if waiting else True
+        tickets = [t for t in tickets if t not in held[:1]]
+        if not tickets:
+            break
+
+
+def test_what_is_shown() -> None:
+    stranger = Holder("foreign", "9", "python", "her", 9)
+    tickets = [ticket("one", 1, 1, holds=True, devices=(2,)), ticket("two", 4, 2)]
+    node = shown(tickets, GPUS, {0: stranger}, {0: 5, 2: 7})
+    assert [slot.held_by.name if slot.held_by else None for slot in node.slots] == [
+        "python",
+        None,
+        "one",
+        None,
+    ]
+    assert [slot.memory_bytes for slot in node.slots] == [5, None, 7, None]
+    assert [holder.name for holder in node.waiting] == ["two"]
+    assert len(shown([], CPUS, {}, {}).slots) == total(CPUS)

@@ -1,0 +1,206 @@
+"""Slurm as values: plans, scripts, words."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dtrain_lab.core import command, slurm
+from dtrain_lab.core.plan import NodeFacts, Partition, Request, SlurmFacts
+from dtrain_lab.core.profile import Environment, Network, Profile, Slurm, Ssh
+from dtrain_lab.errors import BadProfile, BadSize
+
+GOLDEN = Path(__file__).parent / "golden"
+GPU = Partition("gpu", tuple(NodeFacts(f"g{i}", "", 32, 8, 512 << 30) for i in range(4)), 86_400, True)
+CPU = Partition("cpu", tuple(NodeFacts(f"c{i}", "", 64, 0, 256 << 30) for i in range(2)), None)
+FACTS = SlurmFacts((GPU, CPU))
+
+
+def plan(profile: Profile, **asked: int) -> slurm.Plan:
+    return slurm.plan_slurm(
+        profile, Request(profile.name, **asked), FACTS, python="/v/bin/python", directory="/h"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("5", 300),
+        ("5:30", 330),
+        ("02:00:00", 7200),
+        ("1-00", 86_400),
+        ("1-12:30", 131_400),
+        ("infinite", None),
+    ],
+)
+def test_times(text: str, seconds: int | None) -> None:
+    assert slurm.time_s(text) == seconds
+
+
+def test_a_time_that_is_none() -> None:
+    with pytest.raises(BadProfile, match="is no time"):
+        slurm.time_s("soon")
+
+
+@pytest.mark.parametrize(
+    ("gres", "gpus"),
+    [("(null)", 0), ("gpu:4", 4), ("gpu:a100:8(S:0-1)", 8), ("gpu:a:2,gpu:b:2", 4), ("mps:200,gpu:1", 1)],
+)
+def test_gpus_of_a_gres(gres: str, gpus: int) -> None:
+    assert slurm.gpus_of(gres) == gpus
+
+
+def test_partitions_leave_out_nodes_that_are_down() -> None:
+    lines = [
+        "main*|n1|idle|8|16000|gpu:2|1-00:00:00",
+        "main*|n2|drained*|8|16000|gpu:2|1-00:00:00",
+        "short|n1|mix|8|16000+|(null)|5:00",
+        "garbage",
+    ]
+    main, short = slurm.partitions(lines)
+    assert (main.name, [n.name for n in main.nodes], main.time_s, main.default) == (
+        "main",
+        ["n1"],
+        86_400,
+        True,
+    )
+    assert (short.nodes[0].gpus, short.nodes[0].memory_bytes, short.time_s) == (0, 16_000 << 20, 300)
+
+
+def test_ranks_alone_take_the_fewest_nodes() -> None:
+    profile = Profile(backend="slurm", name="p")
+    for asked, nodes in ((4, 1), (8, 1), (16, 2), (12, 2), (9, 3), (32, 4)):
+        found = plan(profile, ranks=asked)
+        assert (found.size, len(found.nodes)) == (asked, nodes)
+    assert plan(profile).size == 8, "one rank a GPU"
+
+
+@pytest.mark.parametrize(
+    ("asked", "part", "hint"),
+    [
+        ({"ranks": 11}, "11 ranks can't run on partition gpu", "10 or 12"),
+        ({"ranks": 40}, "40 ranks can't run", "32 ranks"),
+        ({"nodes": 5, "ranks_per_node": 1}, "5 nodes of 1 rank can't run", "4 or 6"),
+        ({"nodes": 1, "ranks_per_node": 9}, "1 node of 9 ranks", "8 or 10"),
+        ({"ranks": 0}, "ranks is 0", "4 nodes"),
+        ({"ranks": 4, "nodes": 2}, "both given", "either"),
+    ],
+)
+def test_what_never_fits_names_the_nearest_that_does(asked: dict[str, int], part: str, hint: str) -> None:
+    with pytest.raises(BadSize, match=part) as error:
+        plan(Profile(backend="slurm", name="p"), **asked)
+    assert hint in error.value.hint
+
+
+def test_memory_and_time_are_checked_before_anything_is_queued() -> None:
+    with pytest.raises(BadSize, match="memory_per_node = 1T is more"):
+        plan(Profile(backend="slurm", memory_per_node="1T"))
+    with pytest.raises(BadSize, match="time = 2-00:00:00 is more"):
+        plan(Profile(backend="slurm", slurm=Slurm(time="2-00:00:00")))
+    with pytest.raises(BadProfile, match="is no size"):
+        plan(Profile(backend="slurm", memory_per_node="much"))
+
+
+SCRIPTS = {
+    "gpu": Profile(backend="slurm", slurm=Slurm(time="02:00:00"), name="gpu"),
+    "full": Profile(
+        backend="slurm",
+        cpus_per_rank=6,
+        memory_per_node="64G",
+        workdir="/scratch/me",
+        environment=Environment(
+            kind="modules",
+            setup=("module load CUDA PyTorch",),
+            variables={"NCCL_DEBUG": "WARN", "ODD": "a 'b' $(c)"},
+        ),
+        network=Network(ports="20000-20999"),
+        slurm=Slurm(
+            partition="cpu",
+            account="project",
+            qos="long",
+            constraint="a100|h100",
+            time="1-00:00:00",
+            options=("--exclusive",),
+        ),
+        name="full",
+    ),
+    "apptainer": Profile(
+        backend="slurm",
+        environment=Environment(kind="apptainer", path="/images/torch 2.sif"),
+        slurm=Slurm(allocation="current"),
+        ssh=Ssh(login="login1"),
+        name="apptainer",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_are_what_they_were(name: str) -> None:
+    profile = SCRIPTS[name]
+    text = slurm.script(
+        plan(profile, nodes=2, ranks_per_node=2), profile, identity="0a1b2c", name=name, folder="/work dir/w"
+    )
+    assert text == (GOLDEN / f"{name}.sh").read_text()
+    assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0
+
+
+@pytest.mark.parametrize("value", ["$(touch /tmp/x)", "a; rm -rf /", "`id`", "a'b", 'a"b', "../../x"])
+def test_hostile_values_stay_values(value: str) -> None:
+    environment = Environment(kind="venv", path=value, variables={"X": value})
+    text = command.script(environment, environment.variables, [*command.python(environment, "p"), "-c", "0"])
+    shown = subprocess.run(
+        ["bash", "-c", text.replace("exec ", "printf '%s|' \"$X\" ")], capture_output=True, text=True
+    )
+    assert shown.stdout == f"{value}|{value.rstrip('/')}/bin/python|-c|0|"
+
+
+def test_a_hostile_variable_name_is_refused() -> None:
+    with pytest.raises(BadProfile, match="can't be the name of a variable"):
+        command.lines(Environment(), {"X; rm": "1"})
+
+
+def test_every_kind_of_environment_starts_its_python() -> None:
+    kinds = {
+        "current": ["/me/python"],
+        "venv": ["/e/bin/python"],
+        "conda": ["/e/bin/python"],
+        "modules": ["/e"],
+        "apptainer": ["apptainer", "exec", "--nv", "/e", "python3"],
+        "command": ["/e", "python3"],
+    }
+    for kind, words in kinds.items():
+        assert command.python(Environment(kind=kind, path="/e"), "/me/python") == words  # type: ignore[arg-type]
+    with pytest.raises(BadProfile, match='"venv" has no path'):
+        command.python(Environment(kind="venv"), "p")
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "part", "final"),
+    [
+        ("Resources", "PENDING", "nodes to become free", False),
+        ("PartitionTimeLimit", "PENDING", "more time", True),
+        ("(ReqNodeNotAvail, UnavailableNodes:n1)", "PENDING", "down or reserved", False),
+        ("None", "TIMEOUT", "time was over", True),
+        ("None", "PREEMPTED", "higher priority", True),
+        ("SomethingNew", "PENDING", "Slurm says: SomethingNew", False),
+    ],
+)
+def test_reasons_in_words(code: str, state: str, part: str, final: bool) -> None:
+    reason = slurm.reason(code, state)
+    assert reason is not None
+    assert part in reason.message
+    assert reason.final is final
+
+
+def test_no_reason_where_all_is_well() -> None:
+    assert slurm.reason("None", "RUNNING") is None
+
+
+def test_refusals_keep_the_schedulers_words() -> None:
+    message, hint = slurm.refusal(
+        "sbatch: error: Batch job submission failed: Invalid account or partition\n"
+    )
+    assert message == "Slurm refuses: Batch job submission failed: Invalid account or partition."
+    assert "account" in hint
