@@ -27,6 +27,7 @@ from dtrain_lab.rank.timeouts import Timeouts
 
 AT_FAILURE = {"uncaught", "userUnhandled"}
 FRAMES = 60
+OF_STOPPED = {*RESUMES, "exceptionInfo", "stackTrace", "scopes", "variables", "setVariable", "evaluate"}
 NEEDS_DEBUGGER = (
     "{} stops with the debugger on: the bug in the notebook's toolbar, or `dtrain-lab debug` in a terminal."
 )
@@ -149,9 +150,10 @@ class RankDebugger:
                 self._stops_at_failure = bool(filters & AT_FAILURE)
                 # pydevd's own way would trace every call, many times slower
                 arguments = {**arguments, "filters": sorted(filters - AT_FAILURE)}
+        if command in OF_STOPPED and self.stopped is None:
+            # pydevd would leave it to the thread, which answers once it stops again
+            raise Refused(f"Rank {self._rank} is not paused.")
         if command in RESUMES or command == "exceptionInfo":
-            if self.stopped is None:
-                raise Refused(f"Rank {self._rank} is not paused.")
             arguments = {**arguments, "threadId": self.stopped}
         if command in RESUMES:  # a post-mortem's end is not told by pydevd
             self.stopped = None
@@ -307,6 +309,7 @@ class RankDebugger:
             "place": place,
             "frames": mine[-20:],
             "operation": standing.operation(frames) if mine else None,
+            "sequences": standing.sequences(),
         }
 
     def _dump(self, name: str, code: str) -> Dap:

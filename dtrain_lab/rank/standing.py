@@ -36,6 +36,16 @@ def operation(frames: list[FrameType]) -> dict[str, Any] | None:
     return None
 
 
+def sequences() -> dict[str, int]:
+    """How many collectives this process has begun in each group, by the group's name."""
+    import torch.distributed as dist
+
+    if not dist.is_available() or not dist.is_initialized():
+        return {}
+    groups = list(dist.distributed_c10d._world.pg_names.items())
+    return {name: int(group._get_sequence_number_for_group()) for group, name in groups}
+
+
 def _collective(frame: FrameType) -> dict[str, Any]:
     import torch
     import torch.distributed as dist

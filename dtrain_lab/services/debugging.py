@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.core.debug import across, events, replies, requests
+from dtrain_lab.core.debug import across, events, replies, requests, waiting
 from dtrain_lab.core.debug.state import FIRST_THREAD, Dap, State, sized
 from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
@@ -224,11 +224,11 @@ class Debugging:
         for _ in range(GATHER_STEPS):
             if self.state.ranks[rank].phase != "running" or not self.state.paused:
                 break
+            stood = tuple(r for r in self.state.paused if r != rank)
             self.state, orders = requests.orders(self.state, message, None)
-            before = self.state.paused
             for order in orders:
                 await self._ask(order)
-            if not await self._waits_still(before, rank):
+            if not await self._waits_still(stood, rank):
                 break
         return {**replies.refused(message, ""), "success": True}
 
@@ -256,9 +256,9 @@ class Debugging:
                 await self._ask(order)
 
     async def _all_wait(self) -> bool:
-        """Do all ranks that run wait in a collective?"""
-        answers = await self._ask(requests.Order("where", {r: {} for r in self._running}))
-        return all(a.get("body", {}).get("operation") for a in answers.values())
+        """Do all ranks that run wait for some that stand?"""
+        running = self._running
+        return all(await self._wait_for(running, self.state.paused))
 
     async def _waits_still(self, others: Sequence[int], rank: int) -> bool:
         """Wait until the others have stopped again; does the rank still wait in its collective then?"""
@@ -268,8 +268,14 @@ class Debugging:
                 return False
             if set(others) <= set(self.state.paused):
                 break
-        answers = await self._ask(requests.Order("where", {rank: {}}))
-        return bool(answers[rank].get("body", {}).get("operation"))
+        return all(await self._wait_for([rank], others))
+
+    async def _wait_for(self, ranks: Sequence[int], others: Sequence[int]) -> list[bool]:
+        """Does each rank wait for one of the others?"""
+        answers = await self._ask(requests.Order("where", {r: {} for r in {*ranks, *others}}))
+        stand = {r: a.get("body", {}) for r, a in answers.items()}
+        peers = {r: stand[r] for r in others if r in stand}
+        return [waiting.waits_for(stand.get(r, {}), peers) for r in ranks]
 
     async def _ask(self, order: requests.Order) -> dict[int, Dap]:
         if self._connection is None or not order.arguments:

@@ -148,6 +148,39 @@ def test_a_rank_that_is_stepped_alone_waits_and_the_others_are_brought(
     assert cell.end().stdout == RIGHT
 
 
+LATE = """import time
+import torch.distributed as dist
+if rank == 1:
+    plain = dist.ProcessGroup.__dict__["allreduce"]
+    def late(self, *args, **kwargs):
+        work = plain.__get__(self)(*args, **kwargs)
+        work.wait()
+        time.sleep(1)
+        return work
+    dist.ProcessGroup.allreduce = late"""
+
+
+def test_others_are_not_brought_past_a_collective_that_a_slow_rank_comes_back_from(
+    cluster: dt.Cluster, debugger: Debugger, module: Path
+) -> None:
+    cluster.run(LATE)
+    debugger.set_breakpoint(str(module), 7, condition="i == 0")
+    cell = Running(cluster, "print(steps.train(rank))")
+    debugger.wait(20, [0, 1])
+    debugger.look_at(1)
+    debugger.steps("this")
+    debugger.step()
+    debugger.wait(20, [0, 1])
+    debugger.step()
+    wait_until(lambda: debugger.state.waits, 10, "rank 1 to be said to wait")
+    debugger._ask("dtrain/gather", {"rank": 1})
+    debugger.wait(20, [0, 1])
+    assert lines(debugger) == [9, 9]
+    debugger.detach()
+    assert cell.end().stdout == RIGHT
+    cluster.run("if rank == 1: dist.ProcessGroup.allreduce = plain")
+
+
 def test_conditions_counts_and_log_points_by_rank(
     cluster: dt.Cluster, debugger: Debugger, module: Path
 ) -> None:

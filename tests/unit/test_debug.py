@@ -21,6 +21,7 @@ from dtrain_lab.core.debug.state import (
     sized,
 )
 from dtrain_lab.core.debug.view import view
+from dtrain_lab.core.debug.waiting import waits_for
 from dtrain_lab.errors import BadRequest, Conflict
 
 CELL = "/tmp/ipykernel_1/77.py"
@@ -129,6 +130,15 @@ def test_steps_move_all_ranks_or_one_or_some() -> None:
     assert list(requests.orders(some, step, None)[1][0].arguments) == [0, 2]
     others = requests.orders(state, ask("dtrain/gather", rank=1), None)[1]
     assert list(others[0].arguments) == [0, 2]
+
+
+def test_whom_a_rank_in_a_collective_waits_for() -> None:
+    waits = {"operation": {"name": "all_reduce", "ranks": [0, 1]}, "sequences": {"0": 7, "pair": 3}}
+    assert waits_for(waits, {0: {"sequences": {"0": 6, "pair": 3}}})
+    assert not waits_for(waits, {0: {"sequences": {"0": 7, "pair": 3}}}), "it has come: the rank comes back"
+    assert not waits_for(waits, {2: {"sequences": {"0": 6}}}), "it does not take part"
+    assert not waits_for({"operation": None, "sequences": {"0": 7}}, {0: {"sequences": {"0": 6}}})
+    assert waits_for({"operation": {"name": "recv"}, "sequences": {"0": 7}}, {0: {"sequences": {"0": 7}}})
 
 
 @pytest.mark.parametrize("command", ["continue", "next", "stepIn", "stepOut", "pause"])
