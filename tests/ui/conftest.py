@@ -13,6 +13,13 @@ FAILED = pytest.StashKey[bool]()
 SHOTS = Path(os.environ.get("DTRAIN_LAB_SHOTS", Path(__file__).parents[2] / "docs" / "_shots"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One that fails runs once more, as JupyterLab's own do; the summary lists it as a rerun."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture(autouse=True)
 def jp_server_cleanup() -> None:
     """pytest-jupyter's, which is for servers inside the test process: there is none here."""
@@ -61,6 +68,8 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     yield page
     if request.node.stash.get(FAILED, False):
         shot(page, f"failed-{request.node.name}")
+        for name in {"lab", "queue"} & set(request.fixturenames):
+            request.getfixturevalue(name).tidy()
     assert page.problems == []
     context.close()
 

@@ -40,15 +40,22 @@ class Lab:
         self.environment = environment
 
     def request(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask its REST interface."""
+        """Ask its REST interface; a path that begins with / is the server's own."""
         request = urllib.request.Request(
-            f"{self.url}/dtrain-lab/{path}",
+            f"{self.url}{path}" if path.startswith("/") else f"{self.url}/dtrain-lab/{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"token {TOKEN}"},
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read() or b"null")
+
+    def tidy(self) -> None:
+        """End what a test that failed has left: its clusters and kernels would be in the next one's way."""
+        for cluster in self.request("GET", "clusters"):
+            self.request("DELETE", f"clusters/{cluster['id']}")
+        for session in self.request("GET", "/api/sessions"):
+            self.request("DELETE", f"/api/sessions/{session['id']}")
 
     def notebook(self, name: str, cells: list[str]) -> str:
         """Write a notebook of code cells; returns its path in the lab."""
