@@ -78,12 +78,16 @@ class Rank(Struct, frozen=True):
     step: int | None = None
     steps_per_s: float | None = None
     samples_per_s: float | None = None
+    tokens_per_s: float | None = None
     step_s: float | None = None
     data_s: float | None = None
+    compute_s: float | None = None
+    optimizer_s: float | None = None
     transfer_s: float | None = None
     wait_s: float | None = None
     comm_overhead: float | None = None
     comm_overhead_error: float | None = None
+    comm_bound: str = ""
     cpu_utilization: float | None = None
     memory_bytes: int | None = None
     device_memory_bytes: int | None = None
@@ -132,13 +136,34 @@ class Advice(Struct, frozen=True):
     diff: str
 
 
+class Epoch(Struct, frozen=True):
+    """How far training is in its data. `total`: batches of the epoch; None where the loader has no length."""
+
+    number: int
+    done: int
+    total: int | None
+
+
 class Metrics(Struct, frozen=True):
-    """Figures of the whole world."""
+    """Figures of the whole world.
+
+    A step is data + compute (forward, backward) + transfer and wait (communication that computation did not
+    hide) + optimizer + the rest; of the median rank. `comm_bound`: "lower" where `comm_overhead` is one.
+    """
 
     samples_per_s: float | None = None
+    tokens_per_s: float | None = None
+    unsure: bool = False
+    epoch: Epoch | None = None
     step_s: float | None = None
+    data_s: float | None = None
+    compute_s: float | None = None
+    optimizer_s: float | None = None
+    transfer_s: float | None = None
+    wait_s: float | None = None
     comm_overhead: float | None = None
     comm_overhead_error: float | None = None
+    comm_bound: str = ""
     slowest_rank: int | None = None
     skew_s: float | None = None
     values: dict[str, Any] = {}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from dtrain_lab.core import mismatch
 from dtrain_lab.core import ranks as rank_names
-from dtrain_lab.core.cluster import Verdict, Where
+from dtrain_lab.core.cluster import Frame, Verdict, Where
+from dtrain_lab.core.kinds import VerdictKind
 from dtrain_lab.core.wire.links import RankSample
 
 STUCK_AFTER_S = 10.0
@@ -17,6 +19,40 @@ SLOW_MADS = 3.0
 SLOW_STEPS = 20
 BACKWARD = "backward"
 """Operation of a rank that stands in backward, where DDP's own collectives can't be seen from Python."""
+SUSPECT_SHARE = 0.6
+"""Of the threshold: from then on it is asked where the ranks are that others wait for."""
+PROGRESS_S = 4.0
+"""A rank of which the monitor has seen anything within this works on."""
+INPUT_BOUND_SHARE = 0.25
+"""Of a step, spent on waiting for data by the median rank."""
+ACTIVITIES = (
+    ("compile", ("torch/_dynamo/", "torch/_inductor/", "torch/_functorch/_aot_autograd/")),
+    ("checkpoint", ("torch/serialization.py", "torch/distributed/checkpoint/", "safetensors/")),
+    ("data", ("torch/utils/data/",)),
+)
+"""What a rank does, by files in its stack; each may take its time."""
+BUSY_WORDS = {
+    "compile": ("compiles", "torch.compile takes its time on the first step, and for each new shape."),
+    "checkpoint": ("reads or writes a checkpoint", "Often one rank saves for all: the others wait for it."),
+    "works": ("works on", "Often one rank evaluates, logs or saves for all, or its loop is longer."),
+}
+
+
+def activity(frames: Sequence[Frame]) -> str:
+    """What a rank does that may take long, by its stack: a key of `ACTIVITIES`, or nothing known."""
+    for frame in reversed(frames):
+        for name, files in ACTIVITIES:
+            if any(part in frame.file for part in files):
+                return name
+    return ""
+
+
+def suspects(samples: Sequence[RankSample], size: int, threshold_s: float = STUCK_AFTER_S) -> tuple[int, ...]:
+    """Ranks that others have waited for so long that one wants to know where they are."""
+    if not any((s.in_operation_s or 0.0) >= SUSPECT_SHARE * threshold_s for s in samples if s.operation):
+        return ()
+    inside = {s.rank for s in samples if s.operation}
+    return tuple(rank for rank in range(size) if rank not in inside)
 
 
 def verdict(
@@ -24,8 +60,9 @@ def verdict(
     busy: Sequence[int],
     in_cell: Sequence[int],
     size: int,
-    places: dict[int, Where],
+    places: Mapping[int, Where],
     threshold_s: float = STUCK_AFTER_S,
+    activities: Mapping[int, str] | None = None,
 ) -> Verdict | None:
     """Judge a world.
 
@@ -36,6 +73,7 @@ def verdict(
         size: world size.
         places: where ranks are in the user's code, as far as it was asked.
         threshold_s: how long a collective may stand before somebody is to blame.
+        activities: what ranks do, by their stacks, as far as it was asked.
 
     Returns:
         The verdict, or None where all moves, or the world can't be judged.
@@ -50,6 +88,9 @@ def verdict(
     peers = tuple(sorted(s.rank for s in waiting))
     first = waiting[0]
     since = max(s.in_operation_s or 0.0 for s in waiting)
+    differs = mismatch.find({s.rank: s.calls for s in samples if s.rank in busy or s.rank in in_cell})
+    if differs is not None:
+        return _mismatched(differs, peers, since, places)
     if not missing and all(s.operation == BACKWARD for s in waiting):
         return None  # a backward pass that takes long on every rank is work, as far as anyone can see
     if not missing:
@@ -69,18 +110,107 @@ def verdict(
             f"{who}; {rank_names.name(missing)} {'does' if one else 'do'}n't run this cell.",
             "Run the cell on all ranks, or make a group of the ranks that run it.",
         )  # fmt: skip
+    if ended == missing and len(peers) < len(missing):
+        return _verdict(
+            "extra", peers, missing, first, since, places.get(peers[0]),
+            f"{rank_names.sentence_name(peers)} called {first.operation} once more than "
+            f"{rank_names.name(missing)}, which {'has' if one else 'have'} ended the cell.",
+            "Often its data is longer than the others', or a branch has a collective on this rank alone.",
+            kind="mismatch",
+        )  # fmt: skip
     if ended == missing:
         return _verdict(
             "left", missing, peers, first, since, None,
             f"{who}; {rank_names.name(missing)} {'has' if one else 'have'} ended the cell.",
             "Often its data ended early, or a branch skipped a collective on this rank alone.",
         )  # fmt: skip
+    stopped = tuple(s.rank for s in samples if s.stopped and s.rank in missing)
+    if stopped:
+        verb, they = ("is", "it") if len(stopped) == 1 else ("are", "them")
+        return _verdict(
+            "stopped", stopped, peers, first, since, None,
+            f"{rank_names.sentence_name(stopped)} {verb} stopped by a signal. "
+            f"{rank_names.count(len(peers))} {wait} for {they}.",
+            "Somebody sent SIGSTOP, or a debugger holds it; SIGCONT lets it go on.",
+        )  # fmt: skip
+    working = _working([s for s in samples if s.rank in missing and s.rank in busy], activities or {})
+    if working is not None and len(working[1]) == len([r for r in missing if r in busy]):
+        return _busy(working[0], working[1], peers, first, since, places)
     return _verdict(
         "stuck", missing, peers, first, since, places.get(missing[0]),
         f"{rank_names.sentence_name(missing)} {'is' if one else 'are'} stuck. "
         f"{rank_names.count(len(peers))} {wait} for {'it' if one else 'them'}.",
         "Often its data ended early, or a branch skipped a step on this rank alone.",
     )  # fmt: skip
+
+
+def _working(missing: Sequence[RankSample], activities: Mapping[int, str]) -> tuple[str, list[int]] | None:
+    """What ranks that are waited for are busy with, and which of them; None where none is."""
+    found: dict[int, str] = {}
+    for sample in missing:
+        if sample.doing == "data" or activities.get(sample.rank) == "data":
+            found[sample.rank] = "data"
+        elif activities.get(sample.rank):
+            found[sample.rank] = activities[sample.rank]
+        elif sample.beat_s is not None and sample.beat_s < PROGRESS_S and (sample.step or sample.doing):
+            found[sample.rank] = "works"
+    return (next(iter(found.values())), sorted(found)) if found else None
+
+
+def _busy(
+    what: str,
+    ranks: Sequence[int],
+    peers: tuple[int, ...],
+    first: RankSample,
+    since: float,
+    places: Mapping[int, Where],
+) -> Verdict:
+    """Ranks that are waited for, and do something that takes its time: no alarm."""
+    who, they = rank_names.sentence_name(tuple(ranks)), "it" if len(ranks) == 1 else "them"
+    waits = f"{rank_names.count(len(peers))} {'waits' if len(peers) == 1 else 'wait'} for {they}."
+    if what == "data":
+        return _verdict(
+            "waits_for_data", tuple(ranks), peers, first, since, places.get(ranks[0]),
+            f"{who} {'waits' if len(ranks) == 1 else 'wait'} for data. {waits}",
+            "More workers in its loader, a faster disk, or fewer transforms.",
+            kind="input_bound",
+        )  # fmt: skip
+    verb, hint = BUSY_WORDS[what]
+    return _verdict(
+        "behind", tuple(ranks), peers, first, since, places.get(ranks[0]),
+        f"{who} {verb if len(ranks) == 1 else _plural(verb)}. {waits}", hint, kind="slow",
+    )  # fmt: skip
+
+
+def _plural(verb: str) -> str:
+    return {"compiles": "compile", "works on": "work on"}.get(verb, "read or write a checkpoint")
+
+
+def _mismatched(
+    found: mismatch.Mismatch, waiting: tuple[int, ...], since: float, places: Mapping[int, Where]
+) -> Verdict:
+    called = found.called
+    return Verdict(
+        id=f"mismatch-{called.group}-{called.number}",
+        kind="mismatch",
+        code="mismatch",
+        values={
+            "ranks": rank_names.compact(found.ranks),
+            "peers": rank_names.compact(found.peers),
+            "called": mismatch.describe(called),
+            "expected": mismatch.describe(found.expected),
+            "seconds": round(since),
+        },
+        text=found.text,
+        ranks=found.ranks,
+        peers=found.peers or waiting,
+        operation=called.operation,
+        sequence=called.number,
+        where=places.get(found.ranks[0]),
+        since_s=since,
+        hint=found.hint,
+        actions=("interrupt", "stacks", "restart"),
+    )
 
 
 def _operations(waiting: Sequence[RankSample]) -> str:
@@ -96,10 +226,11 @@ def _verdict(
     where: Where | None,
     text: str,
     hint: str,
+    kind: VerdictKind = "stuck",
 ) -> Verdict:
     return Verdict(
         id=f"{code}-{first.operation}-{first.sequence}",
-        kind="unknown" if code == "no_progress" else "stuck",
+        kind="unknown" if code == "no_progress" else kind,
         code=code,
         values={
             "ranks": rank_names.compact(missing),
@@ -117,6 +248,30 @@ def _verdict(
         since_s=since,
         hint=hint,
         actions=("interrupt", "stacks", "restart"),
+    )
+
+
+def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
+    """All ranks wait for their data, step after step.
+
+    Args:
+        samples: the latest of each rank.
+    """
+    known = [s for s in samples if s.step_s and (s.step or 0) >= SLOW_STEPS]
+    if not known:
+        return None
+    share = median((s.data_s or 0.0) / (s.step_s or 1.0) for s in known)
+    if share < INPUT_BOUND_SHARE:
+        return None
+    data = median(s.data_s or 0.0 for s in known)
+    return Verdict(
+        id="input_bound",
+        kind="input_bound",
+        code="input_bound",
+        values={"share": share, "data_s": data},
+        text=f"Training waits for data: {share * 100:.0f} % of a step.",
+        hint=f"The loader takes {data * 1e3:.3g} ms a step: more workers (num_workers), or fewer transforms.",
+        actions=("stacks",),
     )
 
 
@@ -151,9 +306,26 @@ def slow(samples: Sequence[RankSample], error: float) -> Verdict | None:
         text=f"Rank {rank} is slow. {rank_names.count(len(others))} {wait} for it.",
         ranks=(rank,),
         peers=tuple(r for r in own if r != rank),
-        hint=f"{over * 1e3:.3g} ms a step longer than the others.",
+        hint=f"{over * 1e3:.3g} ms a step longer than the others{_cause(known, rank, usual, over)}.",
         actions=("stacks",),
     )
+
+
+def _cause(known: Sequence[RankSample], rank: int, usual: float, over: float) -> str:
+    """Whether it is always so long, and what takes the time, as far as that is known."""
+    mine = next(s for s in known if s.rank == rank)
+    others = [s for s in known if s.rank != rank]
+    text = ""
+    if mine.typical_own_s is not None:
+        typical = mine.typical_own_s - usual
+        text = ", in every step" if typical > over / 2 else ", now and then, not in every step"
+    data = (mine.data_s or 0.0) - median(s.data_s or 0.0 for s in others)
+    if data > over / 2:
+        return f"{text}: its data loader"
+    used = [s.cpu_utilization for s in others if s.cpu_utilization is not None]
+    if mine.cpu_utilization is not None and used and mine.cpu_utilization < 0.7 * median(used):
+        return f"{text}: it has less of a processor ({mine.cpu_utilization:.0%} against {median(used):.0%})"
+    return text
 
 
 def left_behind(objects: Mapping[int, tuple[str, ...]]) -> Verdict:

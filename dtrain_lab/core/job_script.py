@@ -211,7 +211,7 @@ def _environment(record: JobRecord) -> list[str]:
     ours = {
         jobfiles.FOLDER_VARIABLE: record.directory,
         jobfiles.NOTEBOOK_VARIABLE: record.request.notebook.rpartition("/")[2],
-        jobfiles.MONITOR_VARIABLE: "1" if plan.monitor else "0",
+        jobfiles.MONITOR_VARIABLE: _monitor(record),
         "DTRAIN_CHECKPOINT_DIR": record.checkpoints,
     }
     if "OMP_NUM_THREADS" not in plan.variables:
@@ -246,6 +246,15 @@ def _exit_line(node: int, code: str) -> str:
     file = jobfiles.EXIT if node == 0 else f"{jobfiles.EXIT}.{node}"
     told = f'printf \'{{"code": %d, "at": %s}}\\n\' {code} "$(date +%s.%N)"'
     return f"{told} > .{file} && mv .{file} {file}"
+
+
+def _monitor(record: JobRecord) -> str:
+    """What the runner's monitor is to do, as words."""
+    plan = record.plan
+    if not plan.monitor:
+        return "0"
+    words = ["1", *(["no-probe"] if not plan.watch.probe else []), *(["guard"] if plan.watch.guard else [])]
+    return ",".join(words)
 
 
 def _title(record: JobRecord) -> str:

@@ -6,6 +6,7 @@ from typing import Literal
 
 BackendKind = Literal["local", "ssh", "slurm"]
 EnvironmentKind = Literal["current", "venv", "conda", "modules", "apptainer", "command"]
+HangAction = Literal["show", "interrupt"]
 CommKind = Literal["comm_open", "comm_msg", "comm_close"]
 RankPhase = Literal["starting", "idle", "busy", "in collective", "paused", "stuck", "lost"]
 WorldPhase = Literal[

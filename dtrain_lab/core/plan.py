@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from dtrain_lab.core import ranks
-from dtrain_lab.core.profile import Profile
+from dtrain_lab.core.profile import Profile, Watch
 from dtrain_lab.errors import BadSize
 
 
@@ -88,6 +88,7 @@ class Plan(Struct, frozen=True):
     monitor: bool
     interface: str | None = None
     cpus_per_rank: int | None = None
+    watch: Watch = Watch()
 
     @property
     def size(self) -> int:
@@ -135,6 +136,7 @@ def plan_local(profile: Profile, request: Request, facts: NodeFacts, *, python: 
         directory=directory,
         collectives="cpu:gloo,cuda:nccl" if own_gpu else "gloo",
         monitor=profile.monitor if request.monitor is None else request.monitor,
+        watch=profile.watch,
         interface=profile.network.interface,
     )
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
-from dtrain_lab.core.kinds import BackendKind, EnvironmentKind
+from dtrain_lab.core.kinds import BackendKind, EnvironmentKind, HangAction
 from dtrain_lab.errors import BadProfile
 
 
@@ -52,6 +52,17 @@ class Slurm(Struct, frozen=True, forbid_unknown_fields=True):
     options: tuple[str, ...] = ()
 
 
+class Watch(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the monitor does. `probe`: a step now and then without overlap. `guard`: ranks compare their next
+    collective before it runs. `stuck_after_s`: a collective may stand so long before it is a hang; then
+    `on_hang`."""
+
+    probe: bool = True
+    guard: bool = False
+    stuck_after_s: float = 10.0
+    on_hang: HangAction = "show"
+
+
 class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     """A named place to run. `name` is the file's name and no key of the file."""
 
@@ -66,14 +77,17 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     network: Network = Network()
     ssh: Ssh = Ssh()
     slurm: Slurm = Slurm()
+    watch: Watch = Watch()
     name: str = "local"
 
 
+LEAST_STUCK_S, MOST_STUCK_S = 1.0, 86_400.0
 TABLES: dict[str, type[Struct]] = {
     "environment": Environment,
     "network": Network,
     "ssh": Ssh,
     "slurm": Slurm,
+    "watch": Watch,
 }
 
 
@@ -137,10 +151,19 @@ def _refuse_sizes(profile: Profile, text: str, file: str) -> None:
         value = getattr(profile, key)
         if value is not None and value < 1:
             raise _error(file, _line(text, (key,)), f"{key} is {value}", "It has to be 1 or more.", key=key)
+    after = profile.watch.stuck_after_s
+    if not LEAST_STUCK_S <= after <= MOST_STUCK_S:
+        key, line = "stuck_after_s", _line(text, ("watch", "stuck_after_s"))
+        hint = f"It has to be {LEAST_STUCK_S:g} to {MOST_STUCK_S:g} seconds."
+        raise _error(file, line, f"[watch] {key} is {after:g}", hint, key=key)
 
 
 def _expected(path: tuple[str, ...]) -> str:
-    kinds = {("backend",): get_args(BackendKind), ("environment", "kind"): get_args(EnvironmentKind)}
+    kinds = {
+        ("backend",): get_args(BackendKind),
+        ("environment", "kind"): get_args(EnvironmentKind),
+        ("watch", "on_hang"): get_args(HangAction),
+    }
     values = kinds.get(path)
     return f"Use one of {', '.join(values)}." if values else "Mend the value there."
 

@@ -131,6 +131,7 @@ def make_plan(
         directory=profile.workdir or directory,
         collectives="cpu:gloo,cuda:nccl" if own_gpu else "gloo",
         monitor=profile.monitor if request.monitor is None else request.monitor,
+        watch=profile.watch,
         interface=profile.network.interface,
         cpus_per_rank=profile.cpus_per_rank,
     )

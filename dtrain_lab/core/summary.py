@@ -54,7 +54,8 @@ def summarize(
             return _degraded(state)
         case "stopping":
             ended = sum(m.pid is None for m in state.members)
-            text = f"Stopping: {ended} of {rank_names.count(size)} {'has' if ended == 1 else 'have'} ended."
+            verb = "has" if 1 in (ended, size) else "have"
+            text = f"Stopping: {ended} of {rank_names.count(size)} {verb} ended."
             return _say("stopping", text, done=ended, total=size)
         case "stopped":
             return _say("stopped", "Stopped.")

@@ -30,6 +30,8 @@ from dtrain_lab.core.wire.links import Logged, RankSample
 from dtrain_lab.core.world import State
 from dtrain_lab.core.world.state import Member
 
+ALARMS = ("stuck", "mismatch")
+
 
 class Aggregate:
     """Latest samples of all ranks, and what follows from them."""
@@ -48,6 +50,10 @@ class Aggregate:
         """Rank → live objects that have no group any more, until the next cell begins."""
         self.paused: frozenset[int] = frozenset()
         """Ranks that a debugger holds."""
+        self.activities: dict[int, str] = {}
+        """What ranks that are waited for do, by their stacks."""
+        self._slow: tuple[int, float] | None = None
+        """The slow rank, and since when."""
         self._values: dict[str, Any] = {}
         """The user's own, by `dt.log`; the latest of each."""
         self._samples: dict[int, tuple[float, RankSample]] = {}
@@ -149,9 +155,31 @@ class Aggregate:
         if found is None and self.unpointed and state.phase == "ready":
             found = hangs.left_behind(self.unpointed)
         if found is None and state.busy and not self.paused:
-            error = figures.overhead_error(state.size, self._crowded())
-            found = hangs.slow(self._current(state), error)
+            current = self._current(state)
+            found = self._since(hangs.slow(current, metrics.comm_overhead_error or 0.0))
+            found = found or hangs.input_bound(current)
         return replace(metrics, verdicts=(found,)) if found is not None else metrics
+
+    def _since(self, slow: Verdict | None) -> Verdict | None:
+        """Since when a rank has been slow."""
+        if slow is None:
+            self._slow = None
+            return None
+        now = time.monotonic()
+        if self._slow is None or self._slow[0] != slow.ranks[0]:
+            self._slow = slow.ranks[0], now
+        return replace(slow, since_s=now - self._slow[1])
+
+    @property
+    def stuck_after_s(self) -> float:
+        """How long a collective may stand before it is a hang."""
+        return self.plan.watch.stuck_after_s if self.plan is not None else hangs.STUCK_AFTER_S
+
+    def suspects(self, state: State) -> tuple[int, ...]:
+        """Ranks that others have waited for so long that one wants to know where they are."""
+        if state.phase != "ready" or self.paused or not state.busy:
+            return ()
+        return hangs.suspects(self.samples(), state.size, self.stuck_after_s)
 
     def stuck(self, state: State) -> Verdict | None:
         """What keeps the world from moving, if anything does."""
@@ -160,23 +188,28 @@ class Aggregate:
             return None
         cells = {m.cell for m in running}
         in_cell = tuple(m.rank for m in state.members if m.last in cells)
-        return hangs.verdict(self.samples(), state.busy, in_cell, state.size, self.places)
+        return hangs.verdict(
+            self.samples(),
+            state.busy,
+            in_cell,
+            state.size,
+            self.places,
+            self.stuck_after_s,
+            self.activities,
+        )
 
     def _ranks(self, state: State, metrics: Metrics, running: Sequence[RunningCell]) -> tuple[Rank, ...]:
         if self.plan is None:
             return ()
         blamed = {r: v.kind for v in metrics.verdicts for r in v.ranks}
-        splits = figures.split(self._current(state), state.size)
-        error = figures.overhead_error(state.size, self._crowded())
+        splits = figures.split(self._current(state), state.size, self._crowded())
         ranks = []
         for node in self.plan.nodes:
             for local in range(node.ranks):
                 member = state.members[node.first_rank + local]
                 device = f"cuda:{local % node.gpus}" if node.gpus else "cpu"
                 ranks.append(
-                    self._rank(
-                        member, node.name, local, device, blamed, splits.get(member.rank), error, running
-                    )
+                    self._rank(member, node.name, local, device, blamed, splits.get(member.rank), running)
                 )
         return tuple(ranks)
 
@@ -188,11 +221,10 @@ class Aggregate:
         device: str,
         blamed: Mapping[int, str],
         split: figures.Split | None,
-        error: float,
         running: Sequence[RunningCell],
     ) -> Rank:
         seen, sample = self._samples.get(member.rank, (None, RankSample(rank=member.rank)))
-        state = _rank_state(member, sample, stuck=blamed.get(member.rank) == "stuck")
+        state = _rank_state(member, sample, stuck=blamed.get(member.rank) in ALARMS)
         if member.rank in self.paused and state != "lost":
             state = "paused"
         where = self.places.get(member.rank) if state == "stuck" else None
@@ -211,7 +243,7 @@ class Aggregate:
             slow=blamed.get(member.rank) == "slow",
             last_seen_s=time.monotonic() - seen if seen is not None else None,
         )
-        return figures.with_figures(rank_now, sample, split, error)
+        return figures.with_figures(rank_now, sample, split)
 
     def _progress(self, state: State) -> tuple[Phase, ...]:
         now = time.monotonic()

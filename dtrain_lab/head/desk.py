@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dtrain_lab.core.cluster import Cluster, Stack, Where
+from dtrain_lab.core import hangs
+from dtrain_lab.core.cluster import Cluster, Stack, Verdict, Where
 from dtrain_lab.core.wire import VERSION, doors, links
 from dtrain_lab.core.world import events as on
 from dtrain_lab.errors import Conflict, DtrainError, WireMismatch
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 TICK_S = 0.25
 FORGET_WATCHER_S = 10.0
 STACKS_WITHIN_S = 2.0
+WHERE_WITHIN_S = 0.75
+LOOK_AGAIN_S = 5.0
 RESTARTED_WITHIN_S = 180.0
 SETTLED_WITHIN_S = 10.0
 pack = msgspec.msgpack.Encoder().encode
@@ -38,6 +41,8 @@ class Desk:
         self._asked: dict[int, tuple[set[int], dict[int, links.Here], asyncio.Future[None]]] = {}
         self._number = 0
         self._changed = False
+        self._looked: dict[int, float] = {}
+        """Rank that is waited for → when it was asked where it is."""
 
     def received(self, door: bytes, frame: bytes) -> None:
         """A door has asked something."""
@@ -79,13 +84,26 @@ class Desk:
             stuck = self._head.aggregate.stuck(self._head.membership.state)
             if stuck is not None and stuck.code == "not_in_cell":
                 self._head.end_hopeless(stuck)
-            suspects = stuck.ranks if stuck is not None else ()
-            unknown = tuple(r for r in suspects if r not in self._head.aggregate.places)
-            if unknown:
-                await self._find(unknown)
-            if not suspects:
-                self._head.aggregate.places.clear()
+            if stuck is not None:
+                self._head.act_on(stuck)
+            await self._look_for(stuck)
             self._tell()
+
+    async def _look_for(self, stuck: Verdict | None) -> None:
+        """Ask ranks that are waited for where they are: before anybody is blamed, and now and then after."""
+        aggregate = self._head.aggregate
+        suspects = {*aggregate.suspects(self._head.membership.state), *(stuck.ranks if stuck else ())}
+        if not suspects:
+            aggregate.places.clear()
+            aggregate.activities.clear()
+            self._looked.clear()
+        now = time.monotonic()
+        unknown = tuple(
+            sorted(r for r in suspects if now - self._looked.get(r, -LOOK_AGAIN_S) >= LOOK_AGAIN_S)
+        )
+        if unknown:
+            self._looked |= dict.fromkeys(unknown, now)
+            await self._find(unknown)
 
     def _end_idle(self) -> None:
         """A world on other machines ends where nobody has used it for long."""
@@ -274,9 +292,10 @@ class Desk:
     # ----
 
     async def _find(self, ranks: tuple[int, ...]) -> None:
-        known = await self._ask(ranks, stacks=False)
+        known = await self._ask(ranks, stacks=False, within_s=WHERE_WITHIN_S)
         running = self._head.cells.running
         for rank, here in known.items():
+            self._head.aggregate.activities[rank] = hangs.activity(here.frames)
             frame = next(
                 (f for f in reversed(here.frames) if f.cell), here.frames[-1] if here.frames else None
             )
@@ -290,7 +309,9 @@ class Desk:
                     line=frame.line,
                 )
 
-    async def _ask(self, ranks: tuple[int, ...], *, stacks: bool) -> dict[int, links.Here]:
+    async def _ask(
+        self, ranks: tuple[int, ...], *, stacks: bool, within_s: float = STACKS_WITHIN_S
+    ) -> dict[int, links.Here]:
         self._number += 1
         number = self._number
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -298,7 +319,7 @@ class Desk:
         self._asked[number] = (set(ranks), known, done)
         self._head.ask_where(ranks, number, stacks=stacks)
         try:
-            async with asyncio.timeout(STACKS_WITHIN_S):
+            async with asyncio.timeout(within_s):
                 await done
         except TimeoutError:  # a rank that holds the GIL, or is stopped: the others have answered
             pass

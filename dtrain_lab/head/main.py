@@ -19,7 +19,7 @@ from dtrain_lab.core.wire import VERSION, doors, links
 from dtrain_lab.core.world import State
 from dtrain_lab.core.world import events as on
 from dtrain_lab.head import elsewhere, orders, record
-from dtrain_lab.head.aggregate import Aggregate
+from dtrain_lab.head.aggregate import ALARMS, Aggregate
 from dtrain_lab.head.cells import Cells
 from dtrain_lab.head.confirmed import Confirmed
 from dtrain_lab.head.curve import Curve
@@ -67,7 +67,7 @@ class Head:
         self._outgoing: dict[bytes, list[bytes]] = {}
         self._done = asyncio.Event()
         self.ending = False
-        self._joined = self._reached = False
+        self._joined = self._reached = self._was_ready = False
 
     async def run(self) -> None:
         """Serve until the world has ended."""
@@ -186,6 +186,16 @@ class Head:
                 cell.hopeless = verdict.text
                 self.membership.happened(on.InterruptAsked(tuple(cell.left)))
 
+    def act_on(self, verdict: Verdict) -> None:
+        """End a hang by itself, where the profile says so."""
+        if self.plan is None or self.plan.watch.on_hang != "interrupt" or verdict.kind not in ALARMS:
+            return
+        ranks = {rank for v in (verdict.ranks, verdict.peers) for rank in v}
+        for cell in {c.order.cell: c for r in ranks if (c := self.cells.of_rank(r)) is not None}.values():
+            if not cell.hopeless:
+                cell.hopeless = verdict.text
+                self.membership.happened(on.InterruptAsked(tuple(cell.left)))
+
     def ask_where(self, ranks: tuple[int, ...], number: int, *, stacks: bool) -> None:
         """Ask ranks where they are; the desk collects what they say."""
         for rank in ranks:
@@ -249,6 +259,9 @@ class Head:
     def moved(self, state: State) -> None:
         """The world is in a new state."""
         if state.phase == "ready":
+            if not self._was_ready:  # a start may take longer than a world may be idle
+                self._was_ready = True
+                self.aggregate.idle_since = time.time()
             self.aggregate.phase_ended("connect")
         if state.phase in ("ready", "degraded") and not state.forming:
             lost = set(state.lost)

@@ -26,7 +26,7 @@ import zmq
 from msgspec.structs import replace
 
 from dtrain_lab.core import hangs, jobfiles, network
-from dtrain_lab.core.cluster import Node, Rank, Stack, Verdict, Where
+from dtrain_lab.core.cluster import Metrics, Node, Rank, Stack, Verdict, Where
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.estimate import figures
 from dtrain_lab.core.job import JobRecord, Live, Point
@@ -68,6 +68,7 @@ class Observer:
         self._record = msgspec.json.decode((folder / jobfiles.JOB).read_bytes(), type=JobRecord)
         self._ranks: dict[int, Watched] = {}
         self._places: dict[int, Where] = {}
+        self._activities: dict[int, str] = {}
         self._restart = 0
         self._asked: dict[int, tuple[set[int], dict[int, links.Here], asyncio.Future[None]]] = {}
         self._next = 0
@@ -262,13 +263,18 @@ class Observer:
         while True:
             await asyncio.sleep(TICK_S)
             self._relay.look()
+            size, after = self._record.plan.size, self._record.plan.watch.stuck_after_s
+            suspects = set() if self._relay.paused else set(hangs.suspects(self._samples(), size, after))
             verdict = self._stuck()
-            unknown = set(verdict.ranks) - set(self._places) if verdict is not None else set()
+            suspects |= set(verdict.ranks) if verdict is not None else set()
+            unknown = suspects - set(self._places)
             if unknown:
                 for rank, here in (await self._ask(unknown)).items():
                     self._places[rank] = self._where(here)
-            if verdict is None:
+                    self._activities[rank] = hangs.activity(here.frames)
+            if not suspects:
                 self._places.clear()
+                self._activities.clear()
             self._write()
 
     def _where(self, here: links.Here) -> Where:
@@ -292,27 +298,34 @@ class Observer:
         alive = tuple(r for r, w in self._ranks.items() if w.code is None)
         if len(self._ranks) < size or self._relay.paused:
             return None
-        return hangs.verdict(self._samples(), alive, tuple(self._ranks), size, self._places)
+        after = self._record.plan.watch.stuck_after_s
+        return hangs.verdict(
+            self._samples(), alive, tuple(self._ranks), size, self._places, after, self._activities
+        )
+
+    def _unhurried(self, samples: list[RankSample], metrics: Metrics) -> Verdict | None:
+        """What is slow, and no alarm."""
+        error = metrics.comm_overhead_error or 0.0
+        return hangs.slow(samples, error) or hangs.input_bound(samples)
 
     def _write(self) -> None:
         plan = self._record.plan
         crowded = any(node.threads == 1 for node in plan.nodes)
         samples = self._samples() or self._last
         self._last = samples
-        error = figures.overhead_error(plan.size, crowded)
         metrics = figures.world_metrics(samples, plan.size, crowded)
         self._read_values()
-        verdict = self._stuck() or (None if self._relay.paused else hangs.slow(samples, error))
+        verdict = self._stuck() or (None if self._relay.paused else self._unhurried(samples, metrics))
         metrics = replace(metrics, values=self._values, verdicts=(verdict,) if verdict else ())
         blamed = {r: verdict.kind for r in verdict.ranks} if verdict else {}
-        splits = figures.split(samples, plan.size)
+        splits = figures.split(samples, plan.size, crowded)
         local = self._record.profile.backend == "local"  # there all nodes are one machine
         names = {w.node: plan.nodes[w.node].name if local else w.name for w in self._ranks.values()}
         live = Live(
             at=time.time(),
             ranks=tuple(
                 self._rank(
-                    rank, names.get(i, node.name), local, node.gpus, splits.get(rank), error, blamed.get(rank)
+                    rank, names.get(i, node.name), local, node.gpus, splits.get(rank), blamed.get(rank)
                 )
                 for i, node in enumerate(plan.nodes)
                 for local in range(node.ranks)
@@ -371,7 +384,6 @@ class Observer:
         local: int,
         gpus: int,
         split: figures.Split | None,
-        error: float,
         blame: str | None,
     ) -> Rank:
         watched = self._ranks.get(rank)
@@ -384,13 +396,15 @@ class Observer:
             local_rank=watched.local_rank if watched else local,
             device=f"cuda:{local % gpus}" if gpus else "cpu",
             pid=watched.pid if watched else None,
-            state="paused" if rank in self._relay.paused else _phase(watched, sample, stuck=blame == "stuck"),
+            state="paused"
+            if rank in self._relay.paused
+            else _phase(watched, sample, stuck=blame in ("stuck", "mismatch")),
             doing=sample.doing,
             where=self._places.get(rank),
             slow=blame == "slow",
             last_seen_s=time.monotonic() - watched.seen if watched else None,
         )
-        return figures.with_figures(rank_now, sample, split, error)
+        return figures.with_figures(rank_now, sample, split)
 
 
 def _phase(watched: Watched | None, sample: RankSample, *, stuck: bool) -> RankPhase:

@@ -62,6 +62,8 @@ def rank_spec(
         directory=plan.directory,
         log=f"{place.directory}/rank.{rank}.log",
         monitor=plan.monitor,
+        probe=plan.watch.probe,
+        guard=plan.watch.guard,
         master_port=place.master_port,
         variables=plan.variables,
         replaces=replaces,

@@ -12,6 +12,8 @@ from msgspec import Struct
 class Use(Struct, frozen=True):
     """What one rank uses. `cpu` in cores (1.0 is one core), bytes, shares 0 to 1."""
 
+    stopped: bool = False
+    """By a signal."""
     cpu: float | None = None
     memory_bytes: int | None = None
     device_memory_bytes: int | None = None
@@ -42,14 +44,15 @@ class Devices:
             with process.oneshot():
                 cpu = process.cpu_percent(None) / 100
                 memory = process.memory_info().rss
+                stopped = process.status() == psutil.STATUS_STOPPED
         except psutil.NoSuchProcess:
             self._processes.pop(pid, None)
             return Use()
         if device is None or self._nvml is None:
-            return Use(cpu, memory)
-        return self._with_gpu(cpu, memory, pid, device)
+            return Use(stopped, cpu, memory)
+        return self._with_gpu(Use(stopped, cpu, memory), pid, device)
 
-    def _with_gpu(self, cpu: float, memory: int, pid: int, device: int) -> Use:
+    def _with_gpu(self, use: Use, pid: int, device: int) -> Use:
         nvml = self._nvml
         assert nvml is not None
         try:
@@ -58,11 +61,12 @@ class Devices:
             rates = nvml.nvmlDeviceGetUtilizationRates(handle)
             mine = [p for p in nvml.nvmlDeviceGetComputeRunningProcesses(handle) if p.pid == pid]
         except nvml.NVMLError:  # a driver without the call, or a GPU that fell off the bus: not known
-            return Use(cpu, memory)
+            return use
         used = mine[0].usedGpuMemory if mine else None
         return Use(
-            cpu,
-            memory,
+            use.stopped,
+            use.cpu,
+            use.memory_bytes,
             # inside a container NVML gives other pids: then the whole device's use is what there is
             int(used if used is not None else total.used),
             int(total.total),

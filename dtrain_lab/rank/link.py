@@ -29,7 +29,7 @@ from dtrain_lab.rank import figures
 from dtrain_lab.rank.cells import CellRunner
 from dtrain_lab.rank.debugger import RankDebugger
 from dtrain_lab.rank.group import Group
-from dtrain_lab.rank.monitor import install as install_monitor
+from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.outbox import Outbox, route_output
 from dtrain_lab.rank.questions import Questions
 from dtrain_lab.rank.store import Calls
@@ -79,7 +79,11 @@ class Link:
         self._main = threading.main_thread().ident
         self._group.watch_objects()
         install_tutorials(self._group, self._notes)
-        self._monitor = install_monitor(memory.ring, spec.world_size) if spec.monitor else None
+        self._monitor = (
+            Monitor(memory.ring, spec.world_size, probe=spec.probe, guard=spec.guard)
+            if spec.monitor
+            else None
+        )
         figures.prepare()
         log.to(self._log)
         self._name_what_ranks_have()

@@ -149,11 +149,13 @@ class Runner:
         size = int(os.environ.get("WORLD_SIZE", "1"))
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
-        if metrics and os.environ.get(jobfiles.MONITOR_VARIABLE) != "0":
-            from dtrain_lab.rank.monitor import install
+        wanted = os.environ.get(jobfiles.MONITOR_VARIABLE, "1").split(",")
+        if metrics and "0" not in wanted:
+            from dtrain_lab.rank.monitor import Monitor
 
             self._metrics = mmap.mmap(int(metrics), 0)
-            install(memoryview(self._metrics), size)
+            probe, guard = "no-probe" not in wanted, "guard" in wanted
+            Monitor(memoryview(self._metrics), size, probe=probe, guard=guard)
         if "RANK" in os.environ:
             local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
             own_gpu = torch.cuda.is_available() and local <= torch.cuda.device_count()

@@ -1370,6 +1370,15 @@ export interface components {
             };
         };
         /**
+         * Epoch
+         * @description How far training is in its data. `total`: batches of the epoch; None where the loader has no length.
+         */
+        Epoch: {
+            done: number;
+            number: number;
+            total: number | null;
+        };
+        /**
          * Error
          * @description An error, as every route gives it.
          */
@@ -1645,14 +1654,27 @@ export interface components {
         /**
          * Metrics
          * @description Figures of the whole world.
+         *
+         *         A step is data + compute (forward, backward) + transfer and wait (communication that computation did not
+         *         hide) + optimizer + the rest; of the median rank. `comm_bound`: "lower" where `comm_overhead` is one.
          */
         Metrics: {
             /** @default [] */
             advice: components["schemas"]["Advice"][];
+            /** @default  */
+            comm_bound: string;
             /** @default null */
             comm_overhead: number | null;
             /** @default null */
             comm_overhead_error: number | null;
+            /** @default null */
+            compute_s: number | null;
+            /** @default null */
+            data_s: number | null;
+            /** @default null */
+            epoch: components["schemas"]["Epoch"] | null;
+            /** @default null */
+            optimizer_s: number | null;
             /** @default null */
             samples_per_s: number | null;
             /** @default null */
@@ -1661,12 +1683,20 @@ export interface components {
             slowest_rank: number | null;
             /** @default null */
             step_s: number | null;
+            /** @default null */
+            tokens_per_s: number | null;
+            /** @default null */
+            transfer_s: number | null;
+            /** @default false */
+            unsure: boolean;
             /** @default {} */
             values: {
                 [key: string]: unknown;
             };
             /** @default [] */
             verdicts: components["schemas"]["Verdict"][];
+            /** @default null */
+            wait_s: number | null;
         };
         /**
          * Network
@@ -1827,6 +1857,15 @@ export interface components {
              *     }
              */
             ssh: components["schemas"]["Ssh"];
+            /**
+             * @default {
+             *       "guard": false,
+             *       "on_hang": "show",
+             *       "probe": true,
+             *       "stuck_after_s": 10
+             *     }
+             */
+            watch: components["schemas"]["Watch"];
             /** @default null */
             workdir: string | null;
         };
@@ -1835,10 +1874,14 @@ export interface components {
          * @description One process of the world, with its latest figures.
          */
         Rank: {
+            /** @default  */
+            comm_bound: string;
             /** @default null */
             comm_overhead: number | null;
             /** @default null */
             comm_overhead_error: number | null;
+            /** @default null */
+            compute_s: number | null;
             /** @default null */
             cpu_utilization: number | null;
             /** @default null */
@@ -1858,6 +1901,8 @@ export interface components {
             /** @default null */
             memory_bytes: number | null;
             node: string;
+            /** @default null */
+            optimizer_s: number | null;
             pid: number | null;
             rank: number;
             /** @default null */
@@ -1872,6 +1917,8 @@ export interface components {
             step_s: number | null;
             /** @default null */
             steps_per_s: number | null;
+            /** @default null */
+            tokens_per_s: number | null;
             /** @default null */
             transfer_s: number | null;
             /** @default false */
@@ -2121,6 +2168,25 @@ export interface components {
         Waits: {
             ranks: number[];
             text: string;
+        };
+        /**
+         * Watch
+         * @description What the monitor does. `probe`: a step now and then without overlap. `guard`: ranks compare their next
+         *         collective before it runs. `stuck_after_s`: a collective may stand so long before it is a hang; then
+         *         `on_hang`.
+         */
+        Watch: {
+            /** @default false */
+            guard: boolean;
+            /**
+             * @default show
+             * @enum {unknown}
+             */
+            on_hang: "interrupt" | "show";
+            /** @default true */
+            probe: boolean;
+            /** @default 10 */
+            stuck_after_s: number;
         };
         /**
          * Where

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from dtrain_lab.core.estimate import figures, ring
 from dtrain_lab.core.estimate.steps import StepCycle
@@ -26,7 +27,7 @@ def test_what_a_rank_writes_the_agent_reads_also_after_the_ring_is_full() -> Non
     writer, reader = ring.Writer(memory), ring.Reader(memory)
     for index in range(ring.RECORDS + 50):
         writer.append(record(index, 1, samples=index))
-    assert reader.steps == ring.RECORDS + 50
+    assert reader.header(ring.STEPS) == ring.RECORDS + 50
     assert [r.samples for r in reader.last(3)] == [ring.RECORDS + 47, ring.RECORDS + 48, ring.RECORDS + 49]
     writer.add_tail(5)
     assert reader.last(1)[0].tail == 5
@@ -71,6 +72,63 @@ def test_a_pause_before_a_step_is_not_part_of_the_rate() -> None:
     assert figures.rank_figures(records, now=5100 * MS).step_s == pytest.approx(0.010)
 
 
+def averaged(at: int, wall_ms: float, exposed_ms: float, **more: int) -> ring.StepRecord:
+    return replace(record(at * wall_ms, wall_ms, exposed_ms), flags=ring.SYNCED, **more)
+
+
+def test_probes_find_what_overlaps_and_the_hooks_do_not_see() -> None:
+    """A step of 10 ms: 7 of its own, 3 of communication, of which the hooks see 1."""
+    records = [averaged(i, 10, 1) for i in range(1, 60)]
+    for at in (12, 24, 36):
+        # 7 of its own, 1 in hooks, 4 of averaging that nothing hides
+        records[at] = replace(records[at], wall=12 * MS, probe=4 * MS, flags=ring.SYNCED | ring.PROBED)
+    hidden, error = figures.hidden_exposure(records)
+    assert hidden == pytest.approx(0.002)
+    assert error == 0.0
+    found = figures.rank_figures(records, now=620 * MS)
+    assert found.exposed_s == pytest.approx(0.003)
+    assert figures.hidden_exposure(records[:20])[1] is None, "one probe has no spread"
+    assert figures.hidden_exposure(records[:10]) == (0.0, None)
+
+
+def test_a_step_is_taken_apart() -> None:
+    records = [
+        replace(
+            averaged(i, 20, 2), forward=4 * MS, backward=8 * MS, optimizer=3 * MS, data=1 * MS, tail=1 * MS
+        )
+        for i in range(1, 30)
+    ]
+    found = figures.rank_figures(records, now=600 * MS)
+    assert found.exposed_s == pytest.approx(0.003)
+    assert found.compute_s == pytest.approx(0.011), "the tail stands in backward"
+    assert (found.optimizer_s, found.data_s) == (pytest.approx(0.003), pytest.approx(0.001))
+
+
+def test_signatures_of_the_last_collectives_are_kept() -> None:
+    memory = memoryview(bytearray(ring.BYTES))
+    writer, reader = ring.Writer(memory), ring.Reader(memory)
+    for number in range(1, ring.CALLS_KEPT + 5):
+        writer.note_call(9, number, ring.OPERATION_INDEX["broadcast"], ring.DTYPE_INDEX["int64"], 2, (3, 4))
+    calls = reader.calls()
+    assert len(calls) == ring.CALLS_KEPT - 1
+    assert calls[-1] == ring.Call(9, ring.CALLS_KEPT + 4, "broadcast", "int64", 2, (3, 4))
+
+
+def test_a_cycle_that_is_found_late_corrects_the_count() -> None:
+    cycle = StepCycle()
+    for optimizer in [1, 1, 1, 1, 1, 2] * 4:
+        cycle.ends(optimizer)
+    assert cycle.count == 4
+
+
+def test_another_optimizer_alone_is_a_new_phase() -> None:
+    cycle = StepCycle()
+    for optimizer in [1] * 50 + [2] * 50:
+        cycle.ends(optimizer)
+    assert cycle.count == 100
+    assert not cycle.unsure
+
+
 def test_old_or_too_few_steps_give_no_rate() -> None:
     assert figures.rank_figures([], now=0).steps_per_s is None
     assert figures.rank_figures([record(10, 10)], now=20 * MS).steps_per_s is None
@@ -84,7 +142,7 @@ def sample(rank: int, step_ms: float, exposed_ms: float, rate: float | None = No
 
 def test_the_slowest_rank_waits_least_and_the_others_wait_for_it() -> None:
     samples = [sample(0, 100, 40), sample(1, 100, 10), sample(2, 100, 40)]
-    parts = figures.split(samples, 3)
+    parts = figures.split(samples, 3, crowded=False)
     assert parts[1].wait_s == 0
     assert parts[0].wait_s == pytest.approx(0.030)
     assert parts[0].transfer_s == parts[1].transfer_s == pytest.approx(0.010)
@@ -101,7 +159,11 @@ def test_one_rank_has_no_communication_and_no_doubt_about_it() -> None:
 
 def test_one_known_rank_of_two_still_communicates() -> None:
     world = figures.world_metrics([sample(0, 10, 3)], 2, crowded=False)
-    assert (world.comm_overhead, world.comm_overhead_error) == (pytest.approx(0.3), 0.05)
+    assert (world.comm_overhead, world.comm_overhead_error) == (pytest.approx(0.3), 0.06)
+    averaged = figures.world_metrics([replace(sample(0, 10, 3), synced=True)], 2, crowded=True)
+    assert averaged.comm_overhead_error == 0.17
+    probed = replace(sample(0, 10, 3), synced=True, exposed_error_s=0.0001)
+    assert figures.world_metrics([probed], 2, crowded=True).comm_overhead_error == pytest.approx(0.02)
 
 
 def test_the_world_adds_the_rates_of_its_ranks_and_says_nothing_without_steps() -> None:

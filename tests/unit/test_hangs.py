@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-from dtrain_lab.core.cluster import Where
-from dtrain_lab.core.hangs import BACKWARD, slow, verdict
+import pytest
+from msgspec.structs import replace
+
+from dtrain_lab.core import mismatch
+from dtrain_lab.core.cluster import Frame, Where
+from dtrain_lab.core.estimate.ring import Call
+from dtrain_lab.core.hangs import BACKWARD, activity, input_bound, slow, suspects, verdict
 from dtrain_lab.core.wire.links import RankSample
 
 
@@ -71,3 +76,111 @@ def test_ranks_that_wait_for_ranks_without_the_cell_are_told_sooner() -> None:
     assert found is not None
     assert found.code == "not_in_cell"
     assert verdict([waits(0, 6), works(1)], (0, 1), (0, 1), 2, {}) is None
+
+
+ALL = (0, 1, 2, 3)
+
+
+def called(rank: int, *calls: Call, seconds: float = 12) -> RankSample:
+    return replace(waits(rank, seconds, calls[-1].operation), calls=calls)
+
+
+REDUCE = Call(1, 7, "all_reduce", "float32", -1, (1000,))
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (
+            Call(1, 7, "broadcast", "float32", 0, (1000,)),
+            "Rank 3 called broadcast where 3 ranks called all_reduce.",
+        ),
+        (
+            Call(1, 7, "all_reduce", "float32", -1, (2000,)),
+            "Rank 3 called all_reduce float32[2000] where 3 ranks called all_reduce float32[1000].",
+        ),
+        (
+            Call(1, 7, "all_reduce", "float64", -1, (1000,)),
+            "Rank 3 called all_reduce float64[1000] where 3 ranks called all_reduce float32[1000].",
+        ),
+    ],
+)
+def test_different_calls_under_one_number_are_named(other: Call, text: str) -> None:
+    before = Call(1, 6, "barrier")
+    # rank 3's own call was done at once, and it stands in the next one
+    last = called(3, before, other, Call(1, 8, "all_reduce", "float32", -1, (1000,)))
+    found = verdict([*(called(r, before, REDUCE) for r in range(3)), last], ALL, ALL, 4, {})
+    assert found is not None
+    assert (found.kind, found.ranks, found.peers, found.sequence) == ("mismatch", (3,), (0, 1, 2), 7)
+    assert found.text == text
+
+
+def test_calls_of_different_groups_are_not_compared() -> None:
+    assert mismatch.find({0: [REDUCE], 1: [Call(2, 7, "barrier")]}) is None
+
+
+def test_the_rank_that_calls_once_more_is_at_fault() -> None:
+    found = verdict([waits(1, 12), *(works(r) for r in (0, 2, 3))], (1,), ALL, 4, {})
+    assert found is not None
+    assert (found.kind, found.code, found.ranks, found.peers) == ("mismatch", "extra", (1,), (0, 2, 3))
+    assert found.text == "Rank 1 called all_reduce once more than ranks 0 and 2-3, which have ended the cell."
+
+
+def test_a_stopped_process_is_no_stuck_one() -> None:
+    samples = [*(waits(r, 12) for r in range(3)), replace(works(3), stopped=True)]
+    found = verdict(samples, ALL, ALL, 4, {})
+    assert found is not None
+    assert (found.kind, found.code, found.ranks) == ("stuck", "stopped", (3,))
+
+
+@pytest.mark.parametrize(
+    ("late", "activities", "kind", "text"),
+    [
+        (replace(works(3), doing="data"), {}, "input_bound", "Rank 3 waits for data. 3 ranks wait for it."),
+        (works(3), {3: "compile"}, "slow", "Rank 3 compiles. 3 ranks wait for it."),
+        (works(3), {3: "checkpoint"}, "slow", "Rank 3 reads or writes a checkpoint. 3 ranks wait for it."),
+        (replace(works(3), beat_s=0.3, step=9), {}, "slow", "Rank 3 works on. 3 ranks wait for it."),
+        (replace(works(3), beat_s=30.0, step=9), {}, "stuck", "Rank 3 is stuck. 3 ranks wait for it."),
+    ],
+)
+def test_a_rank_that_works_is_waited_for_without_an_alarm(
+    late: RankSample, activities: dict[int, str], kind: str, text: str
+) -> None:
+    found = verdict([*(waits(r, 12) for r in range(3)), late], ALL, ALL, 4, {}, activities=activities)
+    assert found is not None
+    assert (found.kind, found.text) == (kind, text)
+
+
+def test_what_a_stack_tells_of_a_rank() -> None:
+    def frames(file: str) -> list[Frame]:
+        return [Frame("cell [3]", 4, "<module>", "", "[3]"), Frame(file, 9, "f")]
+
+    assert activity(frames("/x/torch/_inductor/compile_fx.py")) == "compile"
+    assert activity(frames("/x/torch/serialization.py")) == "checkpoint"
+    assert activity(frames("/x/torch/utils/data/dataloader.py")) == "data"
+    assert activity(frames("/home/me/train.py")) == ""
+
+
+def test_suspects_are_asked_before_anybody_is_blamed() -> None:
+    assert suspects([waits(0, 5), works(1)], 2) == ()
+    assert suspects([waits(0, 7), works(1)], 2) == (1,)
+
+
+def test_training_that_waits_for_data_is_told_from_slow_communication() -> None:
+    fed = [replace(step(r, 0.1, 0.05), data_s=0.01) for r in (0, 1)]
+    hungry = [replace(step(r, 0.1, 0.01), data_s=0.06) for r in (0, 1)]
+    assert input_bound(fed) is None
+    found = input_bound(hungry)
+    assert found is not None
+    assert (found.kind, found.text) == ("input_bound", "Training waits for data: 60 % of a step.")
+
+
+def test_a_slow_rank_says_whether_always_and_why() -> None:
+    others = [replace(step(r, 0.1, 0.05), data_s=0.001, typical_own_s=0.05) for r in (0, 2)]
+    loader = replace(step(1, 0.1, 0.0), data_s=0.05, typical_own_s=0.1)
+    found = slow([*others, loader], 0.05)
+    assert found is not None
+    assert found.hint == "50 ms a step longer than the others, in every step: its data loader."
+    found = slow([*others, replace(loader, data_s=0.001, typical_own_s=0.051)], 0.05)
+    assert found is not None
+    assert "now and then" in found.hint

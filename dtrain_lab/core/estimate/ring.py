@@ -1,8 +1,9 @@
 """The metrics ring: how a rank's monitor and its node agent share memory.
 
-A header of 64-bit integers, then a ring of step records. One writer (the rank), one reader (the agent),
-no lock: the writer fills a record before it counts it, and the reader drops records that the writer may
-have overtaken while it read. Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a node share.
+A header of 64-bit integers, a ring of step records, and a ring of the last collectives. One writer (the
+rank), one reader (the agent), no lock: the writer fills a record before it counts it, and the reader drops
+records that the writer may have overtaken while it read. Times are nanoseconds of CLOCK_MONOTONIC, which all
+processes of a node share.
 """
 
 from __future__ import annotations
@@ -11,10 +12,15 @@ from typing import Final
 
 from msgspec import Struct
 
-HEADER: Final = 16
+HEADER: Final = 32
 RECORDS: Final = 1024
-FIELDS: Final = 10
-BYTES: Final = 8 * (HEADER + RECORDS * FIELDS)
+FIELDS: Final = 16
+CALLS_KEPT: Final = 32
+CALL_FIELDS: Final = 12
+DIMENSIONS: Final = 5
+"""Of a shape, at most."""
+CALLS_AT: Final = HEADER + RECORDS * FIELDS
+BYTES: Final = 8 * (CALLS_AT + CALLS_KEPT * CALL_FIELDS)
 
 # header
 STEPS: Final = 0
@@ -31,7 +37,21 @@ BEAT: Final = 5
 """When the monitor last wrote anything."""
 DOING_SINCE: Final = 7
 UNSURE: Final = 6
-"""1 where the step boundary is a guess."""
+"""1 where the step boundary is a guess, 2 where the count of samples is, 3 where both are."""
+CALLS_NOTED: Final = 8
+"""Collectives whose signature was written so far."""
+EPOCH_DONE: Final = 9
+"""Batches that the loader has given in this epoch."""
+EPOCH_LENGTH: Final = 10
+"""Of all that it will give; 0 where it has no length."""
+EPOCHS: Final = 11
+"""Epochs begun."""
+STEP: Final = 14
+"""Training steps so far; not `STEPS` where the first ones were counted too often."""
+ERRORS: Final = 12
+"""Exceptions in our own hooks: caught, and told once."""
+BOUND: Final = 13
+"""Index into `BOUNDS`: what the share of communication is, where it can't be known."""
 
 DOINGS: Final = ("", "forward", "backward", "optimizer", "data")
 OPERATIONS: Final = (
@@ -63,8 +83,29 @@ OPERATIONS: Final = (
 )
 OPERATION_INDEX: Final = {name: index for index, name in enumerate(OPERATIONS)}
 
+BOUNDS: Final = ("", "lower")
+"""`lower`: some collectives can't be seen from here, as those inside compiled code."""
+DTYPES: Final = (
+    "",
+    "float32",
+    "float16",
+    "bfloat16",
+    "float64",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+    "complex64",
+    "complex128",
+)
+DTYPE_INDEX: Final = {name: index for index, name in enumerate(DTYPES)}
+
 # record
 ENDED, WALL, DATA, EXPOSED, TAIL, SAMPLES, CALLS = range(7)
+SYNCED, PROBED = 1, 2
+"""Flags of a record. `SYNCED`: a model's gradients were averaged. `PROBED`: without overlap, to measure."""
 
 
 class StepRecord(Struct, frozen=True):
@@ -79,6 +120,29 @@ class StepRecord(Struct, frozen=True):
     """DDP's own part: communication of backward that computation did not hide."""
     samples: int
     calls: int
+    forward: int = 0
+    backward: int = 0
+    optimizer: int = 0
+    """Forward, backward and optimizer without the collectives that stood in them."""
+    tokens: int = 0
+    flags: int = 0
+    probe: int = 0
+    """Of a probed step: how long the averaging took that otherwise overlaps with backward."""
+
+
+class Call(Struct, frozen=True, omit_defaults=True):
+    """What a rank called of a collective: the same on all ranks of the group, or they don't meet.
+
+    `group`: checksum of its name. `number`: counts within the group. `root`: who sends or receives; −1 where
+    nobody does alone.
+    """
+
+    group: int
+    number: int
+    operation: str
+    dtype: str = ""
+    root: int = -1
+    shape: tuple[int, ...] = ()
 
 
 class Writer:
@@ -99,8 +163,31 @@ class Writer:
         cells[at + TAIL] = record.tail
         cells[at + SAMPLES] = record.samples
         cells[at + CALLS] = record.calls
+        cells[at + 7] = record.forward
+        cells[at + 8] = record.backward
+        cells[at + 9] = record.optimizer
+        cells[at + 10] = record.tokens
+        cells[at + 11] = record.flags
+        cells[at + 12] = record.probe
         cells[BEAT] = record.ended
         cells[STEPS] = steps + 1
+
+    def note_call(
+        self, group: int, number: int, operation: int, dtype: int, root: int, shape: tuple[int, ...]
+    ) -> None:
+        """Keep the signature of a collective that begins now; `operation` and `dtype` are indexes."""
+        cells = self.cells
+        noted = cells[CALLS_NOTED]
+        at = CALLS_AT + (noted % CALLS_KEPT) * CALL_FIELDS
+        cells[at] = group
+        cells[at + 1] = number
+        cells[at + 2] = operation
+        cells[at + 3] = dtype
+        cells[at + 4] = root
+        cells[at + 5] = len(shape)
+        for index, size in enumerate(shape[:DIMENSIONS]):
+            cells[at + 6 + index] = size
+        cells[CALLS_NOTED] = noted + 1
 
     def add_tail(self, nanoseconds: int) -> None:
         """Add DDP's part to the step before: its logger knows it one forward later."""
@@ -117,8 +204,8 @@ class Reader:
 
     @property
     def steps(self) -> int:
-        """Steps so far."""
-        return self.cells[STEPS]
+        """Training steps so far."""
+        return self.cells[STEP]
 
     def header(self, field: int) -> int:
         """One field of the header."""
@@ -132,6 +219,18 @@ class Reader:
         records = []
         for index in range(first, steps):
             at = HEADER + (index % RECORDS) * FIELDS
-            records.append(StepRecord(*cells[at : at + 7]))
+            records.append(StepRecord(*cells[at : at + 13]))
         overtaken = max(0, cells[STEPS] - RECORDS - first)
         return records[overtaken:]
+
+    def calls(self, most: int = CALLS_KEPT) -> list[Call]:
+        """Signatures of the last collectives, oldest first, at most `most`."""
+        cells = self.cells
+        noted = cells[CALLS_NOTED]
+        found = []
+        for index in range(max(0, noted - min(most, CALLS_KEPT - 1)), noted):
+            at = CALLS_AT + (index % CALLS_KEPT) * CALL_FIELDS
+            group, number, operation, dtype, root, dimensions = cells[at : at + 6]
+            shape = tuple(cells[at + 6 : at + 6 + min(dimensions, DIMENSIONS)])
+            found.append(Call(group, number, OPERATIONS[operation], DTYPES[dtype], root, shape))
+        return found

@@ -6,6 +6,10 @@ the shortest sequence of them that repeats and contains all.
 
 from __future__ import annotations
 
+KEPT = 128
+PHASE = 24
+"""So many steps of one optimizer in a row, after others: training goes on with that one alone."""
+
 
 class StepCycle:
     """Feed it each optimizer step; it says where a training step ends."""
@@ -14,6 +18,12 @@ class StepCycle:
         self._seen: list[int] = []
         self._cycle: list[int] | None = None
         self._at = 0
+        self._before = 0
+        """Training steps of former cycles."""
+        self._fed = 0
+        """Optimizer steps since then."""
+        self.count = 0
+        """Training steps so far. Once a cycle is known, those before it are counted by it."""
 
     @property
     def unsure(self) -> bool:
@@ -23,19 +33,28 @@ class StepCycle:
     def ends(self, optimizer: int) -> bool:
         """An optimizer (told apart by its id) has stepped. Is the training step over?"""
         self._seen.append(optimizer)
-        del self._seen[:-128]
+        self._fed += 1
+        del self._seen[:-KEPT]
         if self._cycle is not None:
             if self._cycle[self._at] == optimizer:
                 self._at = (self._at + 1) % len(self._cycle)
+                self.count += self._at == 0
                 return self._at == 0
             self._cycle = None
             self._seen = self._seen[-1:]
+            self._before, self._fed = self.count, 1
         kinds = set(self._seen)
         if len(kinds) == 1:
+            self.count += 1
+            return True
+        if len(self._seen) >= PHASE and len(set(self._seen[-PHASE:])) == 1:
+            del self._seen[:-PHASE]
+            self.count += PHASE
             return True
         for period in range(len(kinds), len(self._seen) // 2 + 1):
             cycle = self._seen[-period:]
             if cycle == self._seen[-2 * period : -period] and set(cycle) == kinds:
                 self._cycle, self._at = cycle, 0
+                self.count = self._before + self._fed // period
                 return True
         return False

@@ -7,8 +7,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from dtrain_lab.core.cluster import Frame
+from dtrain_lab.core.cluster import Epoch, Frame
 from dtrain_lab.core.endpoints import Keys
+from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.core.fitness import Check
 from dtrain_lab.core.kinds import CellOutputKind, CommKind
 from dtrain_lab.core.wire import VERSION
@@ -102,14 +103,28 @@ class RankSample(Struct, frozen=True, omit_defaults=True):
     step: int | None = None
     steps_per_s: float | None = None
     samples_per_s: float | None = None
+    tokens_per_s: float | None = None
     step_s: float | None = None
     data_s: float | None = None
+    compute_s: float | None = None
+    optimizer_s: float | None = None
     exposed_s: float | None = None
+    exposed_error_s: float | None = None
+    synced: bool = False
+    typical_own_s: float | None = None
+    bound: str = ""
     unsure: bool = False
+    epoch: Epoch | None = None
     operation: str | None = None
     sequence: int | None = None
     in_operation_s: float | None = None
     doing: str | None = None
+    beat_s: float | None = None
+    """Since the monitor last saw this rank do anything."""
+    stopped: bool = False
+    """A signal has stopped the process."""
+    calls: tuple[Call, ...] = ()
+    """Its last collectives; told while it stands in one."""
     cpu_utilization: float | None = None
     memory_bytes: int | None = None
     device_memory_bytes: int | None = None
@@ -160,6 +175,8 @@ class RankSpec(Struct, frozen=True, omit_defaults=True):
     log: str
     monitor: bool
     master_port: int
+    probe: bool = True
+    guard: bool = False
     variables: dict[str, str] = {}
     replaces: bool = False
     """Another process was this rank before."""

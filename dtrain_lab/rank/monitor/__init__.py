@@ -9,20 +9,38 @@ from __future__ import annotations
 
 from dtrain_lab.core.estimate.ring import Writer
 from dtrain_lab.rank.monitor.collectives import watch_collectives
+from dtrain_lab.rank.monitor.guard import Guard
+from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.steps import watch_steps
+from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
 
 
-def install(memory: memoryview, world_size: int) -> Recorder:
-    """Watch this process.
+class Monitor:
+    """Watches this process.
 
     Args:
         memory: the metrics ring, shared with the node agent.
         world_size: 1 leaves communication out: there is none.
+        probe: whether steps may be probed.
+        guard: whether ranks compare their next collective before it runs.
     """
-    recorder = Recorder(Writer(memory))
-    watch_collectives(recorder)
-    watch_steps(recorder, sync=world_size > 1)
-    step.to(recorder.user_stepped)
-    return recorder
+
+    def __init__(
+        self, memory: memoryview, world_size: int, *, probe: bool = True, guard: bool = False
+    ) -> None:
+        self.recorder = Recorder(Writer(memory))
+        self.probes = Probes(self.recorder)
+        self.probes.on = probe
+        self.guard = Guard(self.recorder)
+        self.guard.on = guard
+        watch_collectives(self.recorder, self.guard)
+        watch_steps(self.recorder, self.probes, self.guard, sync=world_size > 1)
+        step.to(self.recorder.user_stepped)
+        switch.to(self.guard.switch)
+
+    def begin_cell(self) -> None:
+        """A cell begins."""
+        self.recorder.begin_cell()
+        self.probes.begin_cell()

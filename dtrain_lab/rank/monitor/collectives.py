@@ -11,7 +11,9 @@ import torch.distributed._functional_collectives as functional
 from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.core.estimate import ring
+from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.monitor.signature import group_of, signature
 
 FUNCTIONAL = {
     "all_reduce": "all_reduce",
@@ -22,13 +24,13 @@ FUNCTIONAL = {
 }
 
 
-def watch_collectives(recorder: Recorder) -> None:
-    """Count the time that the training thread stands in collectives."""
+def watch_collectives(recorder: Recorder, guard: Guard) -> None:
+    """Count the time that the training thread stands in collectives; have the guard compare them first."""
     for index, name in enumerate(ring.OPERATIONS):
         original = getattr(c10d, name, None)
         if not name or original is None:
             continue
-        watched = _watched(recorder, original, index)
+        watched = _called(recorder, guard, original, name, index)
         setattr(c10d, name, watched)
         if getattr(dist, name, None) is original:
             setattr(dist, name, watched)
@@ -42,6 +44,28 @@ def watch_collectives(recorder: Recorder) -> None:
         if original is not None:
             setattr(functional, name, _watched(recorder, original, ring.OPERATION_INDEX[operation]))
     functional.wait_tensor = _watched(recorder, functional.wait_tensor, wait, counts=False)
+
+
+def _called(
+    recorder: Recorder, guard: Guard, original: Callable[..., Any], name: str, operation: int
+) -> Callable[..., Any]:
+    """A collective of torch.distributed: its signature is kept, and compared where the guard is on."""
+
+    @functools.wraps(original, updated=())
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        if not recorder.watches:
+            return original(*args, **kwargs)
+        call = None
+        with recorder.harmless():
+            call = signature(name, operation, args, kwargs)
+            if call is not None:
+                recorder.writer.note_call(*call)
+        if guard.on and call is not None:
+            guard.check(call, group_of(args, kwargs))
+        with recorder.collective(operation):
+            return original(*args, **kwargs)
+
+    return watched
 
 
 def _watched(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +12,12 @@ from dtrain_lab.core.estimate import ring
 from dtrain_lab.core.estimate.steps import StepCycle
 
 now = time.monotonic_ns
+FORWARD, BACKWARD, OPTIMIZER, DATA = (
+    ring.DOINGS.index(n) for n in ("forward", "backward", "optimizer", "data")
+)
+WITHOUT_OPTIMIZER = 32
+"""After so many backward passes without any optimizer each is taken for a step, and marked as a guess."""
+GUESSED_STEP, GUESSED_SAMPLES = 1, 2
 
 
 class Recorder:
@@ -23,19 +30,40 @@ class Recorder:
         self._depth = 0
         self._cycle = StepCycle()
         self._began = now()
-        self._exposed = 0
-        self._data = 0
-        self._calls = 0
-        self._loader_samples = 0
-        self._forward_samples = 0
-        self._fetched = 0
         self._told = False
         """The user says where steps end."""
+        self._backwards = 0
+        """Since the last step of an optimizer."""
+        self._clear()
+
+    def _clear(self) -> None:
+        self._exposed = self._data = self._calls = 0
+        self._forward = self._backward = self._optimizer = 0
+        self._loader_samples = self._forward_samples = self._fetched = self._tokens = self._fetched_tokens = 0
+        self._flags = self._probe = 0
+        self._computes: tuple[int, int] | None = None
+        """When this step's forward began, and what was spent elsewhere by then."""
+        self._free = self._began, 0
+        """The same of the last moment that belongs to nothing else."""
 
     @property
     def watches(self) -> bool:
         """This thread is the one that trains, and it is not inside another collective."""
         return self._depth == 0 and threading.get_ident() == self._main
+
+    @contextmanager
+    def harmless(self) -> Iterator[None]:
+        """A hook of ours never breaks training: what it raises is counted, and told once."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001
+            self._cells[ring.ERRORS] += 1
+            if self._cells[ring.ERRORS] == 1:
+                print(
+                    f"dtrain-lab: the monitor can't follow this code ({type(error).__name__}: {error}); "
+                    "training goes on, some figures may be missing.",
+                    file=sys.stderr,
+                )
 
     @contextmanager
     def collective(self, operation: int, *, counts: bool = True) -> Iterator[None]:
@@ -57,40 +85,124 @@ class Recorder:
             cells[ring.BEAT] = left
             self._exposed += left - entered
 
+    @contextmanager
+    def averaging(self, operation: int) -> Iterator[None]:
+        """A probe averages gradients, which is no part of what collectives usually cost."""
+        exposed = self._exposed
+        began = now()
+        with self.collective(operation):
+            yield
+        self._exposed = exposed
+        self._probe += now() - began
+        self._flags |= ring.PROBED
+
     def begin_cell(self) -> None:
         """Nothing is under way: an interrupt may have come in the middle of our own bookkeeping."""
         self._depth = 0
         self._told = False
+        self._backwards = 0
+        self._cycle = StepCycle()
+        self._cells[ring.UNSURE] = 0
         self._cells[ring.OPERATION] = 0
+        self.doing(0)
 
     def doing(self, what: int) -> None:
         """What the training thread does; indexes `ring.DOINGS`."""
-        self._cells[ring.DOING] = what
-        self._cells[ring.DOING_SINCE] = now()
+        cells = self._cells
+        cells[ring.DOING] = what
+        cells[ring.DOING_SINCE] = cells[ring.BEAT] = now()
 
-    def fetched(self, nanoseconds: int, samples: int) -> None:
+    @property
+    def doing_now(self) -> int:
+        """What it does; indexes `ring.DOINGS`."""
+        return self._cells[ring.DOING]
+
+    @property
+    def _elsewhere(self) -> int:
+        """Spent so far on what is no computation."""
+        return self._exposed + self._data + self._probe
+
+    # ---- parts of a step
+
+    def fetched(self, nanoseconds: int, samples: int, tokens: int) -> None:
         """A loader gave a batch."""
         self._data += nanoseconds
-        self._fetched = samples
+        self._fetched, self._fetched_tokens = samples, tokens
+        self._free = now(), self._elsewhere
 
-    def forward(self, samples: int) -> None:
+    def epoch(self, done: int, length: int) -> None:
+        """A loader that training reads is here in its epoch; `length` is 0 where nobody knows."""
+        cells = self._cells
+        if done == 1:
+            cells[ring.EPOCHS] += 1
+        cells[ring.EPOCH_DONE], cells[ring.EPOCH_LENGTH] = done, length
+
+    def forward(self, samples: int, tokens: int, *, guessed: bool) -> None:
         """A forward pass of training began with a batch of so many samples."""
         self._loader_samples += self._fetched
-        self._fetched = 0
+        self._tokens += self._fetched_tokens or tokens
+        if guessed and not self._fetched:
+            self._cells[ring.UNSURE] |= GUESSED_SAMPLES
+        self._fetched = self._fetched_tokens = 0
         self._forward_samples += samples
+        if self._computes is None:
+            self._computes = now(), self._elsewhere
+
+    def backward_began(self) -> tuple[int, int]:
+        """Backward begins; what is returned goes to `backward_ended`."""
+        began, elsewhere = now(), self._elsewhere
+        since, before = self._computes or self._free
+        self._forward += max(0, began - since - (elsewhere - before))
+        self._computes = None
+        return began, elsewhere
+
+    def backward_ended(self, at: tuple[int, int]) -> None:
+        """It has ended."""
+        began, before = at
+        ended = now()
+        self._backward += max(0, ended - began - (self._elsewhere - before))
+        self._free = ended, self._elsewhere
+        self._backwards += 1
+        if self._told or self._cycle.count or self._backwards < 2:
+            return
+        self._cells[ring.UNSURE] |= GUESSED_STEP  # no optimizer that anybody can see
+        if self._backwards > WITHOUT_OPTIMIZER:
+            self._cells[ring.STEP] += 1
+            self._write()
+
+    def synced(self) -> None:
+        """A model's gradients are averaged in this step."""
+        self._flags |= ring.SYNCED
+
+    def optimizer_ran(self, began: tuple[int, int]) -> None:
+        """An optimizer's step took from `began`, as `mark` gave it, until now."""
+        since, before = began
+        self._optimizer += max(0, now() - since - (self._elsewhere - before))
+
+    def mark(self) -> tuple[int, int]:
+        """This moment, for `optimizer_ran`."""
+        return now(), self._elsewhere
+
+    # ---- its end
 
     def user_stepped(self, samples: int) -> None:
         """The user says that a step ends here."""
         self._told = True
         self._cells[ring.UNSURE] = 0
+        self._cells[ring.STEP] += 1
         self._write(samples)
 
     def optimizer_stepped(self, optimizer: int) -> None:
         """An optimizer has stepped; at the end of a training step, write its record."""
+        self._backwards = 0
         if self._told:
             return
+        before = self._cycle.count
         ends = self._cycle.ends(optimizer)
-        self._cells[ring.UNSURE] = int(self._cycle.unsure)
+        cells = self._cells
+        cells[ring.UNSURE] = cells[ring.UNSURE] & GUESSED_SAMPLES | int(self._cycle.unsure)
+        # where a cycle is recognized late, the steps before it were counted too often
+        cells[ring.STEP] += self._cycle.count - before
         if ends:
             self._write()
 
@@ -105,8 +217,13 @@ class Recorder:
                 tail=0,
                 samples=samples or self._loader_samples + self._fetched or self._forward_samples,
                 calls=self._calls,
+                forward=self._forward,
+                backward=self._backward,
+                optimizer=self._optimizer,
+                tokens=self._tokens + self._fetched_tokens,
+                flags=self._flags,
+                probe=self._probe,
             )
         )
         self._began = ended
-        self._exposed = self._data = self._calls = 0
-        self._loader_samples = self._forward_samples = self._fetched = 0
+        self._clear()

@@ -14,48 +14,42 @@ from torch.optim.optimizer import (
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from dtrain_lab.core.estimate import ring
-from dtrain_lab.rank.monitor.recorder import Recorder, now
+from dtrain_lab.rank.monitor.batches import sizes, time_major
+from dtrain_lab.rank.monitor.guard import Guard
+from dtrain_lab.rank.monitor.probe import Probes
+from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, OPTIMIZER, Recorder, now
+from dtrain_lab.rank.monitor.signature import checksum
 
 LOGGER_RATE = 10
 """DDP's own timing of backward is taken each so many iterations; the rest use the last reading."""
-FORWARD, BACKWARD, OPTIMIZER, DATA = (
-    ring.DOINGS.index(n) for n in ("forward", "backward", "optimizer", "data")
-)
+AVERAGING = ring.OPERATION_INDEX["backward_sync"]
+LOWER = ring.BOUNDS.index("lower")
 
 
-def watch_steps(recorder: Recorder, *, sync: bool) -> None:
+def watch_steps(recorder: Recorder, probes: Probes, guard: Guard, *, sync: bool) -> None:
     """Find steps, samples and data time; with `sync`, DDP's exposed communication too."""
     _watch_optimizers(recorder)
     _watch_loaders(recorder)
-    _watch_ddp(recorder, sync=sync)
-    _watch_backward(recorder)
-
-
-def first_dimension(batch: Any, depth: int = 0) -> int | None:
-    """Samples of a batch: the first dimension of the first tensor in it."""
-    if isinstance(batch, torch.Tensor):
-        return int(batch.shape[0]) if batch.dim() else None
-    if depth > 3:
-        return None
-    values = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, (list, tuple)) else ()
-    for value in values:
-        found = first_dimension(value, depth + 1)
-        if found is not None:
-            return found
-    return None
+    _watch_ddp(recorder, probes, guard, sync=sync)
+    _watch_backward(recorder, probes)
 
 
 def _watch_optimizers(recorder: Recorder) -> None:
     stepped = False
+    began = (0, 0)
 
     def before(*_: Any) -> None:
-        recorder.doing(OPTIMIZER)
+        nonlocal began
+        if recorder.watches:
+            recorder.doing(OPTIMIZER)
+            began = recorder.mark()
 
     def after(optimizer: Any, *_: Any) -> None:
         nonlocal stepped
         stepped = True
-        recorder.doing(0)
         if recorder.watches:
+            recorder.doing(0)
+            recorder.optimizer_ran(began)
             recorder.optimizer_stepped(id(optimizer))
 
     register_optimizer_step_pre_hook(before)
@@ -85,30 +79,73 @@ def _watch_loaders(recorder: Recorder) -> None:
             batch = following(self)
         finally:
             recorder.doing(0)
-        trains = torch.is_grad_enabled()
-        recorder.fetched(now() - began, (first_dimension(batch) or 0) if trains else 0)
+        samples = tokens = 0
+        if torch.is_grad_enabled():  # it is for training
+            with recorder.harmless():
+                samples, tokens = sizes(batch)
+                recorder.epoch(self._num_yielded, _length(self))
+        recorder.fetched(now() - began, samples, tokens)
         return batch
 
     _BaseDataLoaderIter.__next__ = following_batch
 
 
-def _watch_ddp(recorder: Recorder, *, sync: bool) -> None:
+def _length(iterator: Any) -> int:
+    try:
+        return len(iterator)
+    except TypeError:  # a stream
+        return 0
+
+
+def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, *, sync: bool) -> None:
     original = DistributedDataParallel.forward
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not (self.training and torch.is_grad_enabled() and recorder.watches):
+        if torch.compiler.is_compiling() or not (
+            self.training and torch.is_grad_enabled() and recorder.watches
+        ):
             return original(self, *args, **kwargs)
-        recorder.forward(first_dimension(args) or first_dimension(kwargs) or 0)
+        syncs = sync and self.require_backward_grad_sync
+        probed = False
+        with recorder.harmless():
+            _note_batch(recorder, self, args, kwargs)
+            if syncs:
+                recorder.synced()
+                probed = probes.due(self)
+                if self._comm_hooks:  # what they do after backward is theirs
+                    recorder.writer.cells[ring.BOUND] = LOWER
+        if syncs and guard.on:  # what backward will send can't be compared there
+            size = sum(p.numel() for p in self._module_parameters)
+            number = self.process_group._get_sequence_number_for_group() + 1
+            group = self.process_group
+            guard.check((checksum(group), number, AVERAGING, 0, -1, (size,)), group)
         recorder.doing(FORWARD)
         try:
-            out = original(self, *args, **kwargs)
+            run = probes.forward if probed else _plain
+            out = run(self, original, args, kwargs)
         finally:
             recorder.doing(0)
-        if sync and self.require_backward_grad_sync:
-            _read_tail(recorder, self)
+        if syncs:
+            with recorder.harmless():
+                probes.forwarded(self)
+                _read_tail(recorder, self)
         return out
 
     DistributedDataParallel.forward = forward
+
+
+def _plain(module: Any, original: Any, args: Any, kwargs: Any) -> Any:
+    return original(module, *args, **kwargs)
+
+
+def _note_batch(recorder: Recorder, module: Any, args: Any, kwargs: Any) -> None:
+    samples, tokens = sizes(args)
+    if not samples:
+        samples, tokens = sizes(kwargs)
+    state = module.__dict__
+    if "_dtrain_time_major" not in state:
+        state["_dtrain_time_major"] = time_major(module.module)
+    recorder.forward(samples, tokens, guessed=state["_dtrain_time_major"])
 
 
 def _read_tail(recorder: Recorder, module: Any) -> None:
@@ -131,17 +168,21 @@ def _read_tail(recorder: Recorder, module: Any) -> None:
         recorder.writer.add_tail(tail)
 
 
-def _watch_backward(recorder: Recorder) -> None:
+def _watch_backward(recorder: Recorder, probes: Probes) -> None:
     """A rank that stands long in backward may wait in DDP's reducer, which Python can't see."""
     original = torch.autograd.backward
 
     def backward(*args: Any, **kwargs: Any) -> Any:
-        if not recorder.watches:
+        if not recorder.watches or recorder.doing_now == BACKWARD:  # checkpointing runs one inside another
             return original(*args, **kwargs)
         recorder.doing(BACKWARD)
+        at = recorder.backward_began()
         try:
             return original(*args, **kwargs)
         finally:
             recorder.doing(0)
+            recorder.backward_ended(at)
+            with recorder.harmless():
+                probes.backward_ended()
 
     torch.autograd.backward = backward

@@ -1,0 +1,76 @@
+"""What a collective is called with: what all ranks of its group have to agree on."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from dtrain_lab.core.estimate import ring
+
+POINT_TO_POINT = frozenset({"send", "recv"})
+TENSOR = {"all_gather": 1, "all_gather_into_tensor": 1}
+"""Position of the tensor whose shape has to agree; 0 elsewhere."""
+SHAPELESS = frozenset(
+    {"barrier", "monitored_barrier", "all_to_all", "all_to_all_single", "all_gather_object",
+     "broadcast_object_list", "gather_object", "scatter_object_list"}
+)  # fmt: skip
+ROOT = {"broadcast": 1, "reduce": 1, "scatter": 2, "gather": 2}
+ROOT_NAMES = ("src", "dst", "group_src", "group_dst")
+DTYPES = {
+    getattr(torch, name): index for index, name in enumerate(ring.DTYPES) if name and hasattr(torch, name)
+}
+_checksums: dict[str, int] = {}
+Signature = tuple[int, int, int, int, int, tuple[int, ...]]
+"""As `ring.Writer.note_call` takes it."""
+
+
+def group_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The process group of a call; the default one where none is named."""
+    group = kwargs.get("group")
+    if group is None:
+        group = next((a for a in args if isinstance(a, dist.ProcessGroup)), None)
+    return group if group is not None else c10d.GroupMember.WORLD
+
+
+def checksum(group: Any) -> int:
+    """A number for the group that all its ranks know."""
+    name = group.group_name
+    known = _checksums.get(name)
+    if known is None:
+        known = _checksums[name] = zlib.crc32(name.encode())
+    return known
+
+
+def signature(name: str, index: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature | None:
+    """What this call has to agree on with its peers'; None where nothing has to.
+
+    Args:
+        name: of the operation.
+        index: of it in `ring.OPERATIONS`.
+        args, kwargs: of the call.
+    """
+    group = group_of(args, kwargs)
+    if name in POINT_TO_POINT or not isinstance(group, dist.ProcessGroup):
+        return None
+    number = group._get_sequence_number_for_group() + 1
+    dtype, shape = 0, ()
+    if name not in SHAPELESS:
+        at = TENSOR.get(name, 0)
+        tensor = args[at] if at < len(args) else next(
+            (kwargs[k] for k in ("tensor", "input_tensor", "output") if k in kwargs), None
+        )  # fmt: skip
+        if isinstance(tensor, torch.Tensor):
+            dtype, shape = DTYPES.get(tensor.dtype, 0), tuple(tensor.shape)
+    return checksum(group), number, index, dtype, _root(name, args, kwargs), shape
+
+
+def _root(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    at = ROOT.get(name)
+    if at is None:
+        return -1
+    found = args[at] if at < len(args) else next((kwargs[k] for k in ROOT_NAMES if k in kwargs), None)
+    return found if isinstance(found, int) else 0
