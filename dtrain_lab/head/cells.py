@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from dtrain_lab.core import mismatch
 from dtrain_lab.core import turns as pure
 from dtrain_lab.core.cells import blame, failure_sentence, render_failure
 from dtrain_lab.core.cluster import CellRecord, CellResult, Failure, RunningCell
+from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.core.kinds import CellState
 from dtrain_lab.core.wire import doors, links
 from dtrain_lab.head.journal import Journal
@@ -33,6 +35,7 @@ class Running:
     failures: list[Failure] = field(default_factory=list)
     timed_out: bool = False
     hopeless: str = ""
+    calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
     """Why it was ended without anybody asking."""
     result: CellResult | None = None
 
@@ -174,6 +177,7 @@ class Cells:
             cell.failures.append(
                 Failure(reply.rank, reply.kind, reply.type, reply.message, reply.frames, operation)
             )
+            cell.calls[reply.rank] = reply.calls
         self._leave(cell, reply.rank)
 
     def lose(self, rank: int, message: str) -> None:
@@ -182,6 +186,12 @@ class Cells:
         if cell is not None:
             cell.failures.append(Failure(rank, "lost", "RankLost", message))
             self._leave(cell, rank)
+
+    def called(self, rank: int, calls: tuple[Call, ...]) -> None:
+        """The last collectives of a rank that has died."""
+        cell = self.of_rank(rank)
+        if cell is not None:
+            cell.calls[rank] = calls
 
     def withdraw(self, cells: Iterable[str], message: str) -> None:
         """Cells that have not begun never will."""
@@ -254,6 +264,9 @@ def _sentence(cell: Running, failures: Sequence[Failure]) -> str:
     if any(f.type == "NotRun" for f in failures):
         return f"The cell did not run: {failures[0].message}"
     text = failure_sentence(failures, cell.ranks)
+    differs = mismatch.find(cell.calls)
+    if differs is not None and differs.text not in cell.hopeless:  # what they died of
+        text = f"{differs.text} {text}"
     if cell.hopeless:
         return f"{cell.hopeless} {text}"
     if cell.timed_out:

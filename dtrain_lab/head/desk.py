@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 TICK_S = 0.25
 FORGET_WATCHER_S = 10.0
 STACKS_WITHIN_S = 2.0
-WHERE_WITHIN_S = 0.75
+WHERE_WITHIN_S = 0.4
+FROM_AGENTS_WITHIN_S = 1.5
+"""A stopped process can't be looked at."""
 LOOK_AGAIN_S = 5.0
 RESTARTED_WITHIN_S = 180.0
 SETTLED_WITHIN_S = 10.0
@@ -273,7 +275,7 @@ class Desk:
         return [
             Stack(rank, known[rank].text)
             if rank in known
-            else Stack(rank, None, f"no answer within {STACKS_WITHIN_S:g} s")
+            else Stack(rank, None, "no answer, also not to a signal: it is stopped, or ends")
             for rank in ranks
         ]
 
@@ -319,10 +321,9 @@ class Desk:
         self._asked[number] = (set(ranks), known, done)
         self._head.ask_where(ranks, number, stacks=stacks)
         try:
-            async with asyncio.timeout(within_s):
-                await done
-        except TimeoutError:  # a rank that holds the GIL, or is stopped: the others have answered
-            pass
+            if not await _within(done, within_s):  # a rank that holds the GIL: its agent can look at it
+                self._head.ask_stacks(tuple(sorted(self._asked[number][0])), number)
+                await _within(done, FROM_AGENTS_WITHIN_S)  # one that is stopped has nothing to say
         finally:
             del self._asked[number]
         return known
@@ -341,6 +342,11 @@ class Desk:
             frame = doors.encode(doors.Changed(self._head.cluster()))
             for door in due:
                 self._head.to_door(door, frame)
+
+
+async def _within(done: asyncio.Future[None], seconds: float) -> bool:
+    await asyncio.wait([done], timeout=seconds)
+    return done.done()
 
 
 def _check_version(version: int) -> None:

@@ -196,6 +196,12 @@ class Head:
                 cell.hopeless = verdict.text
                 self.membership.happened(on.InterruptAsked(tuple(cell.left)))
 
+    def ask_stacks(self, ranks: tuple[int, ...], number: int) -> None:
+        """Ask the agents of ranks that don't answer themselves."""
+        if self.plan is not None:
+            for index, _, mine in orders.by_node(self.plan, ranks):
+                self.nodes.say(index, links.AskStacks(number, mine))
+
     def ask_where(self, ranks: tuple[int, ...], number: int, *, stacks: bool) -> None:
         """Ask ranks where they are; the desk collects what they say."""
         for rank in ranks:
@@ -332,6 +338,7 @@ class Head:
             return
         if self.pid(message.key) == message.pid:
             self._last_words(message)
+            self.cells.called(message.key, message.calls)
             self.forget(message.key)
         self.membership.happened(on.RankExited(message.key, message.pid, message.code, message.last))
 

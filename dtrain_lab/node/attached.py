@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.estimate import ring
+from dtrain_lab.core.stacks import STACKS_SIGNAL
+from dtrain_lab.node.side_signal import signal_beside
 
 if TYPE_CHECKING:
     from dtrain_lab.node.headlink import HeadLink
@@ -32,7 +34,6 @@ GRACE_S = 5.0
 """Peers of a rank that failed may say what they know before they are ended."""
 LOOK_S = 0.5
 TAIL_S = 0.5
-STACKS_SIGNAL = signal.SIGRTMIN + 6
 STACKS_WITHIN_S = 2.0
 PIECE = 1 << 16
 SIOCGIFADDR = 0x8915
@@ -272,7 +273,7 @@ class Attached:
         """What the threads of a rank do now, also while one holds the GIL."""
         before = os.fstat(kept.stacks).st_size
         try:
-            os.kill(kept.pid, STACKS_SIGNAL)
+            signal_beside(kept.pid, STACKS_SIGNAL)
         except ProcessLookupError:
             return ""
         until = time.monotonic() + STACKS_WITHIN_S

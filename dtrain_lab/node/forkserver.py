@@ -28,6 +28,7 @@ import msgspec
 
 from dtrain_lab.core import words
 from dtrain_lab.core.estimate import ring
+from dtrain_lab.core.stacks import STACKS_SIGNAL
 from dtrain_lab.core.wire.links import CONTROLLER, RankSpec
 
 PRELOAD = (
@@ -267,6 +268,7 @@ def _be_rank(spec: RankSpec, descriptors: list[int]) -> None:
 
     metrics, kept, fault, *ends = descriptors
     faulthandler.enable(fault)
+    faulthandler.register(STACKS_SIGNAL, file=fault, all_threads=True, chain=False)
     memory = link.Shared(
         memoryview(mmap.mmap(metrics, ring.BYTES)),
         memoryview(mmap.mmap(kept, words.BYTES)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import mmap
 import os
-import re
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,9 @@ import zmq
 import zmq.asyncio
 
 from dtrain_lab.core import jobfiles
-from dtrain_lab.core.cluster import Frame
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.estimate import ring
+from dtrain_lab.core.stacks import main_frames
 from dtrain_lab.core.wire import links
 from dtrain_lab.machine import first_reachable, local_facts
 from dtrain_lab.node.devices import Devices
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 TICK_S = 1.0
 LOOK_S = 0.3
-FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>.*)')
-CELL = re.compile(r"(?P<notebook>.*\.ipynb)(?P<cell>\[\d+\])$")
 
 
 class HeadLink:
@@ -111,7 +108,9 @@ class HeadLink:
                     case links.AskWhere(number, _):
                         for kept in self._agent.kept:
                             text = await self._agent.stacks(kept)
-                            self._say(links.Here(rank=kept.rank, id=number, frames=frames(text), text=text))
+                            self._say(
+                                links.Here(rank=kept.rank, id=number, frames=main_frames(text), text=text)
+                            )
                     case links.Debug() as order:
                         await self._debug(order)
                     case links.Leave():
@@ -154,21 +153,3 @@ async def _way(endpoints: Endpoints) -> str:
         if found is not None:
             return found
         await asyncio.sleep(LOOK_S)
-
-
-def frames(text: str) -> tuple[Frame, ...]:
-    """The main thread of a stack that faulthandler wrote, outermost first; cells by their name."""
-    found: list[Frame] = []
-    blocks = re.split(r"\n\n", text.strip())
-    main = next((b for b in blocks if ".ipynb[" in b), blocks[0] if blocks else "")
-    for line in main.splitlines():
-        match = FRAME.search(line)
-        if match:
-            cell = CELL.search(match["file"])
-            file = f"cell {cell['cell']}" if cell else match["file"]
-            found.append(
-                Frame(file, int(match["line"]), match["function"], "", cell["cell"] if cell else None)
-            )
-    found.reverse()
-    first = next((i for i, f in enumerate(found) if f.cell), 0)
-    return tuple(found[first:][-20:])

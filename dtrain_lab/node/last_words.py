@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 
 from dtrain_lab.core import words
+from dtrain_lab.core.stacks import STACKS_SIGNAL, main_first
 from dtrain_lab.core.wire.links import Words
+from dtrain_lab.node.side_signal import signal_beside
 
 MOST_PIPED = 1 << 20
+STACKS_WITHIN_S = 1.0
+LOOK_S = 0.02
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -47,6 +52,32 @@ class LastWords:
         text = os.pread(self._fault, 1 << 16, 0).decode("utf-8", "replace")
         text = text.split("\nExtension modules:")[0].strip()
         return _name_cells(text, self._names.read()) if text else ""
+
+    async def stacks(self, pid: int) -> str:
+        """What the threads of the rank do now, also while one holds the GIL; cells by their name.
+
+        Args:
+            pid: of the rank.
+        """
+        self._empty()
+        try:
+            signal_beside(pid, STACKS_SIGNAL)
+        except ProcessLookupError:
+            return ""
+        size = 0
+        for _ in range(int(STACKS_WITHIN_S / LOOK_S)):
+            await asyncio.sleep(LOOK_S)
+            now = os.fstat(self._fault).st_size
+            if now and now == size:
+                break
+            size = now
+        text = main_first(self.fault())
+        self._empty()  # what is in there when it dies is of its death
+        return text
+
+    def _empty(self) -> None:
+        os.ftruncate(self._fault, 0)
+        os.lseek(self._fault, 0, os.SEEK_SET)
 
     def close(self) -> None:
         """Give the descriptors back."""

@@ -14,6 +14,8 @@ import zmq
 import zmq.asyncio
 
 from dtrain_lab.core.endpoints import Keys
+from dtrain_lab.core.estimate.ring import Call
+from dtrain_lab.core.stacks import main_frames
 from dtrain_lab.core.wire import links
 from dtrain_lab.machine import check
 from dtrain_lab.node import forkserver
@@ -182,8 +184,18 @@ class Agent:
                     case links.Hush():
                         if self._listener is not None:
                             self._listener.close()
+                    case links.AskStacks(number, ranks):
+                        self._begin(self._stacks(number, ranks))
                     case links.Leave():
                         self._done.set()
+
+    async def _stacks(self, number: int, ranks: tuple[int, ...]) -> None:
+        for rank in ranks:
+            pid, kept = self._pids.get(rank), self._forks.words.get(rank)
+            if pid is not None and kept is not None:
+                text = await kept.stacks(pid)
+                if text:
+                    self._say(links.Here(rank=rank, id=number, frames=main_frames(text), text=text))
 
     def _heard(self, news: forkserver.News) -> None:
         match news:
@@ -207,12 +219,14 @@ class Agent:
     def _died(self, key: int, pid: int, code: int, last: str) -> None:
         left: tuple[links.Words, ...] = ()
         fault = ""
+        calls: tuple[Call, ...] = ()
         if self._pids.get(key) == pid:
             del self._pids[key]
             kept = self._forks.words.pop(key)
             left, fault = kept.read(), kept.fault()
             kept.close()
-        self._say(links.Exited(key=key, pid=pid, code=code, last=last, words=left, fault=fault))
+            calls = tuple(self._forks.rings[key].calls())
+        self._say(links.Exited(key=key, pid=pid, code=code, last=last, words=left, fault=fault, calls=calls))
 
     def _server_gone(self) -> None:
         self._say(links.Preloaded(node=self._settings.node, error="the fork server has ended"))

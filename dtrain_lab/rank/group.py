@@ -19,6 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.core.wire.links import Form, GroupSpec
 from dtrain_lab.rank.models import fsdp_roots, reset_ddp
+from dtrain_lab.rank.numbers import begun
 from dtrain_lab.rank.resize import resize
 from dtrain_lab.rank.sockets import GlooSockets
 from dtrain_lab.rank.store import Calls, LinkStore
@@ -136,8 +137,7 @@ class Group:
         """Collectives that this rank has issued in the default group."""
         if not dist.is_initialized():
             return None
-        number = c10d._get_default_group()._get_sequence_number_for_group()
-        return int(number)
+        return begun(c10d._get_default_group())
 
     # ---- a fresh process, or one whose cell destroyed the group
 

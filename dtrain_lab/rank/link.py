@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import zmq
+from msgspec.structs import replace
 
 from dtrain_lab.core.cluster import Frame
 from dtrain_lab.core.wire import links
@@ -192,6 +193,8 @@ class Link:
         if self._monitor is not None:
             self._monitor.begin_cell()
         reply = await self._cells.run(order)
+        if self._monitor is not None and reply.kind != "ok":
+            reply = replace(reply, calls=self._monitor.calls())
         self._io_loop.call_soon_threadsafe(self._finish, reply)
 
     def _finish(self, reply: CellReply) -> None:

@@ -25,10 +25,10 @@ from typing import Any
 
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.notebook.sections import Section, sections
+from dtrain_lab.core.stacks import STACKS_SIGNAL
 from dtrain_lab.rank.executed import Executed, Tee
 from dtrain_lab.rank.jobdebug import JobDebugger
 
-STACKS_SIGNAL = signal.SIGRTMIN + 6
 """Not one that schedulers or frameworks use."""
 PR_SET_PDEATHSIG = 1
 OURS = str(Path(__file__).parent.parent)

@@ -6,6 +6,8 @@ import sys
 from types import FrameType
 from typing import Any
 
+from dtrain_lab.rank.numbers import begun
+
 C10D = "torch/distributed/distributed_c10d.py"
 BACKWARD = "torch/autograd/graph.py"
 WRAPPERS = frozenset({"wrapper", "is_initialized", "_engine_run_backward"})
@@ -43,7 +45,7 @@ def sequences() -> dict[str, int]:
     if not dist.is_available() or not dist.is_initialized():
         return {}
     groups = list(dist.distributed_c10d._world.pg_names.items())
-    return {name: int(group._get_sequence_number_for_group()) for group, name in groups}
+    return {name: begun(group) for group, name in groups}
 
 
 def _collective(frame: FrameType) -> dict[str, Any]:
@@ -62,6 +64,6 @@ def _collective(frame: FrameType) -> dict[str, Any]:
     if not isinstance(group, dist.ProcessGroup) and dist.is_initialized():
         group = dist.group.WORLD
     if isinstance(group, dist.ProcessGroup):
-        found["sequence"] = int(group._get_sequence_number_for_group())
+        found["sequence"] = begun(group)
         found["ranks"] = dist.get_process_group_ranks(group)
     return found

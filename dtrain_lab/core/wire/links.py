@@ -82,6 +82,8 @@ class Exited(Message, frozen=True, tag="exited"):
     words: tuple[Words, ...] = ()
     fault: str = ""
     """The traceback of a crash inside C code, its cells named."""
+    calls: tuple[Call, ...] = ()
+    """Its last collectives."""
 
 
 class Words(Struct, frozen=True):
@@ -294,6 +296,8 @@ class CellReply(Message, frozen=True, tag="reply"):
     """False where the cell destroyed the default group."""
     sequence: int | None = None
     """Collectives issued in the default group."""
+    calls: tuple[Call, ...] = ()
+    """The last collectives of a rank whose cell did not end well."""
     groups: tuple[GroupSpec, ...] = ()
     group_count: int = 0
 
@@ -434,12 +438,19 @@ class AskWhere(Message, frozen=True, tag="where"):
     stacks: bool = False
 
 
+class AskStacks(Message, frozen=True, tag="stacks"):
+    """Ask an agent for the stacks of ranks that don't answer themselves: one holds the GIL."""
+
+    id: int
+    ranks: tuple[int, ...]
+
+
 class End(Message, frozen=True, tag="end"):
     """End the process, in order."""
 
 
 FromAgent = NodeHello | Attached | Preloaded | Forked | Exited | Samples | Listening | Probed
-ToAgent = Fork | ForkController | Signal | Listen | Probe | Hush | Leave
+ToAgent = Fork | ForkController | Signal | Listen | Probe | Hush | AskStacks | Leave
 FromRank = (
     Logged
     | RankHello

@@ -7,7 +7,8 @@ something leaves that figure out.
 
 from __future__ import annotations
 
-from dtrain_lab.core.estimate.ring import Writer
+from dtrain_lab.core.estimate import ring
+from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.rank.monitor.collectives import watch_collectives
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.probe import Probes
@@ -30,7 +31,8 @@ class Monitor:
     def __init__(
         self, memory: memoryview, world_size: int, *, probe: bool = True, guard: bool = False
     ) -> None:
-        self.recorder = Recorder(Writer(memory))
+        self.recorder = Recorder(ring.Writer(memory))
+        self._reader = ring.Reader(memory)
         self.probes = Probes(self.recorder)
         self.probes.on = probe
         self.guard = Guard(self.recorder)
@@ -40,7 +42,12 @@ class Monitor:
         step.to(self.recorder.user_stepped)
         switch.to(self.guard.switch)
 
+    def calls(self) -> tuple[Call, ...]:
+        """The last collectives of this cell."""
+        return tuple(self._reader.calls())
+
     def begin_cell(self) -> None:
-        """A cell begins."""
+        """A cell begins. Its collectives are compared with those of the same cell on other ranks only."""
+        self.recorder.writer.cells[ring.CALLS_NOTED] = 0
         self.recorder.begin_cell()
         self.probes.begin_cell()

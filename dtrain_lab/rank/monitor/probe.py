@@ -19,6 +19,7 @@ from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.core.estimate import ring
 from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.numbers import begun
 
 FIRST = (8, 14, 20, 26, 32)
 """The first probes of a cell, in synced backward passes: a figure is there early."""
@@ -60,12 +61,12 @@ class Probes:
 
     def forwarded(self, module: Any) -> None:
         """A forward pass that will be synced is done."""
-        self._forwarded[module] = int(module.process_group._get_sequence_number_for_group())
+        self._forwarded[module] = begun(module.process_group)
 
     def backward_ended(self) -> None:
         """Count the models that were synced in it: forward passes alone may differ between ranks."""
         for module, number in list(self._forwarded.items()):
-            if module.process_group._get_sequence_number_for_group() != number:
+            if begun(module.process_group) != number:
                 self._counts[module] = self._counts.get(module, 0) + 1
                 del self._forwarded[module]
 

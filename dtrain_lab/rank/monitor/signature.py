@@ -10,6 +10,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.core.estimate import ring
+from dtrain_lab.rank.numbers import begun
 
 POINT_TO_POINT = frozenset({"send", "recv"})
 TENSOR = {"all_gather": 1, "all_gather_into_tensor": 1}
@@ -56,7 +57,7 @@ def signature(name: str, index: int, args: tuple[Any, ...], kwargs: dict[str, An
     group = group_of(args, kwargs)
     if name in POINT_TO_POINT or not isinstance(group, dist.ProcessGroup):
         return None
-    number = group._get_sequence_number_for_group() + 1
+    number = begun(group) + 1
     dtype, shape = 0, ()
     if name not in SHAPELESS:
         at = TENSOR.get(name, 0)

@@ -19,6 +19,7 @@ from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, OPTIMIZER, Recorder, now
 from dtrain_lab.rank.monitor.signature import checksum
+from dtrain_lab.rank.numbers import begun
 
 LOGGER_RATE = 10
 """DDP's own timing of backward is taken each so many iterations; the rest use the last reading."""
@@ -116,9 +117,8 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, *, sync: bool) 
                     recorder.writer.cells[ring.BOUND] = LOWER
         if syncs and guard.on:  # what backward will send can't be compared there
             size = sum(p.numel() for p in self._module_parameters)
-            number = self.process_group._get_sequence_number_for_group() + 1
             group = self.process_group
-            guard.check((checksum(group), number, AVERAGING, 0, -1, (size,)), group)
+            guard.check((checksum(group), begun(group) + 1, AVERAGING, 0, -1, (size,)), group)
         recorder.doing(FORWARD)
         try:
             run = probes.forward if probed else _plain
