@@ -19,9 +19,11 @@ from dtrain_lab.core import ranks as rank_sets
 from dtrain_lab.core.cells import check_source
 from dtrain_lab.core.cluster import CellRecord, Stack
 from dtrain_lab.core.cluster import Cluster as Info
+from dtrain_lab.core.diagnosis import Diagnosis
 from dtrain_lab.core.wire import doors
 from dtrain_lab.core.wire.links import CellOutput
 from dtrain_lab.errors import BadRankSet, BadRequest, Unreachable
+from dtrain_lab.services import diagnosis
 from dtrain_lab.services.reach import Connection, OnOutput
 
 RESTART_WITHIN_S = 200.0
@@ -315,6 +317,22 @@ class Cluster:
         from dtrain_lab.api.monitor import Monitor
 
         return Monitor(self)
+
+    def diagnose(self) -> Diagnosis:
+        """What takes the time: a step without communication, and one without its data.
+
+        Between cells, the last training step runs again, some dozens of times, and everything that it changes
+        is put back. While a training cell runs, its own figures say it.
+
+        Raises:
+            BadRequest: nothing has trained yet, or its model can't be run again.
+            Conflict: a cell runs that does not train, or a rank failed.
+        """
+        return self._portal.call(diagnosis.diagnose(self._connection))
+
+    async def diagnose_async(self) -> Diagnosis:
+        """Async twin of `diagnose`."""
+        return await self._portal.wrap(diagnosis.diagnose(self._connection))
 
     def stacks(self, ranks: Sequence[int] | str | None = None) -> dict[int, str]:
         """What each rank's threads do now."""

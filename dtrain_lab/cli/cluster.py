@@ -7,6 +7,7 @@ import sys
 import time
 
 import click
+import msgspec
 import psutil
 from rich.table import Table
 
@@ -141,6 +142,24 @@ def stacks(name: str, ranks: str, as_json: bool) -> None:
         for rank, text in found.items():
             console.rule(f"rank {rank}", align="left")
             click.echo(text)
+
+
+@cluster.command()
+@click.argument("name")
+@as_json
+@reports_errors
+def diagnose(name: str, as_json: bool) -> None:
+    """Measure what takes a training step's time: communication, or waiting for data."""
+    found = _reach(name).diagnose()
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+        return
+    click.echo(found.text)
+    for check in (found.communication, found.data):
+        if check is not None:
+            click.echo(check.text)
+    for note in found.notes:
+        click.echo(note)
 
 
 @cluster.command()

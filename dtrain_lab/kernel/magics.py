@@ -11,7 +11,8 @@ from dtrain_lab.kernel import options
 from dtrain_lab.kernel.session import Session
 
 COMMANDS = (
-    "start, stop, status, attach, interrupt, restart, resize, stacks, where, wait, output, push, pull, diff"
+    "start, stop, status, attach, interrupt, restart, resize, stacks, where, diagnose, wait, output, "
+    "push, pull, diff"
 )
 
 
@@ -70,6 +71,8 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "stacks":
                 for rank, text in session.cluster().stacks(asked.ranks or None).items():
                     print(f"rank {rank}\n{text}")
+            case "diagnose":
+                session.diagnose()
             case "where":
                 session.where()
             case "wait":

@@ -48,7 +48,7 @@ def line_parser() -> argparse.ArgumentParser:
     restart.add_argument("ranks", nargs="?", default="")
     restart.add_argument("--from", type=int, metavar="R", dest="source")
     commands.add_parser("resize", add_help=False).add_argument("size", type=int, metavar="N")
-    for name in ("where", "wait", "output"):
+    for name in ("where", "diagnose", "wait", "output"):
         commands.add_parser(name, add_help=False)
     diff = commands.add_parser("diff", add_help=False)
     diff.add_argument("variable")

@@ -269,6 +269,16 @@ class Session:
         for line in rank_lines(info):
             print(line)
 
+    def diagnose(self) -> None:
+        """Say what takes a step's time."""
+        found = self.cluster().diagnose()
+        print(found.text)
+        for check in (found.communication, found.data):
+            if check is not None:
+                print(check.text)
+        for note in found.notes:
+            print(note)
+
     def where(self) -> None:
         """Say where each rank is."""
         for rank, place in self.cluster().where().items():

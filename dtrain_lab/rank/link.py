@@ -29,6 +29,7 @@ from dtrain_lab.core.words import STREAMS, Names
 from dtrain_lab.rank import figures
 from dtrain_lab.rank.cells import CellRunner
 from dtrain_lab.rank.debugger import RankDebugger
+from dtrain_lab.rank.diagnose import report
 from dtrain_lab.rank.group import Group
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.outbox import Outbox, route_output
@@ -85,6 +86,7 @@ class Link:
             if spec.monitor
             else None
         )
+        kernel.dtrain_diagnose = partial(report, self._monitor, spec.rank)
         figures.prepare()
         log.to(self._log)
         self._name_what_ranks_have()

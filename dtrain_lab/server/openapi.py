@@ -17,6 +17,7 @@ from dtrain_lab._version import __version__
 from dtrain_lab.core.cluster import CellRecord, Cluster, Metrics, Output, Stack
 from dtrain_lab.core.debug.across import AcrossRow
 from dtrain_lab.core.debug.view import DebugView
+from dtrain_lab.core.diagnosis import Diagnosis
 from dtrain_lab.core.job import Job, JobMetrics, JobPlan, JobRequest, LogPiece
 from dtrain_lab.core.plan import Request
 from dtrain_lab.core.site import Error, LiveFrame, RankSet, Site, Size
@@ -64,6 +65,7 @@ OPERATIONS = (
     Operation("get", "/clusters/{identity}/cells", "Cells that it knows of, oldest first.", list[CellRecord]),
     Operation("get", "/clusters/{identity}/metrics", "Figures of the world.", Metrics),
     Operation("get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack]),
+    Operation("post", "/clusters/{identity}/diagnose", "What takes a step's time.", Diagnosis),
     Operation(
         "post", "/clusters/{identity}/interrupt", "Interrupt; variables are kept.", Cluster, 200, RankSet
     ),

@@ -207,6 +207,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/clusters/{identity}/diagnose": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What takes a step's time. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Diagnosis"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/clusters/{identity}/interrupt": {
         parameters: {
             query?: never;
@@ -1292,6 +1339,17 @@ export interface components {
             traceback: string[];
         };
         /**
+         * Check
+         * @description One check. `share`: of a step, 0 to 1. `with_s`, `without_s`: a step with and without it.
+         */
+        Check: {
+            error: number;
+            share: number;
+            text: string;
+            with_s: number;
+            without_s: number;
+        };
+        /**
          * Cluster
          * @description A cluster with everything a door shows of it.
          */
@@ -1349,6 +1407,18 @@ export interface components {
             ranks: components["schemas"]["RankView"][];
             sentence: string;
             waits: components["schemas"]["Waits"][];
+        };
+        /**
+         * Diagnosis
+         * @description Both checks, and what follows. `source`: "replayed" steps, or "live", of a loop that runs.
+         */
+        Diagnosis: {
+            communication: components["schemas"]["Check"] | null;
+            data: components["schemas"]["Check"] | null;
+            /** @default [] */
+            notes: string[];
+            source: string;
+            text: string;
         };
         /**
          * Environment

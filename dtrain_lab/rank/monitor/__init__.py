@@ -13,6 +13,7 @@ from dtrain_lab.rank.monitor.collectives import watch_collectives
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.steps import watch_steps
 from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
@@ -37,8 +38,9 @@ class Monitor:
         self.probes.on = probe
         self.guard = Guard(self.recorder)
         self.guard.on = guard
+        self.seen = Seen()
         watch_collectives(self.recorder, self.guard)
-        watch_steps(self.recorder, self.probes, self.guard, sync=world_size > 1)
+        watch_steps(self.recorder, self.probes, self.guard, self.seen, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
         switch.to(self.guard.switch)
 

@@ -52,6 +52,17 @@ class Recorder:
         return self._depth == 0 and threading.get_ident() == self._main
 
     @contextmanager
+    def resting(self) -> Iterator[None]:
+        """What this thread does now is no training."""
+        self._depth, before = 1, self._depth
+        try:
+            yield
+        finally:
+            self._depth = before
+            self._began = now()
+            self._clear()
+
+    @contextmanager
     def harmless(self) -> Iterator[None]:
         """A hook of ours never breaks training: what it raises is counted, and told once."""
         try:

@@ -14,10 +14,11 @@ from torch.optim.optimizer import (
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from dtrain_lab.core.estimate import ring
-from dtrain_lab.rank.monitor.batches import sizes, time_major
+from dtrain_lab.rank.monitor.batches import first_tensor, sizes, time_major
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, OPTIMIZER, Recorder, now
+from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.signature import checksum
 from dtrain_lab.rank.numbers import begun
 
@@ -27,15 +28,15 @@ AVERAGING = ring.OPERATION_INDEX["backward_sync"]
 LOWER = ring.BOUNDS.index("lower")
 
 
-def watch_steps(recorder: Recorder, probes: Probes, guard: Guard, *, sync: bool) -> None:
+def watch_steps(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, sync: bool) -> None:
     """Find steps, samples and data time; with `sync`, DDP's exposed communication too."""
-    _watch_optimizers(recorder)
-    _watch_loaders(recorder)
-    _watch_ddp(recorder, probes, guard, sync=sync)
+    _watch_optimizers(recorder, seen)
+    _watch_loaders(recorder, seen)
+    _watch_ddp(recorder, probes, guard, seen, sync=sync)
     _watch_backward(recorder, probes)
 
 
-def _watch_optimizers(recorder: Recorder) -> None:
+def _watch_optimizers(recorder: Recorder, seen: Seen) -> None:
     stepped = False
     began = (0, 0)
 
@@ -52,6 +53,7 @@ def _watch_optimizers(recorder: Recorder) -> None:
             recorder.doing(0)
             recorder.optimizer_ran(began)
             recorder.optimizer_stepped(id(optimizer))
+            seen.stepped(optimizer)
 
     register_optimizer_step_pre_hook(before)
     register_optimizer_step_post_hook(after)
@@ -68,7 +70,7 @@ def _watch_optimizers(recorder: Recorder) -> None:
     GradScaler.step = step
 
 
-def _watch_loaders(recorder: Recorder) -> None:
+def _watch_loaders(recorder: Recorder, seen: Seen) -> None:
     following = _BaseDataLoaderIter.__next__
 
     def following_batch(self: Any) -> Any:
@@ -89,6 +91,15 @@ def _watch_loaders(recorder: Recorder) -> None:
         return batch
 
     _BaseDataLoaderIter.__next__ = following_batch
+    made = _BaseDataLoaderIter.__init__
+
+    def make(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+        made(self, loader, *args, **kwargs)
+        if recorder.watches and torch.is_grad_enabled():
+            with recorder.harmless():
+                seen.read(loader)
+
+    _BaseDataLoaderIter.__init__ = make
 
 
 def _length(iterator: Any) -> int:
@@ -98,7 +109,7 @@ def _length(iterator: Any) -> int:
         return 0
 
 
-def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, *, sync: bool) -> None:
+def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, sync: bool) -> None:
     original = DistributedDataParallel.forward
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -110,6 +121,7 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, *, sync: bool) 
         probed = False
         with recorder.harmless():
             _note_batch(recorder, self, args, kwargs)
+            seen.forward(self, first_tensor((args, kwargs)), args, kwargs)
             if syncs:
                 recorder.synced()
                 probed = probes.due(self)

@@ -19,6 +19,7 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/clusters/{ID}/output", clusters.OutputHandler),
         (rf"/dtrain-lab/clusters/{ID}/metrics", clusters.MetricsHandler),
         (rf"/dtrain-lab/clusters/{ID}/stacks", clusters.StacksHandler),
+        (rf"/dtrain-lab/clusters/{ID}/diagnose", clusters.DiagnoseHandler),
         (rf"/dtrain-lab/clusters/{ID}/cells", clusters.CellsHandler),
         (rf"/dtrain-lab/clusters/{ID}/resize", clusters.ResizeHandler),
         (rf"/dtrain-lab/clusters/{ID}/(?P<action>interrupt|restart)", clusters.ActionHandler),

@@ -17,6 +17,7 @@ from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import BadSize, DtrainError, Forbidden
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services import profiles
+from dtrain_lab.services.diagnosis import diagnose
 from dtrain_lab.services.reach import Connection
 
 AT_ONCE_S = 0.3
@@ -147,6 +148,16 @@ class StacksHandler(_ClusterHandler):
         """What the threads of all ranks do now."""
         connection = await self.connection(identity)
         self.answer(await connection.ask(doors.Stacks()))
+
+
+class DiagnoseHandler(_ClusterHandler):
+    """`clusters/{id}/diagnose`."""
+
+    @web.authenticated
+    @authorized
+    async def post(self, identity: str) -> None:
+        """What takes a step's time; steps run again for it, and what they change is put back."""
+        self.answer(await diagnose(await self.connection(identity)))
 
 
 class ActionHandler(_ClusterHandler):

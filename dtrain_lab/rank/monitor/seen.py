@@ -1,0 +1,102 @@
+"""What trained last on this rank: enough to run such a step again, and nothing that keeps memory alive."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+from msgspec import Struct
+from torch.utils import _pytree as pytree
+
+PLAIN = (int, float, bool, str, type(None))
+
+
+class Shape(Struct, frozen=True):
+    """A tensor without its numbers."""
+
+    size: tuple[int, ...]
+    dtype: Any
+    device: Any
+
+    def make(self) -> torch.Tensor:
+        """Another one of its kind. Whole numbers are 0: an index that is always valid."""
+        if self.dtype.is_floating_point:
+            return torch.randn(self.size, dtype=self.dtype, device=self.device)
+        return torch.zeros(self.size, dtype=self.dtype, device=self.device)
+
+
+class Seen:
+    """The model, optimizers and loader of the last training steps."""
+
+    def __init__(self) -> None:
+        self._model: weakref.ref[Any] | None = None
+        self._optimizers: dict[int, weakref.ref[Any]] = {}
+        self._loader: weakref.ref[Any] | None = None
+        self._arguments: Any = None
+        self._size = 0
+        self._first: tuple[int, ...] = ()
+        self.autocast: tuple[str, Any] | None = None
+
+    @property
+    def model(self) -> Any:
+        """The DDP model that ran last; None where it is gone."""
+        return self._model() if self._model is not None else None
+
+    @property
+    def optimizers(self) -> list[Any]:
+        """Optimizers of this model that are alive."""
+        mine = {id(p) for p in self.model.parameters()} if self.model is not None else set()
+        alive = [o for ref in self._optimizers.values() if (o := ref()) is not None]
+        return [o for o in alive if any(id(p) in mine for g in o.param_groups for p in g["params"])]
+
+    @property
+    def loader(self) -> Any:
+        """The loader that training read last; None where it is gone."""
+        return self._loader() if self._loader is not None else None
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """Arguments like those of the largest of the last forward passes; None where they can't be made."""
+        if self._arguments is None:
+            return None
+        made: tuple[tuple[Any, ...], dict[str, Any]] = pytree.tree_map(
+            lambda leaf: leaf.make() if isinstance(leaf, Shape) else leaf, self._arguments
+        )
+        return made
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether `arguments` can make some."""
+        return self._arguments is not None
+
+    def forward(self, model: Any, first: torch.Tensor | None, args: Any, kwargs: Any) -> None:
+        """A forward pass of training begins. `first`: the first tensor of its batch."""
+        shape = tuple(first.shape) if first is not None else ()
+        size = first.numel() if first is not None else 0
+        if self.model is model and (shape == self._first or size < self._size):
+            return
+        self._model = weakref.ref(model)
+        self._first, self._size = shape, size
+        leaves, _ = pytree.tree_flatten((args, kwargs))
+        if all(isinstance(leaf, (torch.Tensor, *PLAIN)) for leaf in leaves):
+            self._arguments = pytree.tree_map(_shape_of, (args, kwargs))
+        else:
+            self._arguments = None
+        kind = first.device.type if first is not None else "cpu"
+        self.autocast = (kind, torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else None
+
+    def stepped(self, optimizer: Any) -> None:
+        """An optimizer has stepped."""
+        if id(optimizer) not in self._optimizers or self._optimizers[id(optimizer)]() is None:
+            self._optimizers = {k: r for k, r in self._optimizers.items() if r() is not None}
+            self._optimizers[id(optimizer)] = weakref.ref(optimizer)
+
+    def read(self, loader: Any) -> None:
+        """Training reads this loader."""
+        self._loader = weakref.ref(loader)
+
+
+def _shape_of(leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return Shape(tuple(leaf.shape), leaf.dtype, leaf.device)
+    return leaf

@@ -1,0 +1,161 @@
+"""`diagnose` on real ranks: both checks come out as the truth is, and nothing is left changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.errors import BadRequest, Conflict
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(150)]
+
+SETUP = """
+import time, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from torch.utils.data import DataLoader, Dataset
+
+COMPUTE_S, DATA_S, SEND_S = {compute}, {data}, {send}
+
+class Timed(torch.autograd.Function):
+    "Takes a known time in backward, and no processor."
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+    @staticmethod
+    def backward(ctx, grad):
+        time.sleep(COMPUTE_S)
+        return grad
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Linear(16, 32)
+        self.norm = torch.nn.BatchNorm1d(32)
+        self.b = torch.nn.Linear(32, 4)
+    def forward(self, x):
+        return Timed.apply(self.b(self.norm(self.a(x)).relu()))
+
+class Slow(Dataset):
+    def __len__(self):
+        return 64
+    def __getitem__(self, i):
+        time.sleep(DATA_S / 4)
+        return torch.randn(16), i % 4
+
+def late(state, bucket):
+    time.sleep(SEND_S)
+    return allreduce_hook(None, bucket)
+
+torch.manual_seed(0)
+model = DDP(Net())
+if SEND_S:
+    model.register_comm_hook(None, late)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+loader = DataLoader(Slow(), batch_size=4, shuffle=True)
+def train(steps):
+    it = iter(loader)
+    for _ in range(steps):
+        x, y = next(it)
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+def mark():
+    "Everything that training changes, as one number for each kind."
+    state = [v for s in optimizer.state.values() for v in s.values() if torch.is_tensor(v)]
+    kinds = [list(model.parameters()), list(model.buffers()), [p.grad for p in model.parameters()], state]
+    return [sum(float(t.double().abs().sum()) for t in kind) for kind in kinds] + [
+        int(torch.get_rng_state().sum()), model.training, len(optimizer.state)]
+train(3)
+"""
+
+
+trained = [0]
+"""Steps so far."""
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[dt.Cluster]:
+    with dt.start(ranks=2, name="diagnosed") as cluster:
+        yield cluster
+
+
+def test_before_any_training_it_says_what_to_do(world: dt.Cluster) -> None:
+    with pytest.raises(BadRequest, match="train a few steps"):
+        world.diagnose()
+
+
+@pytest.mark.parametrize(
+    ("compute", "data", "send", "communication", "waiting", "text"),
+    [
+        (0.03, 0.0, 0.03, 0.5, 0.0, "Communication-bound"),
+        (0.03, 0.06, 0.0, 0.0, 0.66, "Input-bound"),
+        (0.06, 0.0, 0.0, 0.0, 0.0, "Computation takes the time"),
+    ],
+    ids=["communication", "data", "computation"],
+)
+def test_it_finds_what_takes_the_time_and_puts_all_back(
+    world: dt.Cluster,
+    compute: float,
+    data: float,
+    send: float,
+    communication: float,
+    waiting: float,
+    text: str,
+) -> None:
+    world.run(SETUP.format(compute=compute, data=data, send=send))
+    before = world.run("print(mark())").stdout
+    found = world.diagnose()
+    assert found.source == "replayed"
+    assert found.communication is not None
+    assert found.data is not None
+    # crowded cores add some milliseconds to each kind of step
+    assert found.communication.share == pytest.approx(communication, abs=0.12)
+    assert found.data.share == pytest.approx(waiting, abs=0.12)
+    assert found.text.startswith(text)
+    assert world.run("print(mark())").stdout == before
+    assert world.run("train(3)").ok
+    trained[0] += 6
+    wait_until(lambda: world.info()["ranks"][0]["step"] == trained[0], 10, "its steps to be no training")
+
+
+def test_a_loop_that_runs_is_told_from_its_own_steps(world: dt.Cluster) -> None:
+    world.run(SETUP.format(compute=0.02, data=0.0, send=0.0))
+    cell = world.run_async("for _ in range(1000): train(16)", check=False)
+
+    async def look() -> None:
+        running = asyncio.ensure_future(cell)
+        try:
+            while (await world.info_async())["metrics"]["step_s"] is None:
+                await asyncio.sleep(0.1)
+            found = await world.diagnose_async()
+            assert found.source == "live"
+            assert found.communication is not None
+        finally:
+            await world.interrupt_async()
+            await running
+
+    asyncio.run(look())
+    wait_until(lambda: world.state == "ready", 20, "the world to be ready")
+
+
+def test_a_cell_that_trains_nothing_is_in_the_way(world: dt.Cluster) -> None:
+    world.restart()
+
+    async def look() -> None:
+        running = asyncio.ensure_future(world.run_async("import time; time.sleep(60)", check=False))
+        try:
+            while not (await world.info_async())["running"]:
+                await asyncio.sleep(0.05)
+            with pytest.raises(Conflict, match="does not train"):
+                await world.diagnose_async()
+        finally:
+            await world.interrupt_async()
+            await running
+
+    asyncio.run(look())
