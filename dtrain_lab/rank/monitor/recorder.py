@@ -219,6 +219,9 @@ class Recorder:
 
     def _write(self, samples: int = 0) -> None:
         ended = now()
+        samples = samples or self._loader_samples + self._fetched or self._forward_samples
+        if not samples and not self._told:
+            self._cells[ring.UNSURE] |= GUESSED_SAMPLES
         self.writer.append(
             ring.StepRecord(
                 ended=ended,
@@ -226,7 +229,7 @@ class Recorder:
                 data=self._data,
                 exposed=self._exposed,
                 tail=0,
-                samples=samples or self._loader_samples + self._fetched or self._forward_samples,
+                samples=samples,
                 calls=self._calls,
                 forward=self._forward,
                 backward=self._backward,
