@@ -34,6 +34,8 @@ class Recorder:
         """The user says where steps end."""
         self._backwards = 0
         """Since the last step of an optimizer."""
+        self.last_wall = 0
+        """Of the last step, ns."""
         self._clear()
 
     def _clear(self) -> None:
@@ -239,5 +241,6 @@ class Recorder:
                 probe=self._probe,
             )
         )
+        self.last_wall = ended - self._began
         self._began = ended
         self._clear()

@@ -23,7 +23,10 @@ from dtrain_lab.rank.monitor.signature import checksum
 from dtrain_lab.rank.numbers import begun
 
 LOGGER_RATE = 10
-"""DDP's own timing of backward is taken each so many iterations; the rest use the last reading."""
+"""DDP's own timing of backward is taken each so many iterations at most; the rest use the last reading."""
+READ_EACH_S = 0.1
+"""… and at least so often: long steps are read each."""
+SETTLED = 2 * LOGGER_RATE
 AVERAGING = ring.OPERATION_INDEX["backward_sync"]
 LOWER = ring.BOUNDS.index("lower")
 
@@ -167,15 +170,20 @@ def _read_tail(recorder: Recorder, module: Any) -> None:
     """
     state = module.__dict__
     if "_dtrain_tail" not in state:
-        module._set_ddp_runtime_logging_sample_rate(LOGGER_RATE)
-        state["_dtrain_tail"] = (0, 0)
+        module._set_ddp_runtime_logging_sample_rate(1)
+        state["_dtrain_tail"] = (0, 0, 1)
         return
-    turn, tail = state["_dtrain_tail"]
-    if turn % LOGGER_RATE < 2:
+    turn, tail, rate = state["_dtrain_tail"]
+    turn += 1
+    if turn % rate == 0:
         figures = module.logger._get_ddp_logging_data().ints_map
         spent = figures.get("backward_comm_time", 0)
         tail = max(0, spent - figures.get("backward_compute_comm_overlap_time", 0))
-    state["_dtrain_tail"] = (turn + 1, tail)
+    wanted = max(1, min(LOGGER_RATE, round(READ_EACH_S * 1e9 / max(1, recorder.last_wall))))
+    if abs(wanted - rate) > 1 and turn > SETTLED:
+        module._set_ddp_runtime_logging_sample_rate(wanted)
+        rate = wanted
+    state["_dtrain_tail"] = (turn, tail, rate)
     if tail:
         recorder.writer.add_tail(tail)
 

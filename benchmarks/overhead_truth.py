@@ -1,0 +1,236 @@
+"""Reported communication against the truth: sync and no_sync steps in turn, the optimizer stepping in both.
+
+Compute is device-like: real parameters, buckets and buffers, and layers that take a known time without using
+the processor. Four models on three networks of two hosts (namespaces; loopback where there is no `ip`), and a
+control that never communicates. Beside it: what exposure alone would report.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from statistics import median
+from typing import Any
+
+from benchmarks.measure import Row, emit
+from dtrain_lab.core.estimate import figures, ring
+
+CYCLES = int(os.environ.get("BENCH_CYCLES", "24"))
+SYNC, ALONE = 6, 5
+MODELS = {
+    # layers, parameters of each, ms of backward of each, buffers
+    "even": (12, 60_000, 2.0, False),
+    "large last": (6, 200_000, 4.0, False),
+    "many small": (30, 8_000, 1.0, False),
+    "with buffers": (10, 60_000, 3.0, True),
+}
+NETWORKS = {"loopback": None, "1 Gbit": "1gbit", "200 Mbit": "200mbit"}
+FIRST, SECOND = "dtb0", "dtb1"
+
+
+def rank_main(rank: int, address: str, port: int, model: str, control: bool) -> None:
+    """One rank of a measurement."""
+    import time
+
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    from dtrain_lab.rank.monitor import Monitor
+
+    torch.set_num_threads(1)
+    layers, size, backward_ms, buffers = MODELS[model]
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+            ctx.size = weight.shape
+            time.sleep(backward_ms / 2e3)
+            return x + weight[0]
+
+        @staticmethod
+        def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            time.sleep(backward_ms / 1e3)
+            return grads[0], torch.full(ctx.size, 0.01)
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            count = [size * (3 if model == "large last" and i == layers - 1 else 1) for i in range(layers)]
+            self.weights = torch.nn.ParameterList(torch.nn.Parameter(torch.zeros(n)) for n in count)
+            if buffers:
+                self.register_buffer("mean", torch.zeros(20_000))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for weight in self.weights:
+                x = Layer.apply(x, weight)
+            return x
+
+    dist.init_process_group("gloo", init_method=f"tcp://{address}:{port}", rank=rank, world_size=2)
+    together = dist.barrier  # unwatched: it is the benchmark's own
+    memory = memoryview(bytearray(ring.BYTES))
+    monitor = Monitor(memory, 2)
+    ddp = DistributedDataParallel(Net(), bucket_cap_mb=0.5)
+    optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-4)
+    x = torch.ones(8, 1, requires_grad=True)
+    monitor.begin_cell()
+
+    def step(sync: bool) -> float:
+        began = time.perf_counter()
+        if sync:
+            ddp(x).sum().backward()
+        else:
+            with ddp.no_sync():
+                ddp(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return time.perf_counter() - began
+
+    for _ in range(10):
+        step(not control)
+    with_, without = [], []
+    reader = ring.Reader(memory)
+    for _ in range(CYCLES):
+        together()
+        times = [step(not control) for _ in range(SYNC)]
+        # probes are what the estimate is made of, and no usual step
+        probed = [bool(r.flags & ring.PROBED) for r in reader.last(SYNC)]
+        with_ += [t for t, p in zip(times, probed, strict=True) if not p][1:]
+        together()
+        without += [step(False) for _ in range(ALONE)][1:]
+    every = reader.last(900)
+    # what DDP tells of a step is known at the next synced one: the last of each block goes without
+    records = [
+        r
+        for r, after in zip(every, every[1:], strict=False)
+        if control or r.flags & after.flags & ring.SYNCED
+    ]
+    found = figures.rank_figures(records, records[-1].ended)
+    assert found.step_s is not None
+    assert found.exposed_s is not None
+    bare = median((r.exposed + r.tail) / r.wall for r in records if not r.flags & ring.PROBED)
+    result = {
+        "truth": 1 - median(without) / median(with_),
+        "ours": found.exposed_s / found.step_s,
+        "error": found.error_s,
+        "bare": bare,
+        "step_ms": median(with_) * 1e3,
+    }
+    print(f"FOUND {json.dumps(result)}", flush=True)
+    together()
+    os._exit(0)
+
+
+def measure(network: str, model: str, control: bool = False) -> dict[str, float]:
+    """One configuration; the mean of both ranks."""
+    rate = NETWORKS[network]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    address = "127.0.0.1" if rate is None else "10.77.0.1"
+    processes = []
+    for rank, space in enumerate((FIRST, SECOND)):
+        command = [sys.executable, "-m", "benchmarks.overhead_truth", str(rank), address, str(port), model]
+        command += ["control"] if control else []
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+        if rate is not None:
+            command = ["ip", "netns", "exec", space, *command]
+            environment["GLOO_SOCKET_IFNAME"] = space
+        processes.append(
+            subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+        )
+    found = []
+    for process in processes:
+        out, err = process.communicate(timeout=300)
+        if "FOUND " not in out:
+            raise RuntimeError(err[-2000:])
+        found.append(json.loads(out.split("FOUND ")[1]))
+    return {k: sum(f[k] or 0.0 for f in found) / 2 for k in found[0]}
+
+
+def ip(*arguments: str) -> None:
+    """Run `ip`, as root."""
+    subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+
+def make_network(rate: str) -> None:
+    """Two hosts with a wire of this rate between them."""
+    for space in (FIRST, SECOND):
+        ip("netns", "add", space)
+        ip("-n", space, "link", "set", "lo", "up")
+    ip("link", "add", FIRST, "netns", FIRST, "type", "veth", "peer", "name", SECOND, "netns", SECOND)
+    for number, space in enumerate((FIRST, SECOND), start=1):
+        ip("-n", space, "addr", "add", f"10.77.0.{number}/24", "dev", space)
+        ip("-n", space, "link", "set", space, "up")
+        subprocess.run(
+            ["ip", "netns", "exec", space, "tc", "qdisc", "add", "dev", space, "root", "tbf",
+             "rate", rate, "burst", "256kb", "latency", "400ms"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+
+
+def remove_network() -> None:
+    """Take it away."""
+    for space in (FIRST, SECOND):
+        subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
+
+
+def main() -> None:
+    """Measure all, print a table, and the worst as the figure."""
+    rows, worst, worst_bare = [], 0.0, 0.0
+    wanted = os.environ.get("BENCH_NETWORKS", ",".join(NETWORKS)).split(",")
+    for network, rate in NETWORKS.items():
+        if network not in wanted:
+            continue
+        if rate is not None and (os.getuid() != 0 or shutil.which("tc") is None):
+            print(f"{network}: needs root and tc; left out", flush=True)
+            continue
+        try:
+            if rate is not None:
+                make_network(rate)
+            for model in MODELS:
+                f = measure(network, model)
+                rows.append((network, model, f))
+                worst = max(worst, abs(f["ours"] - f["truth"]))
+                worst_bare = max(worst_bare, abs(f["bare"] - f["truth"]))
+                print(
+                    f"{network:9s} {model:13s} step {f['step_ms']:6.1f} ms, truth {f['truth']:6.1%}, "
+                    f"reported {f['ours']:6.1%}, exposure alone {f['bare']:6.1%}",
+                    flush=True,
+                )
+        finally:
+            if rate is not None:
+                remove_network()
+    control = measure("loopback", "even", control=True)
+    points = worst * 100
+    emit(
+        [
+            Row(
+                f"reported communication against the truth, {len(rows)} configurations: worst, points",
+                f"{points:.2f}",
+                f"exposure alone: {worst_bare * 100:.2f}",
+                points,
+                1.0,
+            ),
+            Row(
+                "the same, no rank ever syncs",
+                f"{control['ours']:.2%}",
+                "truth 0",
+                control["ours"] * 100,
+                0.5,
+            ),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        rank_main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4], "control" in sys.argv)
+    else:
+        main()
