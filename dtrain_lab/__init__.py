@@ -12,6 +12,7 @@ from dtrain_lab._version import __version__
 if TYPE_CHECKING:
     from dtrain_lab.api import Cluster, Job, Result, clusters, jobs, start, submit
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
+    from dtrain_lab.training.guard import guard
     from dtrain_lab.training.log import log
     from dtrain_lab.training.step import step
 
@@ -23,6 +24,7 @@ __all__ = [
     "checkpoint",
     "checkpoint_dir",
     "clusters",
+    "guard",
     "jobs",
     "latest_checkpoint",
     "log",
@@ -35,6 +37,7 @@ IN_RANKS = {
     "checkpoint": "checkpoint",
     "checkpoint_dir": "checkpoint",
     "latest_checkpoint": "checkpoint",
+    "guard": "guard",
     "log": "log",
     "step": "step",
 }

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import secrets
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -24,6 +25,7 @@ from dtrain_lab.core.wire import doors
 from dtrain_lab.core.wire.links import CellOutput
 from dtrain_lab.errors import BadRankSet, BadRequest, Unreachable
 from dtrain_lab.services import diagnosis
+from dtrain_lab.services.export import write
 from dtrain_lab.services.reach import Connection, OnOutput
 
 RESTART_WITHIN_S = 200.0
@@ -317,6 +319,23 @@ class Cluster:
         from dtrain_lab.api.monitor import Monitor
 
         return Monitor(self)
+
+    def history(self, since: float = 0.0) -> list[dict[str, Any]]:
+        """Figures of the past, oldest first: a point a second while something trains.
+
+        Args:
+            since: seconds since 1970.
+        """
+        return [msgspec.to_builtins(p) for p in self._portal.call(self.ask(doors.ReadHistory(since)))]
+
+    def export(self, path: str | Path) -> Path:
+        """Write its past to a file; `.csv`, `.json`, or a folder for a TensorBoard event file.
+
+        Raises:
+            BadRequest: the file's ending says no format.
+        """
+        points = self._portal.call(self.ask(doors.ReadHistory(0.0)))
+        return write(points, Path(path))
 
     def diagnose(self) -> Diagnosis:
         """What takes the time: a step without communication, and one without its data.

@@ -20,6 +20,8 @@ from dtrain_lab.core.cluster import Cluster as Info
 from dtrain_lab.core.plan import Request
 from dtrain_lab.errors import Unreachable
 
+HISTORY_ROWS = 40
+
 
 @click.group()
 def cluster() -> None:
@@ -142,6 +144,36 @@ def stacks(name: str, ranks: str, as_json: bool) -> None:
         for rank, text in found.items():
             console.rule(f"rank {rank}", align="left")
             click.echo(text)
+
+
+@cluster.command()
+@click.argument("name")
+@click.option("--to", "path", help="A .csv or .json file, or a folder for a TensorBoard event file.")
+@as_json
+@reports_errors
+def history(name: str, path: str | None, as_json: bool) -> None:
+    """Print the figures of a cluster's past, or write them to a file."""
+    target = _reach(name)
+    if path is not None:
+        file = target.export(path)
+        _done(target, f"Written to {file}.", as_json)
+        return
+    points = target.history()
+    if as_json:
+        print_json(points)
+        return
+    table = Table("time", "step", "samples/s", "step", "communication")
+    for point in points[-HISTORY_ROWS:]:
+        at = time.strftime("%H:%M:%S", time.localtime(point["at"]))
+        rate, step_s, share = (point.get(k) for k in ("samples_per_s", "step_s", "comm_overhead"))
+        table.add_row(
+            at,
+            str(point.get("step", "–")),
+            "–" if rate is None else f"{rate:,.0f}",
+            "–" if step_s is None else f"{step_s * 1e3:.1f} ms",
+            "–" if share is None else f"{share * 100:.0f} %",
+        )
+    console.print(table)
 
 
 @cluster.command()

@@ -6,8 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.core.cluster import Advice, Metrics, Node, Phase, Rank, Reason, Summary, Verdict, World
+from dtrain_lab.core.cluster import Metrics, Node, Phase, Rank, Reason, Summary, World
 from dtrain_lab.core.finding import Finding
+from dtrain_lab.core.history import Point
 from dtrain_lab.core.kinds import JobLauncher, JobState
 from dtrain_lab.core.plan import Plan
 from dtrain_lab.core.profile import Profile
@@ -74,19 +75,10 @@ class JobPlan(Struct, frozen=True):
     gpu_hours: float | None = None
 
 
-class JobMetrics(Struct, frozen=True):
-    """Figures of a job, and their history, oldest first."""
+class JobMetrics(Metrics, frozen=True):
+    """Figures of a job, and their past."""
 
-    samples_per_s: float | None
-    step_s: float | None
-    comm_overhead: float | None
-    comm_overhead_error: float | None
-    slowest_rank: int | None
-    skew_s: float | None
-    values: dict[str, Any]
-    verdicts: tuple[Verdict, ...]
-    advice: tuple[Advice, ...]
-    history: tuple[Point, ...]
+    history: tuple[Point, ...] = ()
 
 
 class JobError(Struct, frozen=True):
@@ -199,18 +191,6 @@ class Live(Struct, frozen=True):
     nodes: tuple[Node, ...]
     metrics: Metrics
     generation: int = 0
-    values: dict[str, Any] = {}
-
-
-class Point(Struct, frozen=True):
-    """A line of a job's metric history, `metrics.jsonl`."""
-
-    at: float
-    step: int | None = None
-    samples_per_s: float | None = None
-    step_s: float | None = None
-    comm_overhead: float | None = None
-    memory_bytes: int | None = None
     values: dict[str, Any] = {}
 
 

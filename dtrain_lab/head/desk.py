@@ -11,10 +11,12 @@ import msgspec
 
 from dtrain_lab.core import hangs
 from dtrain_lab.core.cluster import Cluster, Stack, Verdict, Where
+from dtrain_lab.core.history import Point
 from dtrain_lab.core.wire import VERSION, doors, links
 from dtrain_lab.core.world import events as on
 from dtrain_lab.errors import Conflict, DtrainError, WireMismatch
 from dtrain_lab.head.cell_desk import CellDesk
+from dtrain_lab.head.history import History
 
 if TYPE_CHECKING:
     from dtrain_lab.head.main import Head
@@ -37,6 +39,7 @@ class Desk:
     def __init__(self, head: Head) -> None:
         self._head = head
         self.cells = CellDesk(head)
+        self.history = History()
         self._watchers: dict[bytes, tuple[float, float, float]] = {}
         """Door → period, when it last asked, when it was last told."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -89,6 +92,9 @@ class Desk:
             if stuck is not None:
                 self._head.act_on(stuck)
             await self._look_for(stuck)
+            at = time.time()
+            if self._head.membership.state.busy and self.history.due(at):
+                self.history.look(at, self._head.cluster())
             self._tell()
 
     async def _look_for(self, stuck: Verdict | None) -> None:
@@ -155,6 +161,7 @@ class Desk:
             doors.Stop: self._stop,
             doors.Stacks: self._stacks,
             doors.Engines: self._engines,
+            doors.ReadHistory: self._history,
             doors.HoldDebugger: self._hold_debugger,
             doors.LeaveDebugger: self._leave_debugger,
             doors.Debug: self._head.relay.ask,
@@ -268,6 +275,9 @@ class Desk:
 
     async def _stop(self, _: bytes, __: doors.Stop) -> None:
         self._head.stop()
+
+    async def _history(self, _: bytes, order: doors.ReadHistory) -> list[Point]:
+        return self.history.since(order.since)
 
     async def _stacks(self, _: bytes, order: doors.Stacks) -> list[Stack]:
         ranks = self.cells.ranks(order.ranks)

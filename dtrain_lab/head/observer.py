@@ -29,7 +29,8 @@ from dtrain_lab.core import hangs, jobfiles, network
 from dtrain_lab.core.cluster import Metrics, Node, Rank, Stack, Verdict, Where
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.estimate import figures
-from dtrain_lab.core.job import JobRecord, Live, Point
+from dtrain_lab.core.history import point
+from dtrain_lab.core.job import JobRecord, Live
 from dtrain_lab.core.kinds import RankPhase
 from dtrain_lab.core.wire import doors, links
 from dtrain_lab.core.wire.links import RankSample
@@ -351,17 +352,9 @@ class Observer:
                 os.write(2, f"dtrain-lab: the job's folder: {failure.strerror}\n".encode())
 
     def _note(self, live: Live) -> None:
-        point = Point(
-            at=live.at,
-            step=max((r.step or 0 for r in live.ranks), default=None),
-            samples_per_s=live.metrics.samples_per_s,
-            step_s=live.metrics.step_s,
-            comm_overhead=live.metrics.comm_overhead,
-            memory_bytes=max((r.memory_bytes or 0 for r in live.ranks), default=None),
-            values=self._values,
-        )
+        kept = point(live.at, live.metrics, live.ranks, live.generation)
         with open(self._folder / jobfiles.HISTORY, "ab") as file:
-            file.write(msgspec.json.encode(point) + b"\n")
+            file.write(msgspec.json.encode(kept) + b"\n")
 
     def _read_values(self) -> None:
         """The user's own, as rank 0 writes them; only whole lines."""

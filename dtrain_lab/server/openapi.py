@@ -18,6 +18,7 @@ from dtrain_lab.core.cluster import CellRecord, Cluster, Metrics, Output, Stack
 from dtrain_lab.core.debug.across import AcrossRow
 from dtrain_lab.core.debug.view import DebugView
 from dtrain_lab.core.diagnosis import Diagnosis
+from dtrain_lab.core.history import Point
 from dtrain_lab.core.job import Job, JobMetrics, JobPlan, JobRequest, LogPiece
 from dtrain_lab.core.plan import Request
 from dtrain_lab.core.site import Error, LiveFrame, RankSet, Site, Size
@@ -64,6 +65,7 @@ OPERATIONS = (
     ),
     Operation("get", "/clusters/{identity}/cells", "Cells that it knows of, oldest first.", list[CellRecord]),
     Operation("get", "/clusters/{identity}/metrics", "Figures of the world.", Metrics),
+    Operation("get", "/clusters/{identity}/history", "Figures of the past.", list[Point]),
     Operation("get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack]),
     Operation("post", "/clusters/{identity}/diagnose", "What takes a step's time.", Diagnosis),
     Operation(
@@ -86,6 +88,7 @@ OPERATIONS = (
         query=("offset", "ranks", "first_error", "search"),
     ),
     Operation("get", "/jobs/{identity}/metrics", "Figures, and their history.", JobMetrics),
+    Operation("get", "/jobs/{identity}/history", "Figures of the past.", list[Point]),
     Operation("get", "/jobs/{identity}/stacks", "What all threads do now.", list[Stack]),
     Operation("get", "/jobs/{identity}/request", "What it was asked for with.", JobRequest),
     Operation("post", "/jobs/{identity}/cancel", "End it, on all its nodes.", Job, 202),

@@ -14,7 +14,8 @@ from dtrain_lab.backends.jobs import job_backend
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.cluster import Stack
 from dtrain_lab.core.endpoints import Endpoints
-from dtrain_lab.core.job import Job, JobMetrics, JobRecord, LogPiece, Point
+from dtrain_lab.core.history import Point
+from dtrain_lab.core.job import Job, JobMetrics, JobRecord, LogPiece
 from dtrain_lab.core.job_state import traceback_mark
 from dtrain_lab.core.kinds import JOB_ENDED
 from dtrain_lab.core.notebook.sections import sections

@@ -254,6 +254,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/clusters/{identity}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Figures of the past. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Point"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/clusters/{identity}/interrupt": {
         parameters: {
             query?: never;
@@ -749,6 +796,53 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{identity}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Figures of the past. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Point"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1584,21 +1678,49 @@ export interface components {
         };
         /**
          * JobMetrics
-         * @description Figures of a job, and their history, oldest first.
+         * @description Figures of a job, and their past.
          */
         JobMetrics: {
+            /** @default [] */
             advice: components["schemas"]["Advice"][];
+            /** @default  */
+            comm_bound: string;
+            /** @default null */
             comm_overhead: number | null;
+            /** @default null */
             comm_overhead_error: number | null;
+            /** @default null */
+            compute_s: number | null;
+            /** @default null */
+            data_s: number | null;
+            /** @default null */
+            epoch: components["schemas"]["Epoch"] | null;
+            /** @default [] */
             history: components["schemas"]["Point"][];
+            /** @default null */
+            optimizer_s: number | null;
+            /** @default null */
             samples_per_s: number | null;
+            /** @default null */
             skew_s: number | null;
+            /** @default null */
             slowest_rank: number | null;
+            /** @default null */
             step_s: number | null;
+            /** @default null */
+            tokens_per_s: number | null;
+            /** @default null */
+            transfer_s: number | null;
+            /** @default false */
+            unsure: boolean;
+            /** @default {} */
             values: {
                 [key: string]: unknown;
             };
+            /** @default [] */
             verdicts: components["schemas"]["Verdict"][];
+            /** @default null */
+            wait_s: number | null;
         };
         /**
          * JobPlan
@@ -1848,24 +1970,40 @@ export interface components {
         };
         /**
          * Point
-         * @description A line of a job's metric history, `metrics.jsonl`.
+         * @description A world at one time. Units stand in the names; None where not known.
+         *
+         *         `at`: seconds since 1970. `values`: the user's own, by `dt.log`, as of `step`.
          */
         Point: {
             at: number;
             /** @default null */
             comm_overhead: number | null;
             /** @default null */
+            compute_s: number | null;
+            /** @default null */
+            data_s: number | null;
+            /** @default 0 */
+            generation: number;
+            /** @default null */
             memory_bytes: number | null;
+            /** @default null */
+            optimizer_s: number | null;
             /** @default null */
             samples_per_s: number | null;
             /** @default null */
             step: number | null;
             /** @default null */
             step_s: number | null;
+            /** @default null */
+            tokens_per_s: number | null;
+            /** @default null */
+            transfer_s: number | null;
             /** @default {} */
             values: {
                 [key: string]: unknown;
             };
+            /** @default null */
+            wait_s: number | null;
         };
         /**
          * Profile

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dtrain_lab.core.cluster import CellRecord, CellResult, Cluster, Stack
 from dtrain_lab.core.cluster import Output as ClusterOutput
+from dtrain_lab.core.history import Point
 from dtrain_lab.core.kinds import CommKind, LeaseKind
 from dtrain_lab.core.plan import Plan, Request
 from dtrain_lab.core.wire import VERSION
@@ -165,6 +166,12 @@ class ReadOutput(Body, frozen=True, tag="read_output"):
     """Of one cell only, by its id or its name."""
 
 
+class ReadHistory(Body, frozen=True, tag="read_history"):
+    """Ask for the points of the past after a time, oldest first."""
+
+    since: float = 0.0
+
+
 class HoldDebugger(Body, frozen=True, tag="hold_debugger"):
     """Be the one who debugs this world; renewed within 10 s, or the ranks run on and are let go.
 
@@ -212,6 +219,7 @@ AnyBody = (
     | Stop
     | Stacks
     | ReadOutput
+    | ReadHistory
     | HoldDebugger
     | LeaveDebugger
     | Debug
@@ -280,6 +288,7 @@ RESULTS: dict[type[Body], Any] = {
     Stop: None,
     Stacks: list[Stack],
     ReadOutput: list[ClusterOutput],
+    ReadHistory: list[Point],
     HoldDebugger: int,
     LeaveDebugger: None,
     Debug: dict[int, bytes],

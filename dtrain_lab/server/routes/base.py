@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -11,9 +12,11 @@ from jupyter_server.base.handlers import APIHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
 
 from dtrain_lab.core.cluster import Cluster
+from dtrain_lab.core.history import Point
 from dtrain_lab.core.job import Job
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.server.errors import status
+from dtrain_lab.services.export import TYPES, export
 
 if TYPE_CHECKING:
     from dtrain_lab.server.app import DtrainLabApp
@@ -68,6 +71,14 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         self.set_status(code)
         self.set_header("Content-Type", "application/json")
         self.finish(msgspec.json.encode(value))
+
+    def file(self, points: Sequence[Point], kind: str) -> None:
+        """Send a world's past in a format; as a file to keep, unless it is JSON."""
+        content, name = export(points, kind)
+        self.set_header("Content-Type", TYPES[kind])
+        if kind != "json":
+            self.set_header("Content-Disposition", f'attachment; filename="{name}"')
+        self.finish(content)
 
     async def may_write(self) -> bool:
         """May this user do more than look?"""

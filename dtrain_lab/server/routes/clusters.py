@@ -139,6 +139,19 @@ class MetricsHandler(_ClusterHandler):
         self.answer(cluster.metrics)
 
 
+class HistoryHandler(_ClusterHandler):
+    """`clusters/{id}/history`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Figures of the past, oldest first; `since` a time, as `format` json, csv or tensorboard."""
+        connection = await self.connection(identity)
+        since = self.number("since", 0)
+        points = await connection.ask(doors.ReadHistory(float(since)))
+        self.file(points, self.get_query_argument("format", "json"))
+
+
 class StacksHandler(_ClusterHandler):
     """`clusters/{id}/stacks`."""
 

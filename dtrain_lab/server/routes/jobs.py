@@ -120,6 +120,17 @@ class JobMetricsHandler(BaseHandler):
         self.answer(await (await self.ours.jobs.reader(identity)).metrics())
 
 
+class JobHistoryHandler(BaseHandler):
+    """`jobs/{id}/history`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Figures of the past, oldest first, as `format` json, csv or tensorboard."""
+        found = await (await self.ours.jobs.reader(identity)).metrics()
+        self.file(found.history, self.get_query_argument("format", "json"))
+
+
 class JobStacksHandler(BaseHandler):
     """`jobs/{id}/stacks`."""
 

@@ -1,0 +1,79 @@
+"""A world's past as a file that other tools read."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from dtrain_lab.core.history import Point, scalars, to_csv
+from dtrain_lab.errors import BadRequest
+
+Format = Literal["json", "csv", "tensorboard"]
+TYPES: dict[str, str] = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "tensorboard": "application/octet-stream",
+}
+
+
+def export(points: Sequence[Point], kind: str) -> tuple[bytes, str]:
+    """Points as a file.
+
+    Args:
+        points: oldest first.
+        kind: "json", "csv" or "tensorboard" (an event file).
+
+    Returns:
+        Its content, and a file name for it.
+
+    Raises:
+        BadRequest: there is no such format.
+    """
+    match kind:
+        case "json":
+            return msgspec.json.encode(list(points)), "metrics.json"
+        case "csv":
+            return to_csv(points).encode(), "metrics.csv"
+        case "tensorboard":
+            return _events(points)
+        case _:
+            raise BadRequest(f'There is no format "{kind}".', f"One of {', '.join(get_args(Format))}.")
+
+
+def _events(points: Sequence[Point]) -> tuple[bytes, str]:
+    """An event file, whose name tensorboard wants to begin as it does."""
+    from tensorboardX import SummaryWriter
+
+    with tempfile.TemporaryDirectory() as folder:
+        writer = SummaryWriter(folder)
+        for tag, value, step, at in scalars(points):
+            writer.add_scalar(tag, value, step, walltime=at)
+        writer.close()
+        file = next(Path(folder).glob("events.out.tfevents.*"))
+        return file.read_bytes(), file.name
+
+
+def write(points: Sequence[Point], path: Path) -> Path:
+    """Write points to a file: `.csv`, `.json`, or a folder for an event file.
+
+    Returns:
+        The file.
+
+    Raises:
+        BadRequest: its ending says no format.
+    """
+    kind = {".csv": "csv", ".json": "json", "": "tensorboard"}.get(path.suffix)
+    if kind is None:
+        raise BadRequest(
+            f"{path.name}: the ending says no format.",
+            "End it in .csv or .json, or name a folder (TensorBoard).",
+        )
+    content, name = export(points, kind)
+    target = path / name if kind == "tensorboard" else path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return target

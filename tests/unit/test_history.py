@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from dtrain_lab.core.cluster import Metrics
+from dtrain_lab.core.history import Point, point, scalars, to_csv
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.services.export import export, write
+
+POINTS = [
+    Point(at=100.0, step=10, samples_per_s=5.0, values={"step": 10, "loss": 0.5}),
+    Point(at=101.0, step=20, comm_overhead=0.25, values={"step": 10, "loss": 0.5}),
+    Point(at=102.0, step=30, values={"step": 30, "loss": 0.25, "accuracy": 0.9}),
+]
+
+
+def test_a_point_keeps_the_figures_of_its_moment() -> None:
+    made = point(5.0, Metrics(samples_per_s=3.0, wait_s=0.1, values={"loss": 1.0}), (), 2)
+    assert (made.at, made.samples_per_s, made.wait_s, made.generation) == (5.0, 3.0, 0.1, 2)
+    assert made.values == {"loss": 1.0}
+
+
+def test_a_table_has_the_users_own_values_in_columns_of_their_own() -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(POINTS))))
+    assert [row["values.loss"] for row in rows] == ["0.5", "0.5", "0.25"]
+    assert [row["values.accuracy"] for row in rows] == ["", "", "0.9"]
+    assert rows[1]["comm_overhead"] == "0.25"
+
+
+def test_a_value_is_a_scalar_once_at_its_own_step() -> None:
+    assert [s[:3] for s in scalars(POINTS) if s[0] == "loss"] == [("loss", 0.5, 10), ("loss", 0.25, 30)]
+    assert ("dtrain/comm_overhead", 0.25, 20, 101.0) in scalars(POINTS)
+
+
+def test_files_are_read_by_what_they_are_for(tmp_path: Path) -> None:
+    from tensorboardX.proto.event_pb2 import Event
+    from tensorboardX.record_writer import RecordWriter  # noqa: F401 - the format's own side is in there
+
+    assert json.loads(write(POINTS, tmp_path / "a.json").read_text())[2]["values"]["accuracy"] == 0.9
+    assert write(POINTS, tmp_path / "deep" / "a.csv").read_text().startswith("at,step,samples_per_s")
+    events = write(POINTS, tmp_path / "board")
+    assert events.name.startswith("events.out.tfevents.")
+    found = {}
+    data = events.read_bytes()
+    while data:  # length (8), its checksum (4), record, its checksum (4)
+        size = int.from_bytes(data[:8], "little")
+        event = Event.FromString(data[12 : 12 + size])
+        for value in event.summary.value:
+            found.setdefault(value.tag, []).append((event.step, value.simple_value))
+        data = data[16 + size :]
+    assert found["loss"] == [(10, 0.5), (30, 0.25)]
+    with pytest.raises(BadRequest, match="says no format"):
+        write(POINTS, tmp_path / "a.xls")
+    with pytest.raises(BadRequest, match='no format "pdf"'):
+        export(POINTS, "pdf")
