@@ -8,6 +8,7 @@ export namespace CommandIDs {
   export const resizeCluster = 'dtrain-lab:resize-cluster';
   export const showRanks = 'dtrain-lab:show-ranks';
   export const showStacks = 'dtrain-lab:show-stacks';
+  export const diagnose = 'dtrain-lab:diagnose';
   export const attachNotebook = 'dtrain-lab:attach-notebook';
   export const insertSnippet = 'dtrain-lab:insert-snippet';
   export const goToTrouble = 'dtrain-lab:go-to-trouble';

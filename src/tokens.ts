@@ -18,6 +18,8 @@ export type Job = Schemas['Job'];
 export type JobPlan = Schemas['JobPlan'];
 export type JobRequest = Schemas['JobRequest'];
 export type JobMetrics = Schemas['JobMetrics'];
+export type Diagnosis = Schemas['Diagnosis'];
+export type Point = Schemas['Point'];
 export type LogPiece = Schemas['LogPiece'];
 export type LogLine = Schemas['Log'];
 export type Finding = Schemas['Finding'];
@@ -41,6 +43,8 @@ export interface IPoint {
   middle: number | null;
   /** Ranks that have been slow for some seconds now, and were not before. */
   slowed: readonly number[];
+  /** The user's own values, by `dt.log`; the latest of each. */
+  values: Readonly<Record<string, number>>;
 }
 
 /** What a user may choose, as the settings have it. */
@@ -92,6 +96,10 @@ export interface IClusters {
   restart(id: string, ranks: number[] | null): Promise<void>;
   resize(id: string, ranks: number): Promise<void>;
   stacks(id: string): Promise<{ rank: number; text: string | null }[]>;
+  /** What takes a step's time; between cells, steps run again for it. */
+  diagnose(id: string): Promise<Diagnosis>;
+  /** Where a cluster's past can be had as a file. */
+  exportUrl(id: string, format: 'csv' | 'json' | 'tensorboard'): string;
   /** Cells that a cluster knows of, oldest first. */
   cells(id: string): Promise<readonly CellRecord[]>;
 }

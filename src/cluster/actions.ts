@@ -13,6 +13,7 @@ import {
   askStart,
   confirmLoss,
   showFailure,
+  showDiagnosis,
   showStacks
 } from './dialogs';
 
@@ -168,6 +169,11 @@ export function addClusterCommands(
       await showStacks(cluster.name, stacks, trans);
     }
   );
+
+  add(CommandIDs.diagnose, trans.__('Diagnose'), 'stacks', async cluster => {
+    const found = await model.diagnose(cluster.id);
+    await showDiagnosis(cluster.name, found, trans);
+  });
 
   add(CommandIDs.copyReport, trans.__('Copy Report'), null, cluster => {
     Clipboard.copyToSystem(JSON.stringify(cluster, null, 2));

@@ -15,6 +15,7 @@ import { Glyph, GlyphKind } from '../ui/glyph';
 import { clusterGlyph, isTrouble, sentence, stateWord } from '../ui/sentence';
 import { Sparkline } from '../ui/sparkline';
 import { meanSplit, SplitBar } from '../ui/split';
+import { alarmOf } from '../ui/verdict';
 
 interface ICardProps {
   cluster: Cluster;
@@ -172,7 +173,7 @@ function VerdictFacts(props: {
 function Actions(props: ICardProps): JSX.Element | null {
   const { cluster, commands, trans } = props;
   const may = new Set(cluster.may);
-  const stuck = cluster.metrics.verdicts.find(v => v.kind === 'stuck');
+  const stuck = alarmOf(cluster.metrics);
   const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
   const run = (command: string, args: object = {}): void => {
     void commands.execute(command, { id: cluster.id, ...args });

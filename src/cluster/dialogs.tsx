@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { RequestError } from '../request/rest';
-import { Cluster, IClusters, StartRequest } from '../tokens';
+import { Cluster, Diagnosis, IClusters, StartRequest } from '../tokens';
 
 /** Fields of the start dialog. */
 class StartBody
@@ -140,6 +140,34 @@ export async function showStacks(
   }
   await showDialog({
     title: trans.__('Stacks: %1', name),
+    body,
+    buttons: [Dialog.okButton({ label: trans.__('Close') })]
+  });
+}
+
+/** Show what takes a step's time. */
+export async function showDiagnosis(
+  name: string,
+  found: Diagnosis,
+  trans: TranslationBundle
+): Promise<void> {
+  const body = new Widget();
+  body.addClass('jp-Dtrain-diagnosis');
+  const texts = [
+    found.text,
+    found.communication?.text,
+    found.data?.text,
+    ...found.notes
+  ];
+  for (const text of texts) {
+    if (text) {
+      const line = document.createElement('p');
+      line.textContent = text;
+      body.node.append(line);
+    }
+  }
+  await showDialog({
+    title: trans.__('Diagnosis: %1', name),
     body,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]
   });

@@ -1,3 +1,4 @@
+import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
@@ -5,6 +6,8 @@ import { Signal } from '@lumino/signaling';
 import { Live } from '../request/live';
 import { request } from '../request/rest';
 import {
+  Diagnosis,
+  Point,
   CellRecord,
   Cluster,
   Frame,
@@ -159,7 +162,11 @@ export class ClustersModel implements IClusters, IDisposable {
       }
     }
     for (const cluster of frame.clusters) {
-      const points = this._history.get(cluster.id) ?? [];
+      const known = this._history.get(cluster.id);
+      const points = known ?? [];
+      if (!known) {
+        void this._loadPast(cluster.id);
+      }
       const late = this._late.get(cluster.id) ?? new Map<number, number>();
       this._late.set(cluster.id, late);
       points.push(pointOf(cluster, late, this.preferences.slowFrom));
@@ -208,6 +215,20 @@ export class ClustersModel implements IClusters, IDisposable {
     return request(this._settings, 'GET', `clusters/${id}/stacks`);
   }
 
+  async diagnose(id: string): Promise<Diagnosis> {
+    return request(this._settings, 'POST', `clusters/${id}/diagnose`, {});
+  }
+
+  exportUrl(id: string, format: 'csv' | 'json' | 'tensorboard'): string {
+    const { baseUrl, token, appendToken } = this._settings;
+    const path = `dtrain-lab/clusters/${id}/history`;
+    const query = appendToken && token ? { format, token } : { format };
+    return (
+      URLExt.join(baseUrl, path) +
+      URLExt.objectToQueryString(query as Record<string, string>)
+    );
+  }
+
   async cells(id: string): Promise<readonly CellRecord[]> {
     return request(this._settings, 'GET', `clusters/${id}/cells`);
   }
@@ -219,6 +240,23 @@ export class ClustersModel implements IClusters, IDisposable {
     this._disposed = true;
     this._live?.dispose();
     Signal.clearData(this);
+  }
+
+  /** What the head kept from before this page looked. */
+  private async _loadPast(id: string): Promise<void> {
+    let past: readonly Point[];
+    try {
+      past = await request(this._settings, 'GET', `clusters/${id}/history`);
+    } catch {
+      // it has just ended, or the server is gone: the panel says so itself
+      return;
+    }
+    const points = this._history.get(id);
+    const first = points?.[0]?.at ?? Date.now();
+    points?.unshift(
+      ...past.filter(p => p.at * 1000 < first).map(p => pastPoint(p))
+    );
+    this.changed.emit();
   }
 
   private async _loadSite(): Promise<void> {
@@ -283,6 +321,33 @@ function isSameJob(now: Job, before: Job | undefined): boolean {
   );
 }
 
+/** A number, where it is one: NaN and infinity travel as words. */
+function numbers(values: Record<string, unknown>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      (entry): entry is [string, number] => typeof entry[1] === 'number'
+    )
+  );
+}
+
+function pastPoint(point: Point): IPoint {
+  const { step_s, wait_s, comm_overhead, samples_per_s } = point;
+  return {
+    at: (point.at as number) * 1000,
+    samples: samples_per_s ?? null,
+    overhead: comm_overhead ?? null,
+    waiting:
+      step_s && wait_s !== null && wait_s !== undefined
+        ? wait_s / step_s
+        : null,
+    generation: point.generation ?? 0,
+    own: new Float32Array(0),
+    middle: null,
+    slowed: [],
+    values: numbers(point.values ?? {})
+  };
+}
+
 function pointOf(
   cluster: Cluster,
   late: Map<number, number>,
@@ -305,6 +370,7 @@ function pointOf(
     generation: cluster.world.generation,
     own,
     middle,
-    slowed: middle ? slowed(own, middle * (1 + slowFrom), late) : []
+    slowed: middle ? slowed(own, middle * (1 + slowFrom), late) : [],
+    values: numbers(cluster.metrics.values)
   };
 }

@@ -85,6 +85,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
       CommandIDs.restartRanks,
       CommandIDs.resizeCluster,
       CommandIDs.showStacks,
+      CommandIDs.diagnose,
       CommandIDs.attachNotebook,
       CommandIDs.goToTrouble,
       CommandIDs.copyReport

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job } from '../tokens';
 import { GlyphKind } from '../ui/glyph';
+import { alarmOf } from '../ui/verdict';
 
 const ENDED = ['succeeded', 'failed', 'cancelled', 'lost'];
 
@@ -14,9 +15,7 @@ export function hasEnded(job: Job): boolean {
 export function jobGlyph(job: Job): GlyphKind {
   switch (job.state) {
     case 'running':
-      return job.metrics.verdicts.some(v => v.kind === 'stuck')
-        ? 'stuck'
-        : 'busy';
+      return alarmOf(job.metrics) ? 'stuck' : 'busy';
     case 'succeeded':
       return 'good';
     case 'failed':

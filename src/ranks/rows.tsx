@@ -13,6 +13,7 @@ import { Glyph } from '../ui/glyph';
 import { useSteadyOrder } from '../ui/order';
 import { stateWord } from '../ui/sentence';
 import { SplitBar, splitOf } from '../ui/split';
+import { alarmOf } from '../ui/verdict';
 import { figuresOf } from './figures';
 import { RankMap } from './map';
 
@@ -57,7 +58,7 @@ function Grid(props: IRowsProps): JSX.Element {
   const [open, setOpen] = useState<number | null>(null);
   const ranks = ordered(cluster.ranks);
   const trains = ranks.some(r => splitOf(r) !== null);
-  const stuck = cluster.metrics.verdicts.some(v => v.kind === 'stuck');
+  const stuck = alarmOf(cluster.metrics) !== null;
   const at = Math.min(active, ranks.length - 1);
 
   const move = (event: React.KeyboardEvent<HTMLElement>): void => {

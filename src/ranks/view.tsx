@@ -9,14 +9,16 @@ import { formatRate, formatShare, formatTime } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
 import { openContextMenu } from '../ui/menu';
 import { SeenWidget } from '../ui/seen';
-import { TimeChart } from './chart';
+import { IMark, TimeChart } from './chart';
 import { figuresOf, heatOf, median, passes, rebuilds } from './figures';
 import { HeatMap } from './heat';
 import { RankMap } from './map';
 import { menuOfRanks } from './menu';
 import { NodeGrid } from './nodes';
+import { StepParts } from './parts';
 import { MOST_SQUARES } from './rows';
 import { RankTable } from './table';
+import { OwnValues } from './values';
 
 const MINUTES = [1, 5, 15, 60];
 const HEAT_COLUMNS = 100;
@@ -111,6 +113,27 @@ function View(props: IViewProps): JSX.Element {
         >
           {trans.__('Stacks')}
         </button>
+        <button
+          type="button"
+          className="jp-Dtrain-button"
+          disabled={!live?.may.includes('stacks')}
+          title={trans.__(
+            'Measure a step without communication, and one without its data'
+          )}
+          onClick={() => void commands.execute(CommandIDs.diagnose, { id })}
+        >
+          {trans.__('Diagnose')}
+        </button>
+        <select
+          value=""
+          aria-label={trans.__('Export the past')}
+          onChange={event => save(model.exportUrl(id, formatOf(event)))}
+        >
+          <option value="">{trans.__('Export…')}</option>
+          <option value="csv">CSV</option>
+          <option value="json">JSON</option>
+          <option value="tensorboard">TensorBoard</option>
+        </select>
       </div>
       <ClusterHead
         cluster={live ?? { ...cluster, may: [] }}
@@ -118,7 +141,14 @@ function View(props: IViewProps): JSX.Element {
         trans={trans}
         now={Date.now()}
       />
+      <StepParts metrics={cluster.metrics} trans={trans} />
       <Charts {...{ cluster, points, minutes, trans }} />
+      <OwnValues
+        points={points}
+        marks={marksOf(points, trans)}
+        window={minutes * 60}
+        trans={trans}
+      />
       <div className="jp-Dtrain-maps">
         <section aria-label={trans.__('Own step time over time')}>
           <h3>
@@ -192,6 +222,29 @@ function slowest(
   );
 }
 
+type Format = 'csv' | 'json' | 'tensorboard';
+
+function formatOf(event: React.ChangeEvent<HTMLSelectElement>): Format {
+  return event.target.value as Format;
+}
+
+/** Have the browser keep a file. */
+function save(url: string): void {
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = '';
+  link.click();
+}
+
+function marksOf(points: readonly IPoint[], trans: TranslationBundle): IMark[] {
+  return [
+    ...rebuilds(points).map(at => ({ at, label: trans.__('rebuilt') })),
+    ...points.flatMap(({ at, slowed }) =>
+      slowed.map(rank => ({ at, label: trans.__('rank %1 slow', rank) }))
+    )
+  ];
+}
+
 function Charts(props: {
   cluster: Cluster;
   points: readonly IPoint[];
@@ -203,12 +256,7 @@ function Charts(props: {
   const error = metrics.comm_overhead_error;
   const common = {
     times: points.map(p => p.at),
-    marks: [
-      ...rebuilds(points).map(at => ({ at, label: trans.__('rebuilt') })),
-      ...points.flatMap(({ at, slowed }) =>
-        slowed.map(rank => ({ at, label: trans.__('rank %1 slow', rank) }))
-      )
-    ],
+    marks: marksOf(points, trans),
     window: props.minutes * 60
   };
   const rate = formatRate(metrics.samples_per_s);
@@ -219,9 +267,7 @@ function Charts(props: {
         <h3>
           {trans.__('Throughput')}
           <span>
-            <b>{rate}</b> {trans.__('samples/s')}{' '}
-            {metrics.step_s !== null &&
-              trans.__('step %1', formatTime(metrics.step_s))}
+            <b>{rate}</b> {throughputText(metrics, trans)}
           </span>
         </h3>
         <TimeChart
@@ -242,9 +288,14 @@ function Charts(props: {
           {trans.__('Communication')}
           <span>
             <b>{share}</b>{' '}
-            {error
-              ? trans.__('± %1 of the step', Math.round(error * 100))
-              : trans.__('of the step')}
+            {metrics.comm_bound === 'lower'
+              ? trans.__('of the step, or more')
+              : error
+                ? trans.__(
+                    '± %1 of the step',
+                    Math.max(1, Math.round(error * 100))
+                  )
+                : trans.__('of the step')}
           </span>
         </h3>
         <TimeChart
@@ -271,6 +322,35 @@ function Charts(props: {
       </section>
     </div>
   );
+}
+
+/** What stands beside the rate; "(?)" where samples or steps are a guess. */
+function throughputText(
+  metrics: Cluster['metrics'],
+  trans: TranslationBundle
+): string {
+  const { tokens_per_s, epoch, step_s, unsure } = metrics;
+  return [
+    unsure ? trans.__('samples/s (a guess)') : trans.__('samples/s'),
+    tokens_per_s !== null && trans.__('%1 tokens/s', formatRate(tokens_per_s)),
+    epoch !== null && epochText(epoch, trans),
+    step_s !== null && trans.__('step %1', formatTime(step_s))
+  ]
+    .filter(Boolean)
+    .join(' · ');
+}
+
+function epochText(
+  epoch: NonNullable<Cluster['metrics']['epoch']>,
+  trans: TranslationBundle
+): string {
+  return epoch.total === null
+    ? trans.__('epoch %1, batch %2', epoch.number, epoch.done)
+    : trans.__(
+        'epoch %1: %2',
+        epoch.number,
+        formatShare(epoch.done / epoch.total)
+      );
 }
 
 /** The Ranks view of one cluster, in the main area. Drawn only while it is seen. */

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster } from '../tokens';
 import { GlyphKind } from './glyph';
+import { alarmOf } from './verdict';
 
 /** The head's one sentence in the user's language; its English text where a code is new to us. */
 export function sentence(cluster: Cluster, trans: TranslationBundle): string {
@@ -62,7 +63,7 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
 
 /** The glyph of a whole cluster. */
 export function clusterGlyph(cluster: Cluster): GlyphKind {
-  if (cluster.metrics.verdicts.some(v => v.kind === 'stuck')) {
+  if (alarmOf(cluster.metrics)) {
     return 'stuck';
   }
   switch (cluster.state) {

@@ -84,6 +84,14 @@ def check_debugging(said: str) -> None:
     assert "model is the same on ranks 0-1" in said
 
 
+def check_tuning(said: str) -> None:
+    """The two slow runs are told apart."""
+    first, second = said.split("Communication-bound: ", 1)[1].split("Input-bound: ", 1)
+    assert "Communication takes " in first
+    assert int(second.split(" %")[0]) > 50
+    assert re.search(r"ms +\d+ +\d+% +\d+%", said), "a table of the past"
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))  # of its jobs
@@ -107,6 +115,8 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         check_output(notebook, said)
     if path.stem == "debugging":
         check_debugging(said)
+    if path.stem == "tuning":
+        check_tuning(said)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

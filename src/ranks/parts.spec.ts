@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+
+import { makeCluster } from '../testing/clusters';
+import { partsOf } from './parts';
+
+const { metrics } = makeCluster();
+
+describe('partsOf', () => {
+  it('adds up to the step, with the rest as other', () => {
+    const parts = partsOf({
+      ...metrics,
+      step_s: 0.1,
+      compute_s: 0.05,
+      data_s: 0.01,
+      transfer_s: 0.02,
+      wait_s: 0.005,
+      optimizer_s: 0.005
+    });
+    expect(parts.map(p => p.part)).toEqual([
+      'data',
+      'own',
+      'transfer',
+      'waiting',
+      'optimizer',
+      'other'
+    ]);
+    expect(parts.reduce((sum, p) => sum + p.share, 0)).toBeCloseTo(1);
+    expect(parts[5].seconds).toBeCloseTo(0.01);
+  });
+
+  it('is never more than the step', () => {
+    const parts = partsOf({
+      ...metrics,
+      step_s: 0.1,
+      compute_s: 0.1,
+      data_s: 0.1
+    });
+    expect(parts.reduce((sum, p) => sum + p.share, 0)).toBeCloseTo(1);
+    expect(parts[0].share).toBeCloseTo(0.5);
+  });
+
+  it('is empty where nothing is known', () => {
+    expect(partsOf(metrics)).toEqual([]);
+  });
+});

@@ -1,0 +1,90 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Cluster } from '../tokens';
+import { formatShare, formatTime } from '../ui/format';
+
+/** A part of a step; seconds, and its share. */
+export interface IPart {
+  part: 'data' | 'own' | 'optimizer' | 'other' | 'transfer' | 'waiting';
+  seconds: number;
+  share: number;
+}
+
+/**
+ * Where a step's time goes, in the order it is drawn; empty where that is not known.
+ *
+ * step = data + compute + transfer + waiting + optimizer + the rest, of the median rank. Parts are measured
+ * one by one: where they add up to more than the step, they are scaled down together.
+ */
+export function partsOf(metrics: Cluster['metrics']): IPart[] {
+  const { step_s, compute_s } = metrics;
+  if (!step_s || compute_s === null) {
+    return [];
+  }
+  const known: [IPart['part'], number][] = [
+    ['data', metrics.data_s ?? 0],
+    ['own', compute_s],
+    ['transfer', metrics.transfer_s ?? 0],
+    ['waiting', metrics.wait_s ?? 0],
+    ['optimizer', metrics.optimizer_s ?? 0]
+  ];
+  const sum = known.reduce((total, [, seconds]) => total + seconds, 0);
+  const scale = sum > step_s ? step_s / sum : 1;
+  known.push(['other', Math.max(0, step_s - sum)]);
+  return known.map(([part, seconds]) => ({
+    part,
+    seconds: seconds * scale,
+    share: (seconds * scale) / step_s
+  }));
+}
+
+/** A step apart, as a bar and in words. */
+export function StepParts(props: {
+  metrics: Cluster['metrics'];
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { metrics, trans } = props;
+  const parts = partsOf(metrics).filter(p => p.share >= 0.001);
+  if (!parts.length) {
+    return null;
+  }
+  const names: Record<IPart['part'], string> = {
+    data: trans.__('data'),
+    own: trans.__('forward, backward'),
+    transfer: trans.__('transfer'),
+    waiting: trans.__('waiting'),
+    optimizer: trans.__('optimizer'),
+    other: trans.__('other')
+  };
+  const text = parts
+    .map(p => `${names[p.part]} ${formatShare(p.share)}`)
+    .join(', ');
+  return (
+    <section className="jp-Dtrain-parts" aria-label={trans.__('A step')}>
+      <h3>
+        {trans.__('Where a step’s time goes')}
+        <span>
+          <b>{formatTime(metrics.step_s)}</b> {trans.__('median rank')}
+        </span>
+      </h3>
+      <span className="jp-Dtrain-split" role="img" aria-label={text}>
+        {parts.map(p => (
+          <span
+            key={p.part}
+            data-part={p.part}
+            style={{ width: `${p.share * 100}%` }}
+          />
+        ))}
+      </span>
+      <p className="jp-Dtrain-legend" aria-hidden>
+        {parts.map(p => (
+          <span key={p.part} data-part={p.part}>
+            {names[p.part]} <b>{formatTime(p.seconds)}</b>{' '}
+            {formatShare(p.share)}
+          </span>
+        ))}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,77 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { IPoint } from '../tokens';
+import { IMark, TimeChart } from './chart';
+
+/** The user's own values with most points first; beyond these the export has them. */
+const MOST_CHARTS = 6;
+
+/** Names of the user's own values in these points. */
+export function namesOf(points: readonly IPoint[]): string[] {
+  const names = new Set<string>();
+  for (const point of points) {
+    for (const name of Object.keys(point.values)) {
+      names.add(name);
+    }
+  }
+  names.delete('step');
+  return [...names];
+}
+
+/** Three significant digits; small and large ones as powers of ten. */
+export function formatValue(value: number): string {
+  const size = Math.abs(value);
+  return value !== 0 && (size < 1e-3 || size >= 1e5)
+    ? value.toExponential(2)
+    : String(Number(value.toPrecision(3)));
+}
+
+/** A chart of each value that the user logs with `dt.log`. */
+export function OwnValues(props: {
+  points: readonly IPoint[];
+  marks: readonly IMark[];
+  window: number;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { points, trans } = props;
+  const names = namesOf(points);
+  if (!names.length) {
+    return null;
+  }
+  return (
+    <div className="jp-Dtrain-charts">
+      {names.slice(0, MOST_CHARTS).map(name => {
+        const values = points.map(p => p.values[name] ?? null);
+        const last = [...values].reverse().find(v => v !== null) ?? null;
+        const text = last === null ? '–' : formatValue(last);
+        return (
+          <section key={name}>
+            <h3>
+              {name}
+              <span>
+                <b>{text}</b>
+              </span>
+            </h3>
+            <TimeChart
+              times={points.map(p => p.at)}
+              marks={props.marks}
+              window={props.window}
+              series={[{ label: name, values, colour: '--jp-accent-color1' }]}
+              format={formatValue}
+              summary={trans.__('%1: %2 now', name, text)}
+            />
+          </section>
+        );
+      })}
+      {names.length > MOST_CHARTS && (
+        <p className="jp-Dtrain-note">
+          {trans.__(
+            '%1 more values are in the export.',
+            names.length - MOST_CHARTS
+          )}
+        </p>
+      )}
+    </div>
+  );
+}
