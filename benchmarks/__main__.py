@@ -20,6 +20,9 @@ ALL = (
     "slurm_start",
     "jobs",
     "debugger",
+    "overhead_truth",
+    "monitor_cost",
+    "hangs",
 )
 
 

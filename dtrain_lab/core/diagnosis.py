@@ -95,7 +95,8 @@ def _check(pairs: Sequence[tuple[Sequence[float], Sequence[float]]], text: Say) 
     error = max(LEAST_ERROR, 2 * spread / cycles**0.5)
     with_s = median(median(with_) for with_, _ in pairs)
     without_s = median(median(without) for _, without in pairs)
-    share = min(1.0, max(0.0, share))
+    # with both of the same length, a cycle's noise is no share
+    share = min(1.0, max(0.0, share)) if with_s > without_s else 0.0
     return Check(share, error, with_s, without_s, text(share, error, with_s, without_s))
 
 

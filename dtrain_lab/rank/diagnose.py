@@ -135,7 +135,7 @@ def _loss(out: Any) -> torch.Tensor:
 
 def _batches(loader: Any) -> tuple[int, str]:
     if loader is None:
-        return 0, "No DataLoader was read: whether data is slow is not known."
+        return 0, "No DataLoader is left that training has read: keep it in a variable, to have it checked."
     if isinstance(loader.dataset, IterableDataset):
         return 0, "The data is a stream, which can't be read without using it up."
     try:

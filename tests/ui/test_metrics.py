@@ -1,4 +1,4 @@
-"""The Ranks view's figures: a step apart, the user's own values, the past after a reload, diagnose, export."""
+"""The Ranks view: a step apart, the user's own values, the past after a reload, diagnose, export."""
 
 from __future__ import annotations
 
