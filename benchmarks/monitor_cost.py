@@ -1,7 +1,8 @@
 """What the monitor costs a step of 20 ms or more, and what its probes add.
 
 Two ranks train with DDP; most of a step is device-like, time that needs no processor, so that what the hooks
-take is not lost in the noise of two cores. Blocks of steps with the hooks at work and at rest, in random order. The peer is the same process at rest, where a hook returns at once.
+take is not lost in the noise of two cores. Blocks of steps with the hooks at work and at rest, in random
+order. The peer is the same process at rest, where a hook returns at once.
 """
 
 from __future__ import annotations

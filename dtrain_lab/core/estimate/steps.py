@@ -18,6 +18,8 @@ class StepCycle:
         self._seen: list[int] = []
         self._cycle: list[int] | None = None
         self._at = 0
+        self._mixed = False
+        """More than one optimizer among those seen."""
         self._before = 0
         """Training steps of former cycles."""
         self._fed = 0
@@ -28,7 +30,7 @@ class StepCycle:
     @property
     def unsure(self) -> bool:
         """Several optimizers, and no repeating cycle yet."""
-        return self._cycle is None and len(set(self._seen)) > 1
+        return self._cycle is None and self._mixed
 
     def ends(self, optimizer: int) -> bool:
         """An optimizer (told apart by its id) has stepped. Is the training step over?"""
@@ -42,13 +44,16 @@ class StepCycle:
                 return self._at == 0
             self._cycle = None
             self._seen = self._seen[-1:]
+            self._mixed = False
             self._before, self._fed = self.count, 1
-        kinds = set(self._seen)
-        if len(kinds) == 1:
+        self._mixed = self._mixed or (len(self._seen) > 1 and self._seen[-2] != optimizer)
+        if not self._mixed:
             self.count += 1
             return True
+        kinds = set(self._seen)
         if len(self._seen) >= PHASE and len(set(self._seen[-PHASE:])) == 1:
             del self._seen[:-PHASE]
+            self._mixed = False
             self.count += PHASE
             return True
         for period in range(len(kinds), len(self._seen) // 2 + 1):
