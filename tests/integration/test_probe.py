@@ -76,9 +76,8 @@ def test_models_that_can_not_be_probed_are_left_alone(world: dt.Cluster) -> None
 
 
 def test_training_goes_on_after_an_interrupt_in_the_middle(world: dt.Cluster) -> None:
-    world.run(
-        "probe.FIRST = tuple(range(1, 400))\nmodel = DDP(net())\nopt = torch.optim.SGD(model.parameters(), 0.01)"
-    )
+    world.run("probe.FIRST = tuple(range(1, 400))\nmodel = DDP(net())")
+    world.run("opt = torch.optim.SGD(model.parameters(), 0.01)")
     code = (
         "while True:\n"
         "    model(torch.randn(4, 3, 16, 16)).square().mean().backward()\n"
