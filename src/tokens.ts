@@ -43,6 +43,8 @@ export interface IPoint {
   middle: number | null;
   /** Ranks that have been slow for some seconds now, and were not before. */
   slowed: readonly number[];
+  /** Of the rank that has most, bytes: of its GPU, else of its process. */
+  memory: number | null;
   /** The user's own values, by `dt.log`; the latest of each. */
   values: Readonly<Record<string, number>>;
 }

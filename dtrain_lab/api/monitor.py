@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from dtrain_lab.core.cluster import Cluster as Info
-from dtrain_lab.core.cluster import Rank
+from dtrain_lab.core.cluster import Metrics, Rank
 
 if TYPE_CHECKING:
     from dtrain_lab.api.cluster import Cluster
@@ -62,6 +62,7 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
             share = f"{metrics.comm_overhead * 100:.0f} %{error}"
         self._figures.value = (
             f"{_number(metrics.samples_per_s)} samples/s {_sparkline(self._rates)} · communication {share}"
+            f"{_parts(metrics)}"
         )
         self._table.value = _table(info)
 
@@ -69,6 +70,21 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
         """Stop watching and take the view away."""
         self._cluster.unwatch(self.show)
         super().close()
+
+
+def _parts(metrics: Metrics) -> str:
+    """Where a step's time goes."""
+    if not metrics.step_s or metrics.compute_s is None:
+        return ""
+    parts = {
+        "data": metrics.data_s,
+        "forward, backward": metrics.compute_s,
+        "transfer": metrics.transfer_s,
+        "waiting": metrics.wait_s,
+        "optimizer": metrics.optimizer_s,
+    }
+    shares = [f"{n} {s / metrics.step_s * 100:.0f} %" for n, s in parts.items() if s is not None]
+    return f"<br>step {metrics.step_s * 1e3:.1f} ms: {' · '.join(shares)}"
 
 
 def _table(info: Info) -> str:

@@ -13,6 +13,8 @@ LEAST_ERROR = 0.01
 MAD = 1.4826
 MARK = "dtrain-diagnosis:"
 """Stands before a rank's report in what it prints."""
+ELSEWHERE = 1.3
+"""A loop whose steps take so many times what they take without its own code has something else in it."""
 TELLING = 0.10
 """Below this share neither is worth a change."""
 
@@ -56,8 +58,12 @@ class Diagnosis(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def conclude(reports: Sequence[Report]) -> Diagnosis:
+def conclude(reports: Sequence[Report], loop_s: float | None = None) -> Diagnosis:
     """What the ranks' measurements say.
+
+    Args:
+        reports: of all ranks.
+        loop_s: a step of the user's own loop, as the monitor saw it last.
 
     share = 1 − T(without) / T(with), for each cycle of each rank; a cycle's mean over ranks; the median over
     cycles, and two of its standard errors.
@@ -69,6 +75,12 @@ def conclude(reports: Sequence[Report]) -> Diagnosis:
         communication = _check([(r.with_sync, r.without_sync) for r in reports], _communication)
     if all(r.real and r.with_sync for r in reports):
         data = _check([(r.real, r.with_sync) for r in reports], _data)
+    replayed = max((c.with_s for c in (communication, data) if c is not None), default=None)
+    if loop_s is not None and replayed is not None and loop_s > ELSEWHERE * replayed:
+        notes[
+            f"A step of your own loop took {_time(loop_s)}: {_time(loop_s - replayed)} of it is neither the "
+            "model, nor averaging, nor the loader."
+        ] = None
     return Diagnosis(_verdict(communication, data, size), "replayed", communication, data, tuple(notes))
 
 

@@ -128,12 +128,13 @@ def verdict(
     if stopped:
         verb, they = ("is", "it") if len(stopped) == 1 else ("are", "them")
         return _verdict(
-            "stopped", stopped, peers, first, since, None,
+            "halted", stopped, peers, first, since, None,
             f"{rank_names.sentence_name(stopped)} {verb} stopped by a signal. "
             f"{rank_names.count(len(peers))} {wait} for {they}.",
             "Somebody sent SIGSTOP, or a debugger holds it; SIGCONT lets it go on.",
         )  # fmt: skip
-    working = _working([s for s in samples if s.rank in missing and s.rank in busy], activities or {})
+    lately = min(PROGRESS_S, SUSPECT_SHARE * threshold_s)
+    working = _working([s for s in samples if s.rank in missing and s.rank in busy], activities or {}, lately)
     if working is not None and len(working[1]) == len([r for r in missing if r in busy]):
         return _busy(working[0], working[1], peers, first, since, places)
     return _verdict(
@@ -144,7 +145,9 @@ def verdict(
     )  # fmt: skip
 
 
-def _working(missing: Sequence[RankSample], activities: Mapping[int, str]) -> tuple[str, list[int]] | None:
+def _working(
+    missing: Sequence[RankSample], activities: Mapping[int, str], lately_s: float
+) -> tuple[str, list[int]] | None:
     """What ranks that are waited for are busy with, and which of them; None where none is."""
     found: dict[int, str] = {}
     for sample in missing:
@@ -152,7 +155,7 @@ def _working(missing: Sequence[RankSample], activities: Mapping[int, str]) -> tu
             found[sample.rank] = "data"
         elif activities.get(sample.rank):
             found[sample.rank] = activities[sample.rank]
-        elif sample.beat_s is not None and sample.beat_s < PROGRESS_S and (sample.step or sample.doing):
+        elif sample.beat_s is not None and sample.beat_s < lately_s and (sample.step or sample.doing):
             found[sample.rank] = "works"
     return (next(iter(found.values())), sorted(found)) if found else None
 

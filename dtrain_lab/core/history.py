@@ -60,11 +60,16 @@ def point(at: float, metrics: Metrics, ranks: Sequence[Rank], generation: int) -
     return Point(
         at=at,
         step=max((r.step for r in ranks if r.step is not None), default=None),
-        memory_bytes=max((r.memory_bytes for r in ranks if r.memory_bytes is not None), default=None),
+        memory_bytes=max((m for r in ranks if (m := _memory(r)) is not None), default=None),
         generation=generation,
         values=metrics.values,
         **figures,
     )
+
+
+def _memory(rank: Rank) -> int | None:
+    """Of its GPU, else of its process."""
+    return rank.device_memory_bytes if rank.device_memory_bytes is not None else rank.memory_bytes
 
 
 def to_csv(points: Sequence[Point]) -> str:

@@ -35,7 +35,7 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
     beat = reader.header(ring.BEAT)
     beat_s = (now - beat) / 1e9 if beat else None
     suspicious = (in_operation or 0.0) > SUSPICIOUS_S or (beat_s or 0.0) > QUIET_S
-    calls = tuple(reader.calls()) if suspicious else ()
+    calls = tuple(reader.calls()) if suspicious and not reader.header(ring.IDLE) else ()
     return RankSample(
         rank=rank,
         step=reader.steps or None,

@@ -195,8 +195,10 @@ class Link:
         if self._monitor is not None:
             self._monitor.begin_cell()
         reply = await self._cells.run(order)
-        if self._monitor is not None and reply.kind != "ok":
-            reply = replace(reply, calls=self._monitor.calls())
+        if self._monitor is not None:
+            self._monitor.end_cell()
+            if reply.kind != "ok":
+                reply = replace(reply, calls=self._monitor.calls())
         self._io_loop.call_soon_threadsafe(self._finish, reply)
 
     def _finish(self, reply: CellReply) -> None:

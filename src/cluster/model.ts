@@ -344,6 +344,7 @@ function pastPoint(point: Point): IPoint {
     own: new Float32Array(0),
     middle: null,
     slowed: [],
+    memory: point.memory_bytes ?? null,
     values: numbers(point.values ?? {})
   };
 }
@@ -371,6 +372,10 @@ function pointOf(
     own,
     middle,
     slowed: middle ? slowed(own, middle * (1 + slowFrom), late) : [],
+    memory: cluster.ranks.reduce<number | null>((most, rank) => {
+      const bytes = rank.device_memory_bytes ?? rank.memory_bytes;
+      return bytes === null ? most : Math.max(most ?? 0, bytes);
+    }, null),
     values: numbers(cluster.metrics.values)
   };
 }

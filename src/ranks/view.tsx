@@ -5,7 +5,7 @@ import React, { useEffect, useReducer, useRef, useState } from 'react';
 import { ClusterHead } from '../cluster/card';
 import { CommandIDs } from '../commands';
 import { Cluster, IClusters, IPoint } from '../tokens';
-import { formatRate, formatShare, formatTime } from '../ui/format';
+import { formatGiB, formatRate, formatShare, formatTime } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
 import { openContextMenu } from '../ui/menu';
 import { SeenWidget } from '../ui/seen';
@@ -261,6 +261,7 @@ function Charts(props: {
   };
   const rate = formatRate(metrics.samples_per_s);
   const share = formatShare(metrics.comm_overhead);
+  const memory = points[points.length - 1]?.memory ?? null;
   return (
     <div className="jp-Dtrain-charts">
       <section>
@@ -318,6 +319,26 @@ function Charts(props: {
           ]}
           format={formatShare}
           summary={trans.__('Communication: %1 of the step now', share)}
+        />
+      </section>
+      <section>
+        <h3>
+          {trans.__('Memory')}
+          <span>
+            <b>{formatGiB(memory)}</b> {trans.__('GiB, the rank with most')}
+          </span>
+        </h3>
+        <TimeChart
+          {...common}
+          series={[
+            {
+              label: trans.__('memory'),
+              values: points.map(p => p.memory),
+              colour: '--jp-success-color1'
+            }
+          ]}
+          format={formatGiB}
+          summary={trans.__('Memory: %1 GiB now', formatGiB(memory))}
         />
       </section>
     </div>

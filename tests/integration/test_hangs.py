@@ -54,6 +54,14 @@ HANGS = {
         [3],
         "Rank 3 is stopped by a signal. 3 ranks wait for it.",
     ),
+    # messages between two ranks are nobody else's business
+    "messages": Hang(
+        "if rank < 2: dist.send(x, 1) if rank == 0 else dist.recv(x, 0)\nif rank == 3: time.sleep(600)",
+        "stuck",
+        [3],
+        "Rank 3 is stuck. 3 ranks wait for it.",
+        7,
+    ),
     "operation": Hang(
         "if rank == 1: dist.broadcast(x, 0)",
         "mismatch",
@@ -73,7 +81,9 @@ HANGS = {
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dt.Cluster]:
     folder = tmp_path_factory.mktemp("config") / "dtrain-lab" / "profiles"
     folder.mkdir(parents=True)
-    (folder / "watched.toml").write_text(f"ranks_per_node = 4\n[watch]\nstuck_after_s = {THRESHOLD_S}\n")
+    watch = f"[watch]\nstuck_after_s = {THRESHOLD_S}\n"
+    (folder / "watched.toml").write_text(f"ranks_per_node = 4\n{watch}")
+    (folder / "acting.toml").write_text(f'ranks_per_node = 2\n{watch}on_hang = "interrupt"\n')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_CONFIG_DIR", str(folder.parents[1]))
         patch.setenv("XDG_CONFIG_HOME", str(folder.parents[1]))
@@ -156,3 +166,13 @@ def test_a_killed_rank_ends_the_cell_at_once(world: dt.Cluster) -> None:
     with pytest.raises(CellFailed, match="Rank 3 was lost"):
         world.run(BEFORE + "if rank == 3: os.kill(os.getpid(), signal.SIGKILL)" + AFTER, timeout=30)
     again(world)
+
+
+def test_where_the_profile_says_so_a_hang_ends_by_itself(world: dt.Cluster) -> None:
+    """`world` is here for the folder of profiles that it has made."""
+    with dt.start("acting") as cluster:
+        with pytest.raises(CellFailed, match=r"Rank 1 is stuck. 1 rank waits for it."):
+            cluster.run(
+                "import time\nif rank == 1: time.sleep(60)\nimport torch.distributed as dist\ndist.barrier()"
+            )
+        assert cluster.run("import torch.distributed as dist\ndist.barrier()", timeout=30).ok

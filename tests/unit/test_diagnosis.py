@@ -43,3 +43,10 @@ def test_of_a_loop_that_runs_the_monitor_knows() -> None:
     found = from_live(Metrics(step_s=0.1, data_s=0.02, comm_overhead=0.4, comm_overhead_error=0.02))
     assert found.source == "live"
     assert found.text == "Communication-bound: 40 % of a step."
+
+
+def test_what_is_none_of_the_model_is_said() -> None:
+    found = conclude([report(0, 20, 15), report(1, 20, 15)], loop_s=0.05)
+    (note,) = found.notes
+    assert note.startswith("A step of your own loop took 50 ms: 30 ms of it is neither the model, nor")
+    assert conclude([report(0, 20, 15), report(1, 20, 15)], loop_s=0.022).notes == ()

@@ -130,7 +130,7 @@ def test_a_stopped_process_is_no_stuck_one() -> None:
     samples = [*(waits(r, 12) for r in range(3)), replace(works(3), stopped=True)]
     found = verdict(samples, ALL, ALL, 4, {})
     assert found is not None
-    assert (found.kind, found.code, found.ranks) == ("stuck", "stopped", (3,))
+    assert (found.kind, found.code, found.ranks) == ("stuck", "halted", (3,))
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ EPOCHS: Final = 11
 """Epochs begun."""
 STEP: Final = 14
 """Training steps so far; not `STEPS` where the first ones were counted too often."""
+IDLE: Final = 15
+"""1 while no cell runs."""
 ERRORS: Final = 12
 """Exceptions in our own hooks: caught, and told once."""
 BOUND: Final = 13

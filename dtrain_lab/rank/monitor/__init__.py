@@ -48,6 +48,10 @@ class Monitor:
         """The last collectives of this cell."""
         return tuple(self._reader.calls())
 
+    def end_cell(self) -> None:
+        """It has ended."""
+        self.recorder.end_cell()
+
     def begin_cell(self) -> None:
         """A cell begins. Its collectives are compared with those of the same cell on other ranks only."""
         self.recorder.writer.cells[ring.CALLS_NOTED] = 0

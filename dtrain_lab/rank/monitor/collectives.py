@@ -57,7 +57,7 @@ def _called(
             return original(*args, **kwargs)
         call = None
         with recorder.harmless():
-            call = signature(name, operation, args, kwargs)
+            call = signature(name, operation, args, kwargs, recorder.numbers)
             if call is not None:
                 recorder.writer.note_call(*call)
         if guard.on and call is not None:

@@ -137,6 +137,7 @@ def possible(module: Any) -> bool:
         or module._join_config.enable
         or module._use_python_reducer
         or getattr(module, "_delay_all_reduce_all_params", False)
+        or module.device_type == "cuda"  # what averaging takes there only the device knows
         or torch.compiler.is_compiling()
         or any(p._post_accumulate_grad_hooks for p in module._module_parameters)
     )

@@ -32,6 +32,8 @@ class Recorder:
         self._began = now()
         self._told = False
         """The user says where steps end."""
+        self.numbers: dict[int, int] = {}
+        """Group → collectives that Python has called in this cell."""
         self._backwards = 0
         """Since the last step of an optimizer."""
         self.last_wall = 0
@@ -114,10 +116,16 @@ class Recorder:
         self._depth = 0
         self._told = False
         self._backwards = 0
+        self.numbers.clear()
         self._cycle = StepCycle()
         self._cells[ring.UNSURE] = 0
         self._cells[ring.OPERATION] = 0
+        self._cells[ring.IDLE] = 0
         self.doing(0)
+
+    def end_cell(self) -> None:
+        """Nothing is to be told of this rank until the next one."""
+        self._cells[ring.IDLE] = 1
 
     def doing(self, what: int) -> None:
         """What the training thread does; indexes `ring.DOINGS`."""

@@ -10,7 +10,6 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.core.estimate import ring
-from dtrain_lab.rank.numbers import begun
 
 POINT_TO_POINT = frozenset({"send", "recv"})
 TENSOR = {"all_gather": 1, "all_gather_into_tensor": 1}
@@ -46,18 +45,25 @@ def checksum(group: Any) -> int:
     return known
 
 
-def signature(name: str, index: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature | None:
+def signature(
+    name: str, index: int, args: tuple[Any, ...], kwargs: dict[str, Any], numbers: dict[int, int]
+) -> Signature | None:
     """What this call has to agree on with its peers'; None where nothing has to.
+
+    It has a number within its group and cell. torch's own would not do: gloo's counts messages between two
+    ranks, too, of which others know nothing.
 
     Args:
         name: of the operation.
         index: of it in `ring.OPERATIONS`.
         args, kwargs: of the call.
+        numbers: group → collectives counted so far; counted on.
     """
     group = group_of(args, kwargs)
     if name in POINT_TO_POINT or not isinstance(group, dist.ProcessGroup):
         return None
-    number = begun(group) + 1
+    known = checksum(group)
+    number = numbers[known] = numbers.get(known, 0) + 1
     dtype, shape = 0, ()
     if name not in SHAPELESS:
         at = TENSOR.get(name, 0)
@@ -66,7 +72,7 @@ def signature(name: str, index: int, args: tuple[Any, ...], kwargs: dict[str, An
         )  # fmt: skip
         if isinstance(tensor, torch.Tensor):
             dtype, shape = DTYPES.get(tensor.dtype, 0), tuple(tensor.shape)
-    return checksum(group), number, index, dtype, _root(name, args, kwargs), shape
+    return known, number, index, dtype, _root(name, args, kwargs), shape
 
 
 def _root(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

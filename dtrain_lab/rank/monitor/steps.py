@@ -20,12 +20,13 @@ from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, OPTIMIZER, Recorder, now
 from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.signature import checksum
-from dtrain_lab.rank.numbers import begun
 
 LOGGER_RATE = 10
 """DDP's own timing of backward is taken each so many iterations at most; the rest use the last reading."""
 READ_EACH_S = 0.1
 """… and at least so often: long steps are read each."""
+DEVICE_RATE = 50
+"""On a GPU each timing waits for the device."""
 SETTLED = 2 * LOGGER_RATE
 AVERAGING = ring.OPERATION_INDEX["backward_sync"]
 LOWER = ring.BOUNDS.index("lower")
@@ -133,7 +134,8 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
         if syncs and guard.on:  # what backward will send can't be compared there
             size = sum(p.numel() for p in self._module_parameters)
             group = self.process_group
-            guard.check((checksum(group), begun(group) + 1, AVERAGING, 0, -1, (size,)), group)
+            number = recorder.numbers.get(checksum(group), 0)
+            guard.check((checksum(group), number, AVERAGING, 0, -1, (size,)), group)
         recorder.doing(FORWARD)
         try:
             run = probes.forward if probed else _plain
@@ -170,8 +172,9 @@ def _read_tail(recorder: Recorder, module: Any) -> None:
     """
     state = module.__dict__
     if "_dtrain_tail" not in state:
-        module._set_ddp_runtime_logging_sample_rate(1)
-        state["_dtrain_tail"] = (0, 0, 1)
+        rate = DEVICE_RATE if module.device_type == "cuda" else 1
+        module._set_ddp_runtime_logging_sample_rate(rate)
+        state["_dtrain_tail"] = (0, 0, rate)
         return
     turn, tail, rate = state["_dtrain_tail"]
     turn += 1
@@ -180,7 +183,7 @@ def _read_tail(recorder: Recorder, module: Any) -> None:
         spent = figures.get("backward_comm_time", 0)
         tail = max(0, spent - figures.get("backward_compute_comm_overlap_time", 0))
     wanted = max(1, min(LOGGER_RATE, round(READ_EACH_S * 1e9 / max(1, recorder.last_wall))))
-    if abs(wanted - rate) > 1 and turn > SETTLED:
+    if abs(wanted - rate) > 1 and turn > SETTLED and module.device_type != "cuda":
         module._set_ddp_runtime_logging_sample_rate(wanted)
         rate = wanted
     state["_dtrain_tail"] = (turn, tail, rate)
