@@ -273,7 +273,8 @@ class Attached:
         """What the threads of a rank do now, also while one holds the GIL."""
         before = os.fstat(kept.stacks).st_size
         try:
-            signal_beside(kept.pid, STACKS_SIGNAL)
+            if not signal_beside(kept.pid, STACKS_SIGNAL):
+                return "It is starting."
         except ProcessLookupError:
             return ""
         until = time.monotonic() + STACKS_WITHIN_S

@@ -61,7 +61,8 @@ class LastWords:
         """
         self._empty()
         try:
-            signal_beside(pid, STACKS_SIGNAL)
+            if not signal_beside(pid, STACKS_SIGNAL):
+                return ""
         except ProcessLookupError:
             return ""
         size = 0

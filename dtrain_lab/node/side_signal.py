@@ -9,11 +9,14 @@ from pathlib import Path
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def signal_beside(pid: int, number: int) -> None:
+def signal_beside(pid: int, number: int) -> bool:
     """Send a signal to a thread of a process that is not its main one, where there is one.
 
     A call in C that the main thread is in would else be cut short: `sleep`, or a `read` that does not begin
-    again.
+    again. A process that does not catch the signal yet would die of it: it gets none.
+
+    Returns:
+        Whether it was sent.
 
     Raises:
         ProcessLookupError: there is no such process.
@@ -22,18 +25,22 @@ def signal_beside(pid: int, number: int) -> None:
         threads = sorted(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir())
     except FileNotFoundError:
         raise ProcessLookupError(pid) from None
-    beside = next((thread for thread in threads if thread != pid and not _blocks(pid, thread, number)), None)
+    takers = (t for t in threads if t != pid and _in_mask(pid, t, "SigBlk", number) is False)
+    beside = next(takers, None)
+    if not _in_mask(pid, pid, "SigCgt", number):
+        return False
     if beside is None or not hasattr(_libc, "tgkill"):
         os.kill(pid, number)
     elif _libc.tgkill(pid, beside, number) != 0:
         raise ProcessLookupError(pid)
+    return True
 
 
-def _blocks(pid: int, thread: int, number: int) -> bool:
-    """Whether a thread takes no such signal, as those of ZeroMQ take none."""
+def _in_mask(pid: int, thread: int, mask: str, number: int) -> bool | None:
+    """Whether a signal is in a mask of a thread; None where the thread has just ended."""
     try:
         status = Path(f"/proc/{pid}/task/{thread}/status").read_text()
-    except FileNotFoundError:  # it has just ended
-        return True
-    mask = next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk:"))
-    return bool(int(mask, 16) >> (number - 1) & 1)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    bits = next(line.split()[1] for line in status.splitlines() if line.startswith(f"{mask}:"))
+    return bool(int(bits, 16) >> (number - 1) & 1)

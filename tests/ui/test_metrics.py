@@ -38,7 +38,7 @@ def test_figures_of_training(lab: Lab, page: Any, tmp_path: Path) -> None:
     page.get_by_text("figures is ready").wait_for()
     run_cell(page, 1)
     page.evaluate("void window.jupyterapp.commands.execute('dtrain-lab:show-ranks')")
-    view = page.locator(".jp-Dtrain-view")
+    view = page.locator(".jp-Dtrain-view:visible")
     parts = view.locator(".jp-Dtrain-parts")
     parts.get_by_text("forward, backward").wait_for()
     parts.get_by_text("optimizer").wait_for()
@@ -50,7 +50,7 @@ def test_figures_of_training(lab: Lab, page: Any, tmp_path: Path) -> None:
     # between cells: both checks, in words
     page.get_by_role("tab", name="figures.ipynb").click()
     output(page, 1).get_by_text("trained").wait_for()
-    page.get_by_role("tab", name="Ranks: figures").click()
+    page.get_by_role("tab", name="Ranks: figures").last.click()
     view.get_by_role("button", name="Diagnose").click()
     dialog = page.locator(".jp-Dialog")
     dialog.get_by_text("Communication takes").wait_for()
@@ -70,7 +70,7 @@ def test_figures_of_training(lab: Lab, page: Any, tmp_path: Path) -> None:
     # a page that was reloaded has the past, though nothing trains any more
     page.reload()
     page.locator("#jupyterlab-splash").wait_for(state="detached")
-    page.wait_for_function("window.jupyterapp?.commands.hasCommand('dtrain-lab:show-ranks')")
+    page.locator("#jp-main-statusbar").get_by_text("figures: 2 ranks").wait_for()
     page.evaluate("void window.jupyterapp.commands.execute('dtrain-lab:show-ranks')")
     view.get_by_role("img", name="loss:").wait_for()
     lab.request("DELETE", "clusters/figures")
