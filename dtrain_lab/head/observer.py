@@ -36,6 +36,7 @@ from dtrain_lab.core.wire import doors, links
 from dtrain_lab.core.wire.links import RankSample
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.head import elsewhere, ports
+from dtrain_lab.head.aggregate import ALARMS
 from dtrain_lab.head.curve import Curve
 from dtrain_lab.head.relay import Relay
 from dtrain_lab.head.sockets import Router
@@ -389,9 +390,7 @@ class Observer:
             local_rank=watched.local_rank if watched else local,
             device=f"cuda:{local % gpus}" if gpus else "cpu",
             pid=watched.pid if watched else None,
-            state="paused"
-            if rank in self._relay.paused
-            else _phase(watched, sample, stuck=blame in ("stuck", "mismatch")),
+            state="paused" if rank in self._relay.paused else _phase(watched, sample, stuck=blame in ALARMS),
             doing=sample.doing,
             where=self._places.get(rank),
             slow=blame == "slow",

@@ -46,7 +46,7 @@ async def diagnose(connection: Connection) -> Diagnosis:
     result = await connection.run(order, heard)
     failed = next((r.error for r in found.values() if r.error), "")
     if failed:
-        raise BadRequest(failed, "")
+        raise BadRequest(failed, "While a training cell runs, it is diagnosed from its own steps.")
     if result.failures or len(found) < info.world.size:
         raise Conflict(f"The ranks could not be diagnosed: {result.sentence}", "The cell's output says more.")
     past: list[Point] = await connection.ask(doors.ReadHistory(info.created_at))

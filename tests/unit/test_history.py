@@ -39,7 +39,6 @@ def test_a_value_is_a_scalar_once_at_its_own_step() -> None:
 
 def test_files_are_read_by_what_they_are_for(tmp_path: Path) -> None:
     from tensorboardX.proto.event_pb2 import Event
-    from tensorboardX.record_writer import RecordWriter  # noqa: F401 - the format's own side is in there
 
     assert json.loads(write(POINTS, tmp_path / "a.json").read_text())[2]["values"]["accuracy"] == 0.9
     assert write(POINTS, tmp_path / "deep" / "a.csv").read_text().startswith("at,step,samples_per_s")
