@@ -94,7 +94,13 @@ OPERATIONS = (
     Operation("post", "/jobs/{identity}/cancel", "End it, on all its nodes.", Job, 202),
     Operation("post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202),
     Operation("get", "/slots", "Who holds the slots of this machine.", Slots),
-    Operation("get", "/live", "WebSocket: one frame a tick while somebody looks.", LiveFrame),
+    Operation(
+        "get",
+        "/live",
+        "WebSocket: one frame a tick while somebody looks. `ranks=columns`: a list for each field of ranks.",
+        LiveFrame,
+        query=("ranks",),
+    ),
 )
 
 

@@ -1147,10 +1147,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** WebSocket: one frame a tick while somebody looks. */
+        /** WebSocket: one frame a tick while somebody looks. `ranks=columns`: a list for each field of ranks. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    ranks?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;

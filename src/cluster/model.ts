@@ -20,7 +20,7 @@ import {
   Site,
   StartRequest
 } from '../tokens';
-import { median, slowed } from '../ranks/figures';
+import { ownTimes, slowed } from '../ranks/figures';
 import { meanSplit } from '../ui/split';
 
 /** Points kept of each cluster: an hour at two frames a second; of more than 64 ranks, five minutes. */
@@ -355,14 +355,9 @@ function pointOf(
   slowFrom: number
 ): IPoint {
   const { samples_per_s, comm_overhead } = cluster.metrics;
-  const own = new Float32Array(cluster.ranks.length);
-  cluster.ranks.forEach((rank, i) => {
-    own[i] =
-      rank.step_s === null
-        ? NaN
-        : rank.step_s * (1 - (rank.comm_overhead ?? 0));
-  });
-  const middle = median([...own].filter(v => !Number.isNaN(v)));
+  const times = ownTimes(cluster.ranks);
+  const own = Float32Array.from(times.own);
+  const { middle } = times;
   return {
     at: Date.now(),
     samples: samples_per_s,

@@ -11,25 +11,41 @@ export interface IRankFigures {
 }
 
 /** The median; null of nothing. */
-export function median(values: readonly number[]): number | null {
+export function median(values: ArrayLike<number>): number | null {
   if (!values.length) {
     return null;
   }
-  const sorted = [...values].sort((a, b) => a - b);
+  // of typed arrays, sort compares numbers by itself: tenfold faster
+  const sorted = Float64Array.from(values).sort();
   const half = sorted.length >> 1;
   return sorted.length % 2
     ? sorted[half]
     : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-/** own = step × (1 − overhead), waiting = wait, transfer = the rest. */
-export function figuresOf(cluster: Cluster): IRankFigures[] {
-  const own = cluster.ranks.map(r =>
-    r.step_s === null ? null : r.step_s * (1 - (r.comm_overhead ?? 0))
-  );
-  const middle = median(own.filter((v): v is number => v !== null));
-  return cluster.ranks.map((rank, i) => {
-    const mine = own[i];
+/** Own time of each rank, s, NaN where not known; and the median of what is known. */
+export function ownTimes(ranks: readonly Rank[]): {
+  own: Float64Array;
+  middle: number | null;
+} {
+  const own = new Float64Array(ranks.length);
+  ranks.forEach(({ step_s, comm_overhead }, i) => {
+    own[i] = step_s === null ? NaN : step_s * (1 - (comm_overhead ?? 0));
+  });
+  return { own, middle: median(own.filter(v => !Number.isNaN(v))) };
+}
+
+const known = new WeakMap<Cluster, IRankFigures[]>();
+
+/** own = step × (1 − overhead), waiting = wait, transfer = the rest. Worked out once a frame for all views. */
+export function figuresOf(cluster: Cluster): readonly IRankFigures[] {
+  const before = known.get(cluster);
+  if (before) {
+    return before;
+  }
+  const { own, middle } = ownTimes(cluster.ranks);
+  const figures = cluster.ranks.map((rank, i) => {
+    const mine = Number.isNaN(own[i]) ? null : own[i];
     const shared = rank.step_s === null ? null : (rank.comm_overhead ?? null);
     const communication =
       shared === null || rank.step_s === null ? null : shared * rank.step_s;
@@ -43,6 +59,8 @@ export function figuresOf(cluster: Cluster): IRankFigures[] {
       transfer: communication === null ? null : communication - waiting!
     };
   });
+  known.set(cluster, figures);
+  return figures;
 }
 
 /** Does a filter let a rank through? "0-7", "0,3", a node's name, a device, or a state such as "slow". */

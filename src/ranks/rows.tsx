@@ -292,6 +292,24 @@ function MapAndSlowest(props: IRowsProps): JSX.Element {
   );
 }
 
+/** A rank in the row of its node; drawn again only when it differs. */
+const Square = React.memo((props: {
+  rank: number;
+  state: Rank['state'];
+  selected: boolean;
+  trans: TranslationBundle;
+}): JSX.Element => {
+  const { rank, state, trans } = props;
+  return (
+    <span
+      data-rank={rank}
+      data-state={state}
+      data-selected={props.selected || undefined}
+      title={trans.__('rank %1: %2', rank, stateWord(state, trans))}
+    />
+  );
+});
+
 function NodeRows(props: IRowsProps): JSX.Element {
   const { cluster, trans } = props;
   const nodes = new Map<string, Rank[]>();
@@ -318,18 +336,20 @@ function NodeRows(props: IRowsProps): JSX.Element {
               className="jp-Dtrain-squares"
               role="img"
               aria-label={trans.__('%1 of %2 ranks', alive, ranks.length)}
+              onClick={event => {
+                const { rank } = (event.target as HTMLElement).dataset;
+                if (rank !== undefined) {
+                  props.onSelect(Number(rank));
+                }
+              }}
             >
               {ranks.map(r => (
-                <span
+                <Square
                   key={r.rank}
-                  data-state={r.state}
-                  data-selected={r.rank === props.selected || undefined}
-                  onClick={() => props.onSelect(r.rank)}
-                  title={trans.__(
-                    'rank %1: %2',
-                    r.rank,
-                    stateWord(r.state, trans)
-                  )}
+                  rank={r.rank}
+                  state={r.state}
+                  selected={r.rank === props.selected}
+                  trans={trans}
                 />
               ))}
             </span>

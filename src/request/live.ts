@@ -4,6 +4,7 @@ import { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import { Frame, Link } from '../tokens';
+import { decode } from './frames';
 
 /** Milliseconds before attempt n (from 0): 0.5 s doubling to 15 s, ± 20 %. */
 export function backOff(attempt: number, random = Math.random()): number {
@@ -49,9 +50,10 @@ export class Live implements IDisposable {
   private _connect(): void {
     const settings = this._settings;
     this._retryAt = null;
-    let url = URLExt.join(settings.wsUrl, 'dtrain-lab', 'live');
+    let url =
+      URLExt.join(settings.wsUrl, 'dtrain-lab', 'live') + '?ranks=columns';
     if (settings.appendToken && settings.token) {
-      url += `?token=${encodeURIComponent(settings.token)}`;
+      url += `&token=${encodeURIComponent(settings.token)}`;
     }
     const socket = (this._socket = new settings.WebSocket(url));
     socket.onopen = () => {
@@ -59,7 +61,7 @@ export class Live implements IDisposable {
       this.link.emit('open');
     };
     socket.onmessage = event => {
-      this.frame.emit(JSON.parse(event.data) as Frame);
+      this.frame.emit(decode(event.data));
     };
     socket.onclose = () => {
       if (this._disposed || socket !== this._socket) {

@@ -29,17 +29,24 @@ export function splitOf(
 
 /** The split of the world: the mean over its ranks. */
 export function meanSplit(ranks: readonly Rank[]): ISplit | null {
-  const splits = ranks.map(splitOf).filter((s): s is ISplit => s !== null);
-  if (!splits.length) {
-    return null;
+  const sum: ISplit = { own: 0, transfer: 0, waiting: 0 };
+  let count = 0;
+  for (const rank of ranks) {
+    const split = splitOf(rank);
+    if (split) {
+      sum.own += split.own;
+      sum.transfer += split.transfer;
+      sum.waiting += split.waiting;
+      count += 1;
+    }
   }
-  const mean = (key: keyof ISplit): number =>
-    splits.reduce((sum, s) => sum + s[key], 0) / splits.length;
-  return {
-    own: mean('own'),
-    transfer: mean('transfer'),
-    waiting: mean('waiting')
-  };
+  return count
+    ? {
+        own: sum.own / count,
+        transfer: sum.transfer / count,
+        waiting: sum.waiting / count
+      }
+    : null;
 }
 
 /** A step as a bar: grey, blue, hatched orange. */

@@ -13,6 +13,7 @@ from jupyter_server.base.websocket import WebSocketMixin
 from tornado import web
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from dtrain_lab.core.frames import encode
 from dtrain_lab.core.site import LiveFrame
 from dtrain_lab.server.routes.base import RESOURCE
 
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
 
 
 class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ignore[misc]
-    """`live`: frames `{type, seq, …}`. A slow client skips frames, and never makes them queue."""
+    """`live`: frames `{type, seq, …}`; with `?ranks=columns` as `core.frames` packs them.
+
+    A slow client skips frames, and never makes them queue.
+    """
 
     auth_resource = RESOURCE
     _pump: asyncio.Task[None] | None = None
     _can_write = False
+    _columns = False
 
     @ws_authenticated
     async def get(self, *args: Any, **kwargs: Any) -> None:
@@ -33,6 +38,7 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         if not await self._allowed("read"):
             raise web.HTTPError(403)
         self._can_write = await self._allowed("write")
+        self._columns = self.get_query_argument("ranks", "") == "columns"
         await ensure_async(super().get(*args, **kwargs))
 
     async def _allowed(self, action: str) -> bool:
@@ -73,7 +79,7 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
                     jobs = tuple(msgspec.structs.replace(j, may=()) for j in jobs)
                 frame = LiveFrame("clusters", seq, tuple(clusters), jobs)
                 # awaiting the write is what slows us down to the client's pace
-                await self.write_message(msgspec.json.encode(frame).decode())
+                await self.write_message(encode(frame, columns=self._columns))
                 seq += 1
                 await asyncio.sleep(app.hub.period_s / 2)
         except WebSocketClosedError:
