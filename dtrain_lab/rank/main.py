@@ -9,6 +9,7 @@ import resource
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
@@ -56,9 +57,18 @@ class RankEngine(IPEngine):  # type: ignore[misc]
 
     async def complete_registration(self, msg: Any, connect: Any, maybe_tunnel: Any) -> None:
         """Attach the link: from here on the head can form the group and run cells."""
-        await super().complete_registration(msg, connect, maybe_tunnel)
+        await super().complete_registration(msg, self._but_tasks(connect), maybe_tunnel)
         kernel: IPythonKernel = self.kernel
         rank_link.attach(self, kernel, self.spec, self.memory)
+
+    def _but_tasks(self, connect: Callable[..., Any]) -> Callable[..., Any]:
+        """Our controllers have no task scheduler: ZMQ would try its port seven times a second for ever."""
+        nobody = f"{self.connection_info['interface']}:{self.connection_info['task']}"
+
+        def connect_to(stream: Any, url: str, **kwargs: Any) -> Any:
+            return None if url == nobody else connect(stream, url, **kwargs)
+
+        return connect_to
 
 
 def run(spec: RankSpec, memory: Shared) -> None:
