@@ -78,10 +78,12 @@ def averaged(at: int, wall_ms: float, exposed_ms: float, **more: int) -> ring.St
 
 def test_probes_find_what_overlaps_and_the_hooks_do_not_see() -> None:
     """A step of 10 ms: 7 of its own, 3 of communication, of which the hooks see 1."""
-    records = [averaged(i, 10, 1) for i in range(1, 60)]
+    records = [averaged(i, 10, 1, backward=6 * MS) for i in range(1, 60)]
     for at in (12, 24, 36):
-        # 7 of its own, 1 in hooks, 4 of averaging that nothing hides
-        records[at] = replace(records[at], wall=12 * MS, probe=4 * MS, flags=ring.SYNCED | ring.PROBED)
+        # 7 of its own, of which 4 are backward, 1 in hooks, 4 of averaging that nothing hides
+        records[at] = replace(
+            records[at], wall=12 * MS, probe=4 * MS, backward=4 * MS, flags=ring.SYNCED | ring.PROBED
+        )
     hidden, error = figures.hidden_exposure(records)
     assert hidden == pytest.approx(0.002)
     assert error == 0.0
@@ -89,6 +91,29 @@ def test_probes_find_what_overlaps_and_the_hooks_do_not_see() -> None:
     assert found.exposed_s == pytest.approx(0.003)
     assert figures.hidden_exposure(records[:20])[1] is None, "one probe has no spread"
     assert figures.hidden_exposure(records[:10]) == (0.0, None)
+
+
+def test_a_noisy_forward_pass_does_not_spoil_what_probes_find() -> None:
+    records = [averaged(i, 10, 1, backward=6 * MS, tail=1 * MS) for i in range(1, 60)]
+    for at, late in ((12, 0), (24, 9), (36, 30)):
+        records[at] = replace(
+            records[at],
+            wall=(12 + late) * MS,
+            forward=late * MS,
+            probe=4 * MS,
+            backward=3 * MS,
+            tail=0,
+            flags=ring.SYNCED | ring.PROBED,
+        )
+    assert figures.hidden_exposure(records)[0] == pytest.approx(0.002), (
+        "6, of which 1 was seen and 3 are its own"
+    )
+
+
+def test_a_probe_whose_backward_was_not_seen_tells_nothing() -> None:
+    records = [averaged(i, 10, 1) for i in range(1, 60)]
+    records[20] = replace(records[20], probe=4 * MS, flags=ring.SYNCED | ring.PROBED)
+    assert figures.hidden_exposure(records) == (0.0, None)
 
 
 def test_a_step_is_taken_apart() -> None:

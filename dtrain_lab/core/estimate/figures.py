@@ -29,10 +29,11 @@ OVERHEAD_ERROR_BY_HAND = 0.06
 """Without DDP: hand-written and functional collectives and FSDP2 were up to 6 points off."""
 LEAST_ERROR = 0.01
 """What a probed share was off the truth at most, where that was known exactly."""
-PROBES = 5
+PROBES = 9
 """The last ones count."""
-NEIGHBOURS = 8
-"""Steps before and after a probe that it is compared with."""
+NEIGHBOURS = 32
+"""Steps before and after a probe that it is compared with: enough that the noise left is that of probes."""
+LEAST_AROUND = 4
 MAD = 1.4826
 """Median absolute deviation → standard deviation of a normal distribution."""
 
@@ -100,10 +101,12 @@ def rank_figures(records: Sequence[StepRecord], now: int) -> RankFigures:
 
 
 def hidden_exposure(records: Sequence[StepRecord]) -> tuple[float, float | None]:
-    """What communication costs a step beyond what the hooks see of it: δ = W − T_own − X, from probes.
+    """What communication costs a step beyond what the hooks see of it: δ, from probes.
 
-    A probed step averages gradients after backward, so its own time is W − averaging − X; the steps around it
-    took W, and the hooks saw X of them. δ is the median of the last probes.
+    A probed step averages gradients after its backward, which computed alone; in the steps around it backward
+    took longer, and the hooks saw a tail of that. δ = backward − tail − backward alone, the median of the last
+    probes. Communication overlaps with nothing but backward, so the rest of a step is left out: its noise
+    would be twice that of the figure (`docs/metrics.md`).
 
     Args:
         records: of one rank, oldest first; without those that contain a pause.
@@ -113,16 +116,15 @@ def hidden_exposure(records: Sequence[StepRecord]) -> tuple[float, float | None]
     """
     found = []
     for index, probe in enumerate(records):
-        if not probe.flags & ring.PROBED:
+        if not probe.flags & ring.PROBED or not probe.backward:
             continue
         around = [
             r
             for r in records[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1]
             if r.flags & ring.SYNCED and not r.flags & ring.PROBED
         ]
-        if len(around) >= NEIGHBOURS // 2:
-            own = probe.wall - probe.probe - probe.exposed
-            found.append(median(r.wall for r in around) - own - median(r.exposed + r.tail for r in around))
+        if len(around) >= LEAST_AROUND:
+            found.append(median(r.backward - r.tail for r in around) - probe.backward)
     found = found[-PROBES:]
     if len(found) < 2:
         return (found[0] / 1e9 if found else 0.0), None

@@ -23,7 +23,7 @@ from dtrain_lab.rank.numbers import begun
 
 FIRST = (8, 14, 20, 26, 32)
 """The first probes of a cell, in synced backward passes: a figure is there early."""
-EVERY = 100
+EVERY = 64
 """Then one in so many: a probe costs what overlap had saved."""
 Buckets = list[list[torch.Tensor]]
 OPERATION = ring.OPERATION_INDEX["backward_sync"]
