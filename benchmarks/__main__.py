@@ -23,6 +23,9 @@ ALL = (
     "overhead_truth",
     "monitor_cost",
     "hangs",
+    "false_alarms",
+    "stragglers",
+    "head_scale",
 )
 
 

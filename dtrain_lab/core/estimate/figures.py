@@ -103,10 +103,10 @@ def rank_figures(records: Sequence[StepRecord], now: int) -> RankFigures:
 def hidden_exposure(records: Sequence[StepRecord]) -> tuple[float, float | None]:
     """What communication costs a step beyond what the hooks see of it: δ, from probes.
 
-    A probed step averages gradients after its backward, which computed alone. In the steps around it backward
-    took longer, and the hooks saw a tail of that: δ = backward − tail − backward alone, the median of the last
-    probes. Communication overlaps with nothing but backward, so the rest of a step is left out, whose noise
-    would double that of the figure (`docs/metrics.md`).
+    A probed step averages gradients after its backward, which computed alone. In the steps around it,
+    backward took longer, and the hooks saw a tail of that: δ = backward − tail − backward alone, the median
+    of the last probes. Communication overlaps with nothing but backward, so the rest of a step is left out,
+    whose noise would double that of the figure (`docs/metrics.md`).
 
     Args:
         records: of one rank, oldest first; without those that contain a pause.
