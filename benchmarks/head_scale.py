@@ -19,7 +19,7 @@ from typing import Any, cast
 import zmq
 
 from benchmarks.measure import Row, emit
-from dtrain_lab.core.cluster import Cluster, Epoch, RunningCell
+from dtrain_lab.core.cluster import Cluster, Epoch, HostUse, RunningCell
 from dtrain_lab.core.plan import NodePlan, Plan
 from dtrain_lab.core.wire import doors, links
 from dtrain_lab.core.world.state import Member, State
@@ -81,6 +81,7 @@ def agents(url: str) -> None:
                 links.Samples(
                     node,
                     tuple(sample(node * EACH + local, 100 + tick, draw) for local in range(EACH)),
+                    HostUse(64, draw.random(), 1e9 * draw.random(), 1e9 * draw.random()),
                 )
             )
             for node in range(NODES)
@@ -121,7 +122,7 @@ async def head(folder: str) -> dict[str, float]:
     def from_link(_: bytes, frame: bytes) -> None:
         message = links.decode_to_head(frame)
         assert isinstance(message, links.Samples)
-        aggregate.sampled(message.samples)
+        aggregate.sampled(message.samples, message.node, message.host)
         received.append(message.node)
 
     around = SimpleNamespace(

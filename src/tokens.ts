@@ -7,6 +7,7 @@ type Schemas = components['schemas'];
 
 export type Cluster = Schemas['Cluster'];
 export type Rank = Schemas['Rank'];
+export type Node = Schemas['Node'];
 export type Verdict = Schemas['Verdict'];
 export type Site = Schemas['Site'];
 export type Profile = Schemas['Listed'];
@@ -45,6 +46,8 @@ export interface IPoint {
   slowed: readonly number[];
   /** Of the rank that has most, bytes: of its GPU, else of its process. */
   memory: number | null;
+  /** Bytes a second that nodes send and receive, by node; of the past, of the busiest alone. */
+  network: readonly (number | null)[];
   /** The user's own values, by `dt.log`; the latest of each. */
   values: Readonly<Record<string, number>>;
 }

@@ -10,6 +10,7 @@ import ipywidgets
 
 from dtrain_lab.core.cluster import Cluster as Info
 from dtrain_lab.core.cluster import Metrics, Rank
+from dtrain_lab.core.history import network_of
 
 if TYPE_CHECKING:
     from dtrain_lab.api.cluster import Cluster
@@ -62,7 +63,7 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
             share = f"{metrics.comm_overhead * 100:.0f} %{error}"
         self._figures.value = (
             f"{_number(metrics.samples_per_s)} samples/s {_sparkline(self._rates)} · communication {share}"
-            f"{_parts(metrics)}"
+            f"{_parts(metrics)}{_network(info)}"
         )
         self._table.value = _table(info)
 
@@ -85,6 +86,15 @@ def _parts(metrics: Metrics) -> str:
     }
     shares = [f"{n} {s / metrics.step_s * 100:.0f} %" for n, s in parts.items() if s is not None]
     return f"<br>step {metrics.step_s * 1e3:.1f} ms: {' · '.join(shares)}"
+
+
+def _network(info: Info) -> str:
+    """What the nodes tell each other, where there are several."""
+    known = [(traffic, node.name) for node in info.nodes if (traffic := network_of(node)) is not None]
+    if len({node.address for node in info.nodes}) < 2 or not known:
+        return ""
+    most, name = max(known)
+    return f"<br>network {most / 1e6:.1f} MB/s ({html.escape(name)}, which has most)"
 
 
 def _table(info: Info) -> str:

@@ -44,12 +44,46 @@ class World(Struct, frozen=True):
     generation: int
 
 
+class HostUse(Struct, frozen=True, omit_defaults=True):
+    """What a node does as a whole, our ranks included. Shares 0 to 1, bytes.
+
+    `cores`: that it has. `sent_bytes_per_s`, `received_bytes_per_s`: by its network cards; what ranks of one
+    node tell each other is not in them. `throttled`: why its processors are slowed down; empty where they are
+    not, or nobody knows.
+    """
+
+    cores: int = 1
+    cpu_utilization: float | None = None
+    sent_bytes_per_s: float | None = None
+    received_bytes_per_s: float | None = None
+    throttled: str = ""
+
+
 class Node(Struct, frozen=True):
-    """A machine of the world."""
+    """A machine of the world, and what it does as a whole: see `HostUse`."""
 
     name: str
     address: str
     state: str
+    cpu_utilization: float | None = None
+    sent_bytes_per_s: float | None = None
+    received_bytes_per_s: float | None = None
+    throttled: str = ""
+
+
+def with_use(node: Node, use: HostUse | None) -> Node:
+    """A node with what it does."""
+    if use is None:
+        return node
+    return Node(
+        node.name,
+        node.address,
+        node.state,
+        use.cpu_utilization,
+        use.sent_bytes_per_s,
+        use.received_bytes_per_s,
+        use.throttled,
+    )
 
 
 class Where(Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dtrain_lab.core.cluster import Metrics, Rank
+from dtrain_lab.core.cluster import Metrics, Node, Rank
 
 FIGURES = (
     "samples_per_s",
@@ -28,7 +28,8 @@ FIGURES = (
 class Point(Struct, frozen=True, omit_defaults=True):
     """A world at one time. Units stand in the names; None where not known.
 
-    `at`: seconds since 1970. `values`: the user's own, by `dt.log`, as of `step`.
+    `at`: seconds since 1970. `memory_bytes`: of the rank that has most. `network_bytes_per_s`: sent and
+    received by the node that does most. `values`: the user's own, by `dt.log`, as of `step`.
     """
 
     at: float
@@ -43,17 +44,21 @@ class Point(Struct, frozen=True, omit_defaults=True):
     wait_s: float | None = None
     comm_overhead: float | None = None
     memory_bytes: int | None = None
+    network_bytes_per_s: float | None = None
     generation: int = 0
     values: dict[str, Any] = {}
 
 
-def point(at: float, metrics: Metrics, ranks: Sequence[Rank], generation: int) -> Point:
+def point(
+    at: float, metrics: Metrics, ranks: Sequence[Rank], nodes: Sequence[Node], generation: int
+) -> Point:
     """What is kept of this moment.
 
     Args:
         at: seconds since 1970.
         metrics: of the world.
         ranks: of it.
+        nodes: of it.
         generation: how often its group was rebuilt.
     """
     figures = {name: getattr(metrics, name) for name in FIGURES}
@@ -61,6 +66,7 @@ def point(at: float, metrics: Metrics, ranks: Sequence[Rank], generation: int) -
         at=at,
         step=max((r.step for r in ranks if r.step is not None), default=None),
         memory_bytes=max((m for r in ranks if (m := _memory(r)) is not None), default=None),
+        network_bytes_per_s=max((n for node in nodes if (n := network_of(node)) is not None), default=None),
         generation=generation,
         values=metrics.values,
         **figures,
@@ -70,6 +76,13 @@ def point(at: float, metrics: Metrics, ranks: Sequence[Rank], generation: int) -
 def _memory(rank: Rank) -> int | None:
     """Of its GPU, else of its process."""
     return rank.device_memory_bytes if rank.device_memory_bytes is not None else rank.memory_bytes
+
+
+def network_of(node: Node) -> float | None:
+    """Bytes a second that a node sends and receives; None where not known."""
+    if node.sent_bytes_per_s is None or node.received_bytes_per_s is None:
+        return None
+    return node.sent_bytes_per_s + node.received_bytes_per_s
 
 
 def to_csv(points: Sequence[Point]) -> str:
@@ -90,7 +103,7 @@ def scalars(points: Sequence[Point]) -> list[tuple[str, float, int, float]]:
     told: dict[str, tuple[int, Any]] = {}
     for number, p in enumerate(points):
         step = p.step if p.step is not None else number
-        for name in (*FIGURES, "memory_bytes"):
+        for name in (*FIGURES, "memory_bytes", "network_bytes_per_s"):
             value = getattr(p, name)
             if value is not None:
                 found.append((f"dtrain/{name}", float(value), step, p.at))

@@ -9,9 +9,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.core import hangs
+from dtrain_lab.core import hangs, stragglers
 from dtrain_lab.core.cluster import (
     Cluster,
+    HostUse,
     Metrics,
     Node,
     Phase,
@@ -21,6 +22,7 @@ from dtrain_lab.core.cluster import (
     Verdict,
     Where,
     World,
+    with_use,
 )
 from dtrain_lab.core.estimate import figures
 from dtrain_lab.core.kinds import RankPhase
@@ -57,10 +59,13 @@ class Aggregate:
         self._values: dict[str, Any] = {}
         """The user's own, by `dt.log`; the latest of each."""
         self._samples: dict[int, tuple[float, RankSample]] = {}
+        self._hosts: dict[int, HostUse] = {}
         self._phases: dict[str, tuple[float, float | None]] = {}
 
-    def sampled(self, samples: Sequence[RankSample]) -> None:
+    def sampled(self, samples: Sequence[RankSample], node: int, host: HostUse | None) -> None:
         """A node has sent its tick."""
+        if host is not None:
+            self._hosts[node] = host
         now = time.monotonic()
         for sample in samples:
             self._samples[sample.rank] = (now, sample)
@@ -127,7 +132,10 @@ class Aggregate:
                 },
             ),
             world=World(state.size, state.generation),
-            nodes=tuple(Node(n.name, n.address, _node_state(state, i)) for i, n in enumerate(plan.nodes))
+            nodes=tuple(
+                with_use(Node(n.name, n.address, _node_state(state, i)), self._hosts.get(i))
+                for i, n in enumerate(plan.nodes)
+            )
             if plan
             else (),
             ranks=self._ranks(state, metrics, running),
@@ -156,9 +164,22 @@ class Aggregate:
             found = hangs.left_behind(self.unpointed)
         if found is None and state.busy and not self.paused:
             current = self._current(state)
-            found = self._since(hangs.slow(current, metrics.comm_overhead_error or 0.0))
-            found = found or hangs.input_bound(current)
+            error = metrics.comm_overhead_error or 0.0
+            found = self._since(stragglers.slow(current, error, self._by_rank()))
+            found = found or stragglers.input_bound(current)
         return replace(metrics, verdicts=(found,)) if found is not None else metrics
+
+    def _by_rank(self) -> dict[int, HostUse]:
+        """What the node of each rank does."""
+        if self.plan is None:
+            return {}
+        one = self.plan.backend == "local"  # there all nodes are one machine
+        return {
+            node.first_rank + local: host
+            for index, node in enumerate(self.plan.nodes)
+            if (host := self._hosts.get(0 if one else index)) is not None
+            for local in range(node.ranks)
+        }
 
     def _since(self, slow: Verdict | None) -> Verdict | None:
         """Since when a rank has been slow."""

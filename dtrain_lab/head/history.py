@@ -32,7 +32,7 @@ class History:
         if (metrics.step_s is None and not news) or not self.due(at):
             return
         self._values = metrics.values
-        self._points.append(point(at, metrics, cluster.ranks, cluster.world.generation))
+        self._points.append(point(at, metrics, cluster.ranks, cluster.nodes, cluster.world.generation))
         if len(self._points) > MOST:
             self._points = deque(list(self._points)[::2])
             self._period_s *= 2

@@ -294,9 +294,9 @@ class Head:
                 self.store.call(message)
             case links.CellReply():
                 self._replied(message)
-            case links.Samples(node, samples):
+            case links.Samples(node, samples, host):
                 self.nodes.heard(node)
-                self.aggregate.sampled(samples)
+                self.aggregate.sampled(samples, node, host)
             case links.RankHello(rank, pid, version):
                 self._ranks[rank] = peer
                 _check_version(version, f"rank {rank}")

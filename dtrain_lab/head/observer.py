@@ -25,8 +25,8 @@ import psutil
 import zmq
 from msgspec.structs import replace
 
-from dtrain_lab.core import hangs, jobfiles, network
-from dtrain_lab.core.cluster import Metrics, Node, Rank, Stack, Verdict, Where
+from dtrain_lab.core import hangs, jobfiles, network, stragglers
+from dtrain_lab.core.cluster import HostUse, Metrics, Node, Rank, Stack, Verdict, Where, with_use
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.estimate import figures
 from dtrain_lab.core.history import point
@@ -79,6 +79,7 @@ class Observer:
         self._done = asyncio.Event()
         self._history_at = 0.0
         self._last: list[RankSample] = []
+        self._hosts: dict[int, HostUse] = {}
         """Of when ranks were last alive: an ended job keeps its figures."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._relay = Relay(self._to_rank, self._to_door, self._alive, lambda: None)
@@ -152,7 +153,9 @@ class Observer:
                 self._restart = max(self._restart, message.restart)
                 for rank, local, pid in message.ranks:
                     self._ranks[rank] = Watched(message.node, message.name, local, pid, peer)
-            case links.Samples(_, samples):
+            case links.Samples(node, samples, host):
+                if host is not None:
+                    self._hosts[node] = host
                 for sample in samples:
                     watched = self._ranks.get(sample.rank)
                     if watched is not None:
@@ -308,7 +311,13 @@ class Observer:
     def _unhurried(self, samples: list[RankSample], metrics: Metrics) -> Verdict | None:
         """What is slow, and no alarm."""
         error = metrics.comm_overhead_error or 0.0
-        return hangs.slow(samples, error) or hangs.input_bound(samples)
+        one = self._record.profile.backend == "local"  # there all nodes are one machine
+        hosts = {
+            rank: host
+            for rank, watched in self._ranks.items()
+            if (host := self._hosts.get(0 if one else watched.node)) is not None
+        }
+        return stragglers.slow(samples, error, hosts) or stragglers.input_bound(samples)
 
     def _write(self) -> None:
         plan = self._record.plan
@@ -334,7 +343,10 @@ class Observer:
                 for rank in (node.first_rank + local,)
             ),
             nodes=tuple(
-                Node(names.get(i, node.name), node.address, "ready" if i in names else "starting")
+                with_use(
+                    Node(names.get(i, node.name), node.address, "ready" if i in names else "starting"),
+                    self._hosts.get(i),
+                )
                 for i, node in enumerate(plan.nodes)
             ),
             metrics=metrics,
@@ -353,7 +365,7 @@ class Observer:
                 os.write(2, f"dtrain-lab: the job's folder: {failure.strerror}\n".encode())
 
     def _note(self, live: Live) -> None:
-        kept = point(live.at, live.metrics, live.ranks, live.generation)
+        kept = point(live.at, live.metrics, live.ranks, live.nodes, live.generation)
         with open(self._folder / jobfiles.HISTORY, "ab") as file:
             file.write(msgspec.json.encode(kept) + b"\n")
 

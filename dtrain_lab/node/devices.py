@@ -8,6 +8,9 @@ from typing import Any
 import psutil
 from msgspec import Struct
 
+THROTTLED = ((0x20 | 0x40, "heat"), (0x80, "power supply"), (0x8, "hardware"))
+"""Bits of NVML's reasons: heat by software and hardware, power brake, any other of the hardware."""
+
 
 class Use(Struct, frozen=True):
     """What one rank uses. `cpu` in cores (1.0 is one core), bytes, shares 0 to 1."""
@@ -19,6 +22,8 @@ class Use(Struct, frozen=True):
     device_memory_bytes: int | None = None
     device_memory_total_bytes: int | None = None
     device_utilization: float | None = None
+    throttled: str = ""
+    """Why its GPU is slowed down; empty where it is not."""
 
 
 class Devices:
@@ -71,7 +76,20 @@ class Devices:
             int(used if used is not None else total.used),
             int(total.total),
             rates.gpu / 100,
+            _slowed(nvml, handle),
         )
+
+
+def _slowed(nvml: Any, handle: Any) -> str:
+    """Why a GPU runs below its clock. A power cap is none: busy GPUs run at theirs all day."""
+    try:
+        reasons = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)
+    except nvml.NVMLError:  # older drivers and some vGPUs do not tell
+        return ""
+    for bit, why in THROTTLED:
+        if reasons & bit:
+            return why
+    return ""
 
 
 def _physical(device: int) -> int:

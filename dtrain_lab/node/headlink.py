@@ -20,6 +20,7 @@ from dtrain_lab.core.stacks import main_frames
 from dtrain_lab.core.wire import links
 from dtrain_lab.machine import first_reachable, local_facts
 from dtrain_lab.node.devices import Devices
+from dtrain_lab.node.host import Host
 from dtrain_lab.node.sampler import sample
 from dtrain_lab.rank.jobdebug import HEADER
 
@@ -42,6 +43,7 @@ class HeadLink:
         self._socket: Any = None
         self._context = zmq.asyncio.Context()
         self._devices = Devices(local_facts().gpus)
+        self._host = Host()
         self._rings = {
             kept.rank: ring.Reader(memoryview(mmap.mmap(kept.metrics, ring.BYTES, prot=mmap.PROT_READ)))
             for kept in agent.kept
@@ -98,7 +100,8 @@ class HeadLink:
             for kept in self._agent.kept:
                 device = kept.local_rank % self._gpus if self._gpus else None
                 samples.append(sample(kept.rank, self._rings[kept.rank], self._devices.use(kept.pid, device)))
-            self._say(links.Samples(node=self._agent.node, samples=tuple(samples)))
+            host = self._host.use()
+            self._say(links.Samples(node=self._agent.node, samples=tuple(samples), host=host))
             await asyncio.sleep(TICK_S)
 
     async def _obey(self) -> None:

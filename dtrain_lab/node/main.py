@@ -21,6 +21,7 @@ from dtrain_lab.machine import check
 from dtrain_lab.node import forkserver
 from dtrain_lab.node.devices import Devices
 from dtrain_lab.node.forks import Forks
+from dtrain_lab.node.host import Host
 from dtrain_lab.node.network import Listener, reaches, still_there
 from dtrain_lab.node.sampler import sample
 
@@ -60,6 +61,7 @@ class Agent:
         self._pids: dict[int, int] = {}
         self._specs: dict[int, links.RankSpec] = {}
         self._devices = Devices(settings.gpus)
+        self._host = Host()
         self._forks = Forks(settings.variables, self._heard, self._server_gone)
         self._listener: Listener | None = None
         self._done = asyncio.Event()
@@ -238,7 +240,8 @@ class Agent:
             await asyncio.sleep(period)
             if self._pids:
                 samples = self._samples()
-                self._say(links.Samples(node=self._settings.node, samples=tuple(samples)))
+                host = self._host.use()
+                self._say(links.Samples(node=self._settings.node, samples=tuple(samples), host=host))
                 period = TICK_S if any(map(_moves, samples)) else IDLE_TICK_S
 
     def _samples(self) -> list[links.RankSample]:

@@ -61,6 +61,7 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
         doing=operation or doing,
         beat_s=beat_s,
         stopped=use.stopped,
+        throttled=use.throttled,
         calls=calls,
         cpu_utilization=use.cpu,
         memory_bytes=use.memory_bytes,

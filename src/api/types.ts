@@ -1904,12 +1904,20 @@ export interface components {
         };
         /**
          * Node
-         * @description A machine of the world.
+         * @description A machine of the world, and what it does as a whole: see `HostUse`.
          */
         Node: {
             address: string;
+            /** @default null */
+            cpu_utilization: number | null;
             name: string;
+            /** @default null */
+            received_bytes_per_s: number | null;
+            /** @default null */
+            sent_bytes_per_s: number | null;
             state: string;
+            /** @default  */
+            throttled: string;
         };
         /**
          * NodeSlots
@@ -1974,7 +1982,8 @@ export interface components {
          * Point
          * @description A world at one time. Units stand in the names; None where not known.
          *
-         *         `at`: seconds since 1970. `values`: the user's own, by `dt.log`, as of `step`.
+         *         `at`: seconds since 1970. `memory_bytes`: of the rank that has most. `network_bytes_per_s`: sent and received
+         *         by the node that does most. `values`: the user's own, by `dt.log`, as of `step`.
          */
         Point: {
             at: number;
@@ -1988,6 +1997,8 @@ export interface components {
             generation: number;
             /** @default null */
             memory_bytes: number | null;
+            /** @default null */
+            network_bytes_per_s: number | null;
             /** @default null */
             optimizer_s: number | null;
             /** @default null */

@@ -20,7 +20,7 @@ import {
   Site,
   StartRequest
 } from '../tokens';
-import { ownTimes, slowed } from '../ranks/figures';
+import { networkOf, ownTimes, slowed } from '../ranks/figures';
 import { meanSplit } from '../ui/split';
 
 /** Points kept of each cluster: an hour at two frames a second; of more than 64 ranks, five minutes. */
@@ -345,6 +345,7 @@ function pastPoint(point: Point): IPoint {
     middle: null,
     slowed: [],
     memory: point.memory_bytes ?? null,
+    network: [point.network_bytes_per_s ?? null],
     values: numbers(point.values ?? {})
   };
 }
@@ -371,6 +372,7 @@ function pointOf(
       const bytes = rank.device_memory_bytes ?? rank.memory_bytes;
       return bytes === null ? most : Math.max(most ?? 0, bytes);
     }, null),
+    network: cluster.nodes.map(networkOf),
     values: numbers(cluster.metrics.values)
   };
 }

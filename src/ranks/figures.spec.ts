@@ -1,7 +1,16 @@
 import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../testing/clusters';
-import { figuresOf, heatOf, median, passes, rebuilds, slowed } from './figures';
+import {
+  figuresOf,
+  hasNetwork,
+  heatOf,
+  median,
+  networkOf,
+  passes,
+  rebuilds,
+  slowed
+} from './figures';
 
 const point = (at: number, own: number[], generation = 0) => ({
   at,
@@ -11,7 +20,10 @@ const point = (at: number, own: number[], generation = 0) => ({
   generation,
   own: Float32Array.from(own),
   middle: median(own.filter(v => !Number.isNaN(v))),
-  slowed: []
+  slowed: [],
+  memory: null,
+  network: [],
+  values: {}
 });
 
 it('finds the rank whose own time is long where step times are equal', () => {
@@ -61,6 +73,19 @@ it('maps nodes where there are too many ranks, each by its slowest', () => {
   const heat = heatOf(makeCluster({ ranks }), [point(0, own)], shown, 1, 0, 1);
   expect(heat.rows.map(r => r.label)).toEqual(['a', 'b']);
   expect([...heat.cells]).toEqual([0, 1]);
+});
+
+it('knows of a network where nodes have addresses of their own', () => {
+  const node = {
+    ...makeCluster({}).nodes[0],
+    sent_bytes_per_s: 3,
+    received_bytes_per_s: 4
+  };
+  expect(networkOf(node)).toBe(7);
+  expect(networkOf({ ...node, sent_bytes_per_s: null })).toBeNull();
+  const other = { ...node, address: '10.0.0.2' };
+  expect(hasNetwork(makeCluster({ nodes: [node, other] }))).toBe(true);
+  expect(hasNetwork(makeCluster({ nodes: [node, node] }))).toBe(false);
 });
 
 it('marks where the world was rebuilt', () => {

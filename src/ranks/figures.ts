@@ -1,4 +1,4 @@
-import { Cluster, IPoint, Rank } from '../tokens';
+import { Cluster, IPoint, Node, Rank } from '../tokens';
 
 /** What the table shows of a rank; seconds, null where not known. */
 export interface IRankFigures {
@@ -85,6 +85,17 @@ export function passes(filter: string, rank: Rank): boolean {
       rank.device.includes(word)
     );
   });
+}
+
+/** Bytes a second that a node sends and receives; null where not known. */
+export function networkOf(node: Node): number | null {
+  const { sent_bytes_per_s: sent, received_bytes_per_s: received } = node;
+  return sent === null || received === null ? null : sent + received;
+}
+
+/** Is there a network between the nodes of this world, or are they one machine? */
+export function hasNetwork(cluster: Cluster): boolean {
+  return new Set(cluster.nodes.map(n => n.address)).size > 1;
 }
 
 /** A heat map: a row a rank, or a node's slowest where there are too many. */

@@ -1,14 +1,39 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { formatTime } from '../ui/format';
+import { Node } from '../tokens';
+import { formatMegabytes, formatShare, formatTime } from '../ui/format';
 import { stateWord } from '../ui/sentence';
 import { IRankFigures } from './figures';
 import { tint } from './heat';
 
+/** What a node does as a whole: its cores, its network, and whether it is slowed down. */
+function NodeFacts(props: {
+  node: Node | undefined;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { node, trans } = props;
+  if (!node || node.cpu_utilization === null) {
+    return null;
+  }
+  const parts = [
+    trans.__('CPU %1', formatShare(node.cpu_utilization)),
+    trans.__(
+      '↑ %1 ↓ %2 MB/s',
+      formatMegabytes(node.sent_bytes_per_s),
+      formatMegabytes(node.received_bytes_per_s)
+    )
+  ];
+  if (node.throttled) {
+    parts.push(trans.__('slowed down: %1', node.throttled));
+  }
+  return <span className="jp-Dtrain-under">{parts.join(' · ')}</span>;
+}
+
 /** Now, by node and device: a square a rank. One tab stop; arrows move. */
 export function NodeGrid(props: {
   figures: readonly IRankFigures[];
+  nodes: readonly Node[];
   selected: number | null;
   onSelect: (rank: number) => void;
   onMenu: (
@@ -57,7 +82,13 @@ export function NodeGrid(props: {
             )
           }
         >
-          <span>{node}</span>
+          <span>
+            {node}{' '}
+            <NodeFacts
+              node={props.nodes.find(n => n.name === node)}
+              trans={trans}
+            />
+          </span>
           <span className="jp-Dtrain-squares">
             {ranks.map(f => {
               const [name, share] = tint(f.over ?? NaN);

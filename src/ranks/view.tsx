@@ -5,12 +5,25 @@ import React, { useEffect, useReducer, useRef, useState } from 'react';
 import { ClusterHead } from '../cluster/card';
 import { CommandIDs } from '../commands';
 import { Cluster, IClusters, IPoint } from '../tokens';
-import { formatGiB, formatRate, formatShare, formatTime } from '../ui/format';
+import {
+  formatGiB,
+  formatMegabytes,
+  formatRate,
+  formatShare,
+  formatTime
+} from '../ui/format';
 import { distributedIcon } from '../ui/icons';
 import { openContextMenu } from '../ui/menu';
 import { SeenWidget } from '../ui/seen';
 import { IMark, TimeChart } from './chart';
-import { figuresOf, heatOf, median, passes, rebuilds } from './figures';
+import {
+  figuresOf,
+  hasNetwork,
+  heatOf,
+  median,
+  passes,
+  rebuilds
+} from './figures';
 import { HeatMap } from './heat';
 import { RankMap } from './map';
 import { menuOfRanks } from './menu';
@@ -186,6 +199,7 @@ function View(props: IViewProps): JSX.Element {
           ) : (
             <NodeGrid
               figures={figures}
+              nodes={cluster.nodes}
               selected={model.selectedRank}
               onSelect={select}
               onMenu={menu}
@@ -341,7 +355,48 @@ function Charts(props: {
           summary={trans.__('Memory: %1 GiB now', formatGiB(memory))}
         />
       </section>
+      {hasNetwork(cluster) && <NetworkChart {...{ points, common, trans }} />}
     </div>
+  );
+}
+
+/** What the nodes tell each other: the busiest, and the one in the middle. */
+function NetworkChart(props: {
+  points: readonly IPoint[];
+  common: { times: number[]; marks: IMark[]; window: number };
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { points, trans } = props;
+  const known = points.map(p => p.network.filter(n => n !== null));
+  const most = known.map(n => (n.length ? Math.max(...n) : null));
+  const now = formatMegabytes(most[most.length - 1] ?? null);
+  return (
+    <section>
+      <h3>
+        {trans.__('Network')}
+        <span>
+          <b>{now}</b> {trans.__('MB/s, the node with most')}
+        </span>
+      </h3>
+      <TimeChart
+        {...props.common}
+        series={[
+          {
+            label: trans.__('the busiest node'),
+            values: most,
+            colour: '--jp-brand-color1'
+          },
+          {
+            label: trans.__('half of the nodes'),
+            // of the past only the busiest is known
+            values: known.map(n => (n.length > 1 ? median(n) : null)),
+            colour: '--jp-ui-font-color2'
+          }
+        ]}
+        format={formatMegabytes}
+        summary={trans.__('Network: %1 MB/s now', now)}
+      />
+    </section>
   );
 }
 

@@ -51,7 +51,17 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
       text: `Ready. ${ranks.length} ranks wait for a cell.`
     },
     world: { size: ranks.length, generation: 0 },
-    nodes: [{ name: 'box', address: '127.0.0.1', state: 'ready' }],
+    nodes: [
+      {
+        name: 'box',
+        address: '127.0.0.1',
+        state: 'ready',
+        cpu_utilization: null,
+        sent_bytes_per_s: null,
+        received_bytes_per_s: null,
+        throttled: ''
+      }
+    ],
     metrics: {
       samples_per_s: null,
       tokens_per_s: null,

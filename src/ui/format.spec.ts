@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import {
   formatGiB,
+  formatMegabytes,
   formatRanks,
   formatRate,
   formatShare,
@@ -27,9 +28,21 @@ it('formats times in the unit that people would use', () => {
 });
 
 it('never shows the unknown as zero', () => {
-  for (const format of [formatRate, formatTime, formatGiB, formatShare]) {
+  for (const format of [
+    formatRate,
+    formatTime,
+    formatGiB,
+    formatMegabytes,
+    formatShare,
+    formatMegabytes
+  ]) {
     expect(format(null)).toBe(UNKNOWN);
   }
+});
+
+it('gives traffic in megabytes, not mebibytes', () => {
+  expect(formatMegabytes(118_000_000)).toBe('118');
+  expect(formatMegabytes(340_000)).toBe('0.3');
 });
 
 it('shortens ranks', () => {

@@ -56,6 +56,11 @@ export function formatGiB(bytes: number | null): string {
   return bytes === null ? UNKNOWN : oneDecimal.format(bytes / 2 ** 30);
 }
 
+/** Bytes a second as MB/s, without the unit: 0.3, 118, 2,400. */
+export function formatMegabytes(bytes: number | null): string {
+  return bytes === null ? UNKNOWN : formatRate(bytes / 1e6);
+}
+
 /** A share 0 to 1 as "23 %". */
 export function formatShare(share: number | null): string {
   return share === null ? UNKNOWN : `${Math.round(share * 100)} %`;

@@ -108,6 +108,32 @@ def test_views_and_values_cross_hosts(cluster: Any) -> None:
     assert cluster.diff("values")
 
 
+def test_what_hosts_tell_each_other_is_seen_for_each(cluster: Any) -> None:
+    """While 4 MB go back and forth, each host sends megabytes a second; at rest it does not."""
+    code = (
+        "import threading, time, torch, torch.distributed as dist\n"
+        "t, end = torch.ones(2**20), time.time() + 60\n"
+        "while time.time() < end:\n    dist.all_reduce(t)\n"
+    )
+    running = threading.Thread(target=cluster.run, args=(code,), kwargs={"check": False})
+    running.start()
+    try:
+        wait_until(
+            lambda: all((n["sent_bytes_per_s"] or 0) > 1e6 for n in cluster.info()["nodes"]),
+            30,
+            "both hosts send",
+        )
+        nodes = cluster.info()["nodes"]
+        assert all(n["received_bytes_per_s"] > 1e6 for n in nodes)
+        assert all(0 < n["cpu_utilization"] <= 1 for n in nodes)
+    finally:
+        cluster.interrupt()
+        running.join(30)
+    wait_until(
+        lambda: all(n["sent_bytes_per_s"] < 1e6 for n in cluster.info()["nodes"]), 30, "both are at rest"
+    )
+
+
 def test_a_rank_of_the_other_host_is_killed_and_training_goes_on(cluster: Any) -> None:
     cluster.run(TRAIN)
     pid = cluster.info()["ranks"][3]["pid"]

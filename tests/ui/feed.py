@@ -119,7 +119,18 @@ def training(seq: int, size: int, template: dict[str, Any], slow: int | None = N
         "comm_overhead": 0.2 + seq / 1e4,
         "comm_overhead_error": 0.05,
     }
-    nodes = [{**template["nodes"][0], "name": name} for name in sorted({rank["node"] for rank in ranks})]
+    names = sorted({rank["node"] for rank in ranks})
+    nodes = [
+        {
+            **template["nodes"][0],
+            "name": name,
+            "address": f"10.0.{index // 250}.{index % 250 + 1}",
+            "cpu_utilization": 0.5 + index / 1000,
+            "sent_bytes_per_s": 1.1e8 + 1e6 * ((seq + index) % 7),
+            "received_bytes_per_s": 1.2e8 + 1e6 * ((seq + index) % 5),
+        }
+        for index, name in enumerate(names)
+    ]
     cluster = {
         **template,
         "ranks": ranks,

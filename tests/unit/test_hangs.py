@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dtrain_lab.core import mismatch
 from dtrain_lab.core.cluster import Frame, Where
 from dtrain_lab.core.estimate.ring import Call
-from dtrain_lab.core.hangs import BACKWARD, activity, input_bound, slow, suspects, verdict
+from dtrain_lab.core.hangs import BACKWARD, activity, suspects, verdict
 from dtrain_lab.core.wire.links import RankSample
 
 
@@ -48,27 +48,6 @@ def test_all_in_collectives_is_no_progress_but_a_long_backward_everywhere_is_wor
     assert (both.kind, both.ranks) == ("unknown", ())
     assert "all_reduce and broadcast" in both.text
     assert verdict([waits(0, 12, BACKWARD), waits(1, 12, BACKWARD)], (0, 1), (0, 1), 2, {}) is None
-
-
-def step(rank: int, step_s: float, exposed_s: float, steps: int = 50) -> RankSample:
-    return RankSample(rank=rank, step=steps, step_s=step_s, exposed_s=exposed_s)
-
-
-def test_the_rank_whose_own_time_is_long_is_slow_though_all_steps_take_as_long() -> None:
-    found = slow([step(0, 0.1, 0.05), step(1, 0.1, 0.0), step(2, 0.1, 0.05)], 0.05)
-    assert found is not None
-    assert (found.kind, found.ranks, found.peers) == ("slow", (1,), (0, 2))
-    assert found.text == "Rank 1 is slow. 2 ranks wait for it."
-    assert found.hint == "50 ms a step longer than the others."
-
-
-def test_noise_a_few_steps_and_less_than_the_error_are_no_slow_rank() -> None:
-    assert slow([step(0, 0.1, 0.05), step(1, 0.1, 0.048)], 0.05) is None
-    assert slow([step(0, 0.1, 0.05, 5), step(1, 0.1, 0.0, 5)], 0.05) is None
-    assert slow([step(0, 0.1, 0.05), step(1, 0.1, 0.03)], 0.25) is None
-    assert slow([step(0, 0.1, 0.0)], 0.05) is None
-    spread = [step(0, 0.1, 0.02), step(1, 0.1, 0.05), step(2, 0.1, 0.08), step(3, 0.1, 0.01)]
-    assert slow(spread, 0.05) is None
 
 
 def test_ranks_that_wait_for_ranks_without_the_cell_are_told_sooner() -> None:
@@ -164,23 +143,3 @@ def test_what_a_stack_tells_of_a_rank() -> None:
 def test_suspects_are_asked_before_anybody_is_blamed() -> None:
     assert suspects([waits(0, 5), works(1)], 2) == ()
     assert suspects([waits(0, 7), works(1)], 2) == (1,)
-
-
-def test_training_that_waits_for_data_is_told_from_slow_communication() -> None:
-    fed = [replace(step(r, 0.1, 0.05), data_s=0.01) for r in (0, 1)]
-    hungry = [replace(step(r, 0.1, 0.01), data_s=0.06) for r in (0, 1)]
-    assert input_bound(fed) is None
-    found = input_bound(hungry)
-    assert found is not None
-    assert (found.kind, found.text) == ("input_bound", "Training waits for data: 60 % of a step.")
-
-
-def test_a_slow_rank_says_whether_always_and_why() -> None:
-    others = [replace(step(r, 0.1, 0.05), data_s=0.001, typical_own_s=0.05) for r in (0, 2)]
-    loader = replace(step(1, 0.1, 0.0), data_s=0.05, typical_own_s=0.1)
-    found = slow([*others, loader], 0.05)
-    assert found is not None
-    assert found.hint == "50 ms a step longer than the others, in every step: its data loader."
-    found = slow([*others, replace(loader, data_s=0.001, typical_own_s=0.051)], 0.05)
-    assert found is not None
-    assert "now and then" in found.hint

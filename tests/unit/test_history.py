@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.core.cluster import Metrics
+from dtrain_lab.core.cluster import Metrics, Node
 from dtrain_lab.core.history import Point, point, scalars, to_csv
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.export import export, write
 
+NODES = (
+    Node("a", "10.0.0.1", "ready", 0.5, 10.0, 20.0),
+    Node("b", "10.0.0.2", "ready", 0.5, 40.0, 10.0),
+    Node("c", "10.0.0.3", "ready"),
+)
 POINTS = [
     Point(at=100.0, step=10, samples_per_s=5.0, values={"step": 10, "loss": 0.5}),
     Point(at=101.0, step=20, comm_overhead=0.25, values={"step": 10, "loss": 0.5}),
@@ -20,9 +25,11 @@ POINTS = [
 
 
 def test_a_point_keeps_the_figures_of_its_moment() -> None:
-    made = point(5.0, Metrics(samples_per_s=3.0, wait_s=0.1, values={"loss": 1.0}), (), 2)
+    made = point(5.0, Metrics(samples_per_s=3.0, wait_s=0.1, values={"loss": 1.0}), (), NODES, 2)
     assert (made.at, made.samples_per_s, made.wait_s, made.generation) == (5.0, 3.0, 0.1, 2)
     assert made.values == {"loss": 1.0}
+    assert made.network_bytes_per_s == 50.0, "of the busiest node"
+    assert point(5.0, Metrics(), (), NODES[2:], 0).network_bytes_per_s is None
 
 
 def test_a_table_has_the_users_own_values_in_columns_of_their_own() -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from dtrain_lab.core.cluster import Epoch, Frame
+from dtrain_lab.core.cluster import Epoch, Frame, HostUse
 from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.core.fitness import Check
@@ -125,6 +125,8 @@ class RankSample(Struct, frozen=True, omit_defaults=True):
     """Since the monitor last saw this rank do anything."""
     stopped: bool = False
     """A signal has stopped the process."""
+    throttled: str = ""
+    """Why its GPU is slowed down."""
     calls: tuple[Call, ...] = ()
     """Its last collectives; told while it stands in one."""
     cpu_utilization: float | None = None
@@ -153,6 +155,7 @@ class Samples(Message, frozen=True, tag="samples"):
 
     node: int
     samples: tuple[RankSample, ...]
+    host: HostUse | None = None
 
 
 # ---- head → node agent
