@@ -88,7 +88,9 @@ def test_probes_find_what_overlaps_and_the_hooks_do_not_see() -> None:
     assert hidden == pytest.approx(0.002)
     assert error == 0.0
     found = figures.rank_figures(records, now=620 * MS)
-    assert found.exposed_s == pytest.approx(0.003)
+    assert found.exposed_s is not None
+    assert found.step_s is not None
+    assert found.exposed_s / found.step_s == pytest.approx(0.3)
     assert figures.hidden_exposure(records[:20])[1] is None, "one probe has no spread"
     assert figures.hidden_exposure(records[:10]) == (0.0, None)
 

@@ -29,7 +29,7 @@ OVERHEAD_ERROR_BY_HAND = 0.06
 """Without DDP: hand-written and functional collectives and FSDP2 were up to 6 points off."""
 LEAST_ERROR = 0.01
 """What a probed share was off the truth at most, where that was known exactly."""
-PROBES = 9
+PROBES = 12
 """The last ones count."""
 NEIGHBOURS = 32
 """Steps before and after a probe that it is compared with: enough that the noise left is that of probes."""
@@ -82,8 +82,10 @@ def rank_figures(records: Sequence[StepRecord], now: int) -> RankFigures:
     hidden, error = hidden_exposure(whole)
     synced = [r for r in plain if r.flags & ring.SYNCED]
     step = wall / steps
-    tail = (fmean(r.tail for r in plain) / 1e9) + hidden * len(synced) / len(plain)
-    exposed = min(step, max(0.0, fmean(r.exposed for r in plain) / 1e9 + tail))
+    tail = _usual_tail(plain) + hidden * len(synced) / len(plain)
+    # beside `tail`, which is of a usual step, the step has to be a usual one
+    share = (fmean(r.exposed for r in plain) / 1e9 + tail) / (median(r.wall for r in plain) / 1e9)
+    exposed = step * min(1.0, max(0.0, share))
     own = [r.wall - r.exposed - r.tail for r in plain]
     return RankFigures(
         steps_per_s=steps / wall,
@@ -98,6 +100,15 @@ def rank_figures(records: Sequence[StepRecord], now: int) -> RankFigures:
         synced=bool(synced),
         typical_own_s=max(0.0, median(own) / 1e9 - hidden * len(synced) / len(plain)),
     )
+
+
+def _usual_tail(records: Sequence[StepRecord]) -> float:
+    """What the hooks see of communication in a usual backward, seconds: as it adds up with `hidden_exposure`.
+
+    The median of sums is not the sum of medians: where tails are uneven, theirs would count twice.
+    """
+    with_, without = median(r.backward for r in records), median(r.backward - r.tail for r in records)
+    return (with_ - without) / 1e9
 
 
 def hidden_exposure(records: Sequence[StepRecord]) -> tuple[float, float | None]:

@@ -21,7 +21,7 @@ from dtrain_lab.core.estimate import ring
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.numbers import begun
 
-FIRST = (8, 14, 20, 26, 32)
+FIRST = (8, 14, 20, 26, 32, 40, 48, 56)
 """The first probes of a cell, in synced backward passes: a figure is there early."""
 EVERY = 64
 """Then one in so many: a probe costs what overlap had saved."""
