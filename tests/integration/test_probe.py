@@ -45,6 +45,46 @@ def run(on, accumulate=1, **options):
         optimizer.step(); optimizer.zero_grad()
     tensors = [*model.parameters(), *model.buffers()]
     return hashlib.sha256(b"".join(t.detach().numpy().tobytes() for t in tensors)).hexdigest()
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(8, 5), nn.Linear(8, 3)
+    def forward(self, x):
+        return self.one(x), self.two(x)
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.out = nn.EmbeddingBag(50, 8, sparse=True), nn.Linear(8, 3)
+    def forward(self, x):
+        return self.out(self.table(x))
+
+def below(loss):  # as code does that goes round torch.autograd.backward
+    torch.autograd.graph._engine_run_backward(
+        (loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
+
+def special(on, kind):
+    probe.EVERY = 1000
+    probe.FIRST = (3, 6, 9, 12, 15) if on else ()
+    torch.manual_seed(0)
+    made = {"branches": Branches, "words": Words}.get(kind, lambda: nn.Linear(8, 5))()
+    model = DDP(made, bucket_cap_mb=1e-4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    torch.manual_seed(10 + rank)
+    for i in range(18):
+        x = torch.randint(0, 50, (4, 6)) if kind == "words" else torch.randn(4, 8)
+        out = model(x)
+        optimizer.zero_grad(set_to_none=kind != "zeroed")
+        if kind == "branches":
+            out[0].square().mean().backward()
+            out[1].square().mean().backward()
+        elif kind == "below" and i % 4 == 3:
+            below(out.square().mean())
+        else:
+            out.square().mean().backward()
+        optimizer.step()
+    return hashlib.sha256(b"".join(t.detach().numpy().tobytes() for t in model.parameters())).hexdigest()
 """
 
 
@@ -68,6 +108,19 @@ def test_results_are_bitwise_the_same(world: dt.Cluster, options: str) -> None:
         digest, probes = result[rank].split()
         assert digest == text.strip()
         assert int(probes) == 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "probes"), [("zeroed", 5), ("branches", 5), ("below", 8), ("words", 0)], ids=lambda v: str(v)
+)
+def test_unusual_loops_are_bitwise_the_same(world: dt.Cluster, kind: str, probes: int) -> None:
+    """Gradients that are zero, not none; two backwards a step; some that nobody sees begin; sparse ones."""
+    first = world.run(f"print(special(False, {kind!r}))").stdout
+    result = world.run(f"done.clear()\nprint(special(True, {kind!r}))\nprint(len(done))").stdout
+    for rank, text in first.items():
+        digest, count = result[rank].split()
+        assert digest == text.strip()
+        assert int(count) == probes
 
 
 def test_models_that_can_not_be_probed_are_left_alone(world: dt.Cluster) -> None:

@@ -199,12 +199,17 @@ def _watch_backward(recorder: Recorder, probes: Probes) -> None:
         if not recorder.watches or recorder.doing_now == BACKWARD:  # checkpointing runs one inside another
             return original(*args, **kwargs)
         recorder.doing(BACKWARD)
+        probes.backward_begins()
         at = recorder.backward_began()
         try:
-            return original(*args, **kwargs)
+            try:
+                out = original(*args, **kwargs)
+            finally:
+                recorder.doing(0)
+                recorder.backward_ended(at)
+            probes.finish()
+            return out
         finally:
-            recorder.doing(0)
-            recorder.backward_ended(at)
             with recorder.harmless():
                 probes.backward_ended()
 
