@@ -26,6 +26,7 @@ ALL = (
     "false_alarms",
     "stragglers",
     "head_scale",
+    "advice",
 )
 
 

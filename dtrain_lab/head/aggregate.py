@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.core import hangs, stragglers
+from dtrain_lab.core.advice import advise
 from dtrain_lab.core.cluster import (
     Cluster,
     HostUse,
@@ -159,7 +160,7 @@ class Aggregate:
     def _metrics(self, state: State) -> Metrics:
         found = self.stuck(state)
         metrics = figures.world_metrics(self._current(state), state.size, self._crowded())
-        metrics = replace(metrics, values=self._values)
+        metrics = replace(metrics, values=self._values, advice=advise(metrics, self._current(state)))
         if found is None and self.unpointed and state.phase == "ready":
             found = hangs.left_behind(self.unpointed)
         if found is None and state.busy and not self.paused:

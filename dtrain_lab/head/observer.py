@@ -26,6 +26,7 @@ import zmq
 from msgspec.structs import replace
 
 from dtrain_lab.core import hangs, jobfiles, network, stragglers
+from dtrain_lab.core.advice import advise
 from dtrain_lab.core.cluster import HostUse, Metrics, Node, Rank, Stack, Verdict, Where, with_use
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.estimate import figures
@@ -327,7 +328,12 @@ class Observer:
         metrics = figures.world_metrics(samples, plan.size, crowded)
         self._read_values()
         verdict = self._stuck() or (None if self._relay.paused else self._unhurried(samples, metrics))
-        metrics = replace(metrics, values=self._values, verdicts=(verdict,) if verdict else ())
+        metrics = replace(
+            metrics,
+            values=self._values,
+            verdicts=(verdict,) if verdict else (),
+            advice=advise(metrics, samples),
+        )
         blamed = {r: verdict.kind for r in verdict.ranks} if verdict else {}
         splits = figures.split(samples, plan.size, crowded)
         local = self._record.profile.backend == "local"  # there all nodes are one machine

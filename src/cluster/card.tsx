@@ -15,6 +15,7 @@ import { Glyph, GlyphKind } from '../ui/glyph';
 import { clusterGlyph, isTrouble, sentence, stateWord } from '../ui/sentence';
 import { Sparkline } from '../ui/sparkline';
 import { meanSplit, SplitBar } from '../ui/split';
+import { AdviceLine } from '../ui/advice';
 import { alarmOf } from '../ui/verdict';
 
 interface ICardProps {
@@ -368,6 +369,7 @@ function Figures(props: {
           label={trans.__('Communication of the last minutes')}
         />
       </div>
+      <AdviceLine metrics={metrics} trans={trans} />
     </div>
   );
 }

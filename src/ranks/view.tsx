@@ -14,6 +14,7 @@ import {
 } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
 import { openContextMenu } from '../ui/menu';
+import { AdviceLine } from '../ui/advice';
 import { SeenWidget } from '../ui/seen';
 import { IMark, TimeChart } from './chart';
 import {
@@ -155,6 +156,7 @@ function View(props: IViewProps): JSX.Element {
         now={Date.now()}
       />
       <StepParts metrics={cluster.metrics} trans={trans} />
+      <AdviceLine metrics={cluster.metrics} trans={trans} />
       <Charts {...{ cluster, points, minutes, trans }} />
       <OwnValues
         points={points}
