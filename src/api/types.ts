@@ -1982,8 +1982,8 @@ export interface components {
          * Point
          * @description A world at one time. Units stand in the names; None where not known.
          *
-         *         `at`: seconds since 1970. `memory_bytes`: of the rank that has most. `network_bytes_per_s`: sent and received
-         *         by the node that does most. `values`: the user's own, by `dt.log`, as of `step`.
+         *         `at`: seconds since 1970. `memory_bytes`: of the rank that has most. `network_bytes_per_s`: sent and
+         *         received by the node that does most. `values`: the user's own, by `dt.log`, as of `step`.
          */
         Point: {
             at: number;
