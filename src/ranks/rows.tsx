@@ -292,25 +292,26 @@ function MapAndSlowest(props: IRowsProps): JSX.Element {
   );
 }
 
-/** A rank in the row of its node; drawn again only when it differs. */
-const Square = React.memo(
-  (props: {
-    rank: number;
-    state: Rank['state'];
-    selected: boolean;
-    trans: TranslationBundle;
-  }): JSX.Element => {
-    const { rank, state, trans } = props;
-    return (
-      <span
-        data-rank={rank}
-        data-state={state}
-        data-selected={props.selected || undefined}
-        title={trans.__('rank %1: %2', rank, stateWord(state, trans))}
-      />
-    );
-  }
-);
+/** A rank in the row of its node. */
+function SquareOf(props: {
+  rank: number;
+  state: Rank['state'];
+  selected: boolean;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { rank, state, trans } = props;
+  return (
+    <span
+      data-rank={rank}
+      data-state={state}
+      data-selected={props.selected || undefined}
+      title={trans.__('rank %1: %2', rank, stateWord(state, trans))}
+    />
+  );
+}
+
+/** Drawn again only where it differs. */
+const Square = React.memo(SquareOf);
 
 function NodeRows(props: IRowsProps): JSX.Element {
   const { cluster, trans } = props;
