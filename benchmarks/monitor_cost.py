@@ -19,7 +19,7 @@ from statistics import fmean, median
 from benchmarks.measure import Row, emit
 from dtrain_lab.core.estimate import ring
 
-CYCLES = int(os.environ.get("BENCH_CYCLES", "60"))
+CYCLES = int(os.environ.get("BENCH_CYCLES", "150"))
 BLOCK = 10
 DEVICE_S = 0.018
 RESAMPLES = 1000

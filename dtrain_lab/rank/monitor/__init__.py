@@ -15,6 +15,7 @@ from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.steps import watch_steps
+from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
 
@@ -33,6 +34,7 @@ class Monitor:
         self, memory: memoryview, world_size: int, *, probe: bool = True, guard: bool = False
     ) -> None:
         self.recorder = Recorder(ring.Writer(memory))
+        self.recorder.find_stream = of_device
         self._reader = ring.Reader(memory)
         self.probes = Probes(self.recorder)
         self.probes.on = probe

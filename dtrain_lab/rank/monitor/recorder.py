@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dtrain_lab.core.estimate import ring
 from dtrain_lab.core.estimate.steps import StepCycle
+from dtrain_lab.rank.monitor.stream import Event, StreamClock
 
 now = time.monotonic_ns
 FORWARD, BACKWARD, OPTIMIZER, DATA = (
@@ -38,6 +39,10 @@ class Recorder:
         """Since the last step of an optimizer."""
         self.last_wall = 0
         """Of the last step, ns."""
+        self._computed: Event | None = None
+        self.stream: StreamClock | None = None
+        """Of the GPU that trains; None where none does."""
+        self.find_stream: Callable[[], StreamClock | None] = lambda: None
         self._clear()
 
     def _clear(self) -> None:
@@ -91,6 +96,8 @@ class Recorder:
             cells[ring.SEQUENCE] += 1
         cells[ring.ENTERED] = entered
         cells[ring.OPERATION] = operation
+        stream = self.stream
+        begin = stream.mark() if stream is not None else None
         try:
             yield
         finally:
@@ -99,6 +106,8 @@ class Recorder:
             left = now()
             cells[ring.BEAT] = left
             self._exposed += left - entered
+            if stream is not None:
+                stream.stood(begin, left - entered)
 
     @contextmanager
     def averaging(self, operation: int) -> Iterator[None]:
@@ -171,14 +180,23 @@ class Recorder:
 
     def backward_began(self) -> tuple[int, int]:
         """Backward begins; what is returned goes to `backward_ended`."""
+        self._computed = None
         began, elsewhere = now(), self._elsewhere
         since, before = self._computes or self._free
         self._forward += max(0, began - since - (elsewhere - before))
         self._computes = None
         return began, elsewhere
 
+    def backward_computed(self) -> None:
+        """On a GPU: all of backward is on the stream but its waits for DDP's buckets."""
+        if self.stream is not None and self._computed is None:  # several outputs tell of it
+            self._computed = self.stream.mark()
+
     def backward_ended(self, at: tuple[int, int]) -> None:
         """It has ended."""
+        if self.stream is not None and self._computed is not None:
+            self.stream.stood(self._computed, 0)
+            self._computed = None
         began, before = at
         ended = now()
         self._backward += max(0, ended - began - (self._elsewhere - before))
@@ -229,6 +247,10 @@ class Recorder:
 
     def _write(self, samples: int = 0) -> None:
         ended = now()
+        if self.stream is not None:  # what the device has passed by now is of steps a little earlier
+            self._exposed += self.stream.read()
+        else:
+            self.stream = self.find_stream()
         samples = samples or self._loader_samples + self._fetched or self._forward_samples
         if not samples and not self._told:
             self._cells[ring.UNSURE] |= GUESSED_SAMPLES

@@ -11,6 +11,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
+from torch.utils._pytree import tree_leaves
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from dtrain_lab.core.estimate import ring
@@ -25,8 +26,6 @@ LOGGER_RATE = 10
 """DDP's own timing of backward is taken each so many iterations at most; the rest use the last reading."""
 READ_EACH_S = 0.1
 """… and at least so often: long steps are read each."""
-DEVICE_RATE = 50
-"""On a GPU each timing waits for the device."""
 SETTLED = 2 * LOGGER_RATE
 AVERAGING = ring.OPERATION_INDEX["backward_sync"]
 LOWER = ring.BOUNDS.index("lower")
@@ -145,7 +144,10 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
         if syncs:
             with recorder.harmless():
                 probes.forwarded(self)
-                _read_tail(recorder, self)
+                if self.device_type == "cuda":
+                    _time_end_of_backward(recorder, out)
+                else:
+                    _read_tail(recorder, self)
         return out
 
     DistributedDataParallel.forward = forward
@@ -165,6 +167,23 @@ def _note_batch(recorder: Recorder, module: Any, args: Any, kwargs: Any) -> None
     recorder.forward(samples, tokens, guessed=state["_dtrain_time_major"])
 
 
+def _time_end_of_backward(recorder: Recorder, out: Any) -> None:
+    """On a GPU: what the compute stream waits for at the end of backward, where it waits for DDP's buckets.
+
+    What is queued in backward runs at its end, in that order. The gradient of the model's output comes before
+    those of its parameters, so ours runs before DDP's: all computation is on the stream by then, and no wait.
+    """
+    if recorder.stream is None:
+        return
+
+    def begun(gradient: torch.Tensor) -> None:
+        torch.autograd.Variable._execution_engine.queue_callback(recorder.backward_computed)
+
+    for leaf in tree_leaves(out):
+        if isinstance(leaf, torch.Tensor) and leaf.requires_grad:
+            leaf.register_hook(begun)
+
+
 def _read_tail(recorder: Recorder, module: Any) -> None:
     """Add to the step before what its backward waited for: DDP's logger folds it in at the next forward.
 
@@ -172,9 +191,8 @@ def _read_tail(recorder: Recorder, module: Any) -> None:
     """
     state = module.__dict__
     if "_dtrain_tail" not in state:
-        rate = DEVICE_RATE if module.device_type == "cuda" else 1
-        module._set_ddp_runtime_logging_sample_rate(rate)
-        state["_dtrain_tail"] = (0, 0, rate)
+        module._set_ddp_runtime_logging_sample_rate(1)
+        state["_dtrain_tail"] = (0, 0, 1)
         return
     turn, tail, rate = state["_dtrain_tail"]
     turn += 1
@@ -183,7 +201,7 @@ def _read_tail(recorder: Recorder, module: Any) -> None:
         spent = figures.get("backward_comm_time", 0)
         tail = max(0, spent - figures.get("backward_compute_comm_overlap_time", 0))
     wanted = max(1, min(LOGGER_RATE, round(READ_EACH_S * 1e9 / max(1, recorder.last_wall))))
-    if abs(wanted - rate) > 1 and turn > SETTLED and module.device_type != "cuda":
+    if abs(wanted - rate) > 1 and turn > SETTLED:
         module._set_ddp_runtime_logging_sample_rate(wanted)
         rate = wanted
     state["_dtrain_tail"] = (turn, tail, rate)
