@@ -180,6 +180,8 @@ def average(module: Any, buckets: Buckets) -> None:
     """Average gradients over the model's group, bucket by bucket, as DDP does: divided first, then summed."""
     group = module.process_group
     share = 1.0 / dist.get_world_size(group)
+    # where ranks share processors, one that is done early would take them from those that still compute
+    c10d.all_reduce(torch.zeros(1), group=group)
     under_way = []
     for bucket in buckets:
         grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in bucket]
