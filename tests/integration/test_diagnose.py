@@ -90,6 +90,9 @@ def test_before_any_training_it_says_what_to_do(world: dt.Cluster) -> None:
         world.diagnose()
 
 
+ATTEMPTS = 4
+
+
 @pytest.mark.parametrize(
     ("compute", "data", "send", "communication", "waiting", "text"),
     [
@@ -110,15 +113,18 @@ def test_it_finds_what_takes_the_time_and_puts_all_back(
 ) -> None:
     world.run(SETUP.format(compute=compute, data=data, send=send))
     before = world.run("print(mark())").stdout
-    found = world.diagnose()
-    assert found.source == "replayed"
-    assert found.communication is not None
-    assert found.data is not None
-    # crowded cores add some milliseconds to each kind of step
-    assert found.communication.share == pytest.approx(communication, abs=0.12)
-    assert found.data.share == pytest.approx(waiting, abs=0.12)
-    assert found.text.startswith(text)
-    assert world.run("print(mark())").stdout == before
+    for attempt in range(ATTEMPTS):
+        found = world.diagnose()
+        assert found.source == "replayed"
+        assert found.communication is not None
+        assert found.data is not None
+        assert world.run("print(mark())").stdout == before
+        shares = (found.communication.share, found.data.share)
+        if shares == pytest.approx((communication, waiting), abs=0.12):
+            assert found.text.startswith(text)
+            break
+        # cores that others crowd add milliseconds to one kind of step: what is measured then is the crowd
+        assert attempt < ATTEMPTS - 1, f"{shares}, not {(communication, waiting)}"
     assert world.run("train(3)").ok
     trained[0] += 6
     wait_until(lambda: world.info()["ranks"][0]["step"] == trained[0], 10, "its steps to be no training")

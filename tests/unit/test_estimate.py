@@ -19,6 +19,7 @@ def record(ended_ms: float, wall_ms: float, exposed_ms: float = 0, **more: float
         tail=int(more.get("tail_ms", 0) * MS),
         samples=int(more.get("samples", 0)),
         calls=0,
+        flags=ring.SYNCED if more.get("tail_ms") else 0,
     )
 
 
@@ -110,6 +111,33 @@ def test_a_noisy_forward_pass_does_not_spoil_what_probes_find() -> None:
     assert figures.hidden_exposure(records)[0] == pytest.approx(0.002), (
         "6, of which 1 was seen and 3 are its own"
     )
+
+
+def test_steps_that_are_not_averaged_take_their_part_of_the_share() -> None:
+    """Three of four steps accumulate: their 8 ms have no communication, the fourth has 2 ms of 10."""
+    records = []
+    for i in range(1, 81):
+        if i % 4:
+            records.append(replace(record(i * 10, 8), backward=4 * MS))
+        else:
+            records.append(averaged(i, 10, 0, backward=6 * MS, tail=2 * MS))
+    found = figures.rank_figures(records, now=810 * MS)
+    assert found.exposed_s is not None
+    assert found.step_s is not None
+    assert found.exposed_s / found.step_s == pytest.approx(2 / 34, rel=0.02)
+
+
+def test_uneven_tails_do_not_count_twice() -> None:
+    """Backward takes 6 ms, 4 of them its own; the hooks see any part of the other two."""
+    records = [averaged(i, 10, 0, backward=6 * MS, tail=(i % 3) * MS) for i in range(1, 80)]
+    for at in (12, 24, 36, 48):
+        records[at] = replace(
+            records[at], backward=4 * MS, probe=3 * MS, tail=0, flags=ring.SYNCED | ring.PROBED
+        )
+    found = figures.rank_figures(records, now=800 * MS)
+    assert found.exposed_s is not None
+    assert found.step_s is not None
+    assert found.exposed_s / found.step_s == pytest.approx(0.2)
 
 
 def test_a_probe_whose_backward_was_not_seen_tells_nothing() -> None:

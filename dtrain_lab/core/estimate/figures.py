@@ -82,9 +82,10 @@ def rank_figures(records: Sequence[StepRecord], now: int) -> RankFigures:
     hidden, error = hidden_exposure(whole)
     synced = [r for r in plain if r.flags & ring.SYNCED]
     step = wall / steps
-    tail = _usual_tail(plain) + hidden * len(synced) / len(plain)
-    # beside `tail`, which is of a usual step, the step has to be a usual one
-    share = (fmean(r.exposed for r in plain) / 1e9 + tail) / (median(r.wall for r in plain) / 1e9)
+    tail = (_usual_tail(synced) + hidden) * len(synced) / len(plain) if synced else 0.0
+    # `tail` is of a usual step, and so has the step to be that it is a share of, where all steps are alike
+    usual_wall = (median if len(synced) == len(plain) else fmean)(r.wall for r in plain) / 1e9
+    share = (fmean(r.exposed for r in plain) / 1e9 + tail) / usual_wall
     exposed = step * min(1.0, max(0.0, share))
     own = [r.wall - r.exposed - r.tail for r in plain]
     return RankFigures(

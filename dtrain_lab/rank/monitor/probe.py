@@ -25,6 +25,8 @@ FIRST = (8, 14, 20, 26, 32, 40, 48, 56)
 """The first probes of a cell, in synced backward passes: a figure is there early."""
 EVERY = 64
 """Then one in so many: a probe costs what overlap had saved."""
+SPARSE = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+"""Modules whose gradients may be sparse, which can't be put into buckets."""
 Buckets = list[list[torch.Tensor]]
 OPERATION = ring.OPERATION_INDEX["backward_sync"]
 
@@ -171,7 +173,7 @@ def possible(module: Any) -> bool:
         or getattr(module, "_delay_all_reduce_all_params", False)
         or module.device_type == "cuda"  # what averaging takes there only the device knows
         or torch.compiler.is_compiling()
-        or any(getattr(part, "sparse", False) for part in module.module.modules())
+        or any(isinstance(part, SPARSE) and part.sparse for part in module.module.modules())
         or any(p._post_accumulate_grad_hooks for p in module._module_parameters)
     )
 
