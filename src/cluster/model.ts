@@ -23,9 +23,10 @@ import {
 import { networkOf, ownTimes, slowed } from '../ranks/figures';
 import { meanSplit } from '../ui/split';
 
-/** Points kept of each cluster: an hour at two frames a second; of more than 64 ranks, five minutes. */
-export const HISTORY = 7200;
+/** Points kept of each cluster, an hour of them; fewer where each has the times of more than 64 ranks. */
+export const HISTORY = 2400;
 const HISTORY_LARGE = 600;
+const HOUR_MS = 3_600_000;
 
 /** As the settings' schema has them. */
 export const DEFAULT_PREFERENCES: IPreferences = {
@@ -171,10 +172,10 @@ export class ClustersModel implements IClusters, IDisposable {
       this._late.set(cluster.id, late);
       points.push(pointOf(cluster, late, this.preferences.slowFrom));
       const most = cluster.ranks.length > 64 ? HISTORY_LARGE : HISTORY;
-      if (points.length > most) {
-        points.splice(0, points.length - most);
-      }
-      this._history.set(cluster.id, points);
+      this._history.set(
+        cluster.id,
+        points.length > most ? thinned(points, most) : points
+      );
     }
     this.changed.emit();
   }
@@ -319,6 +320,29 @@ function isSameJob(now: Job, before: Job | undefined): boolean {
     now.state === before.state &&
     now.summary.text === before.summary.text
   );
+}
+
+/**
+ * An hour of points, at most so many: the latest quarter as they are, the older ones as far apart as an hour of
+ * them needs. What is marked in the charts stays.
+ */
+export function thinned(points: IPoint[], most: number): IPoint[] {
+  const oldest = points[points.length - 1].at - HOUR_MS;
+  const recent = points.length - Math.floor(most / 4);
+  const apart = HOUR_MS / (most * 0.7);
+  let last = -Infinity;
+  const kept = points.filter((point, i) => {
+    const marked =
+      point.slowed.length > 0 ||
+      (i > 0 && point.generation !== points[i - 1].generation);
+    const keep =
+      point.at >= oldest && (i >= recent || marked || point.at - last >= apart);
+    if (keep) {
+      last = point.at;
+    }
+    return keep;
+  });
+  return kept.slice(-most);
 }
 
 /** A number, where it is one: NaN and infinity travel as words. */

@@ -206,11 +206,27 @@ it('asks for frames only while it is seen', () => {
 it('keeps a bounded history and forgets clusters that are gone', () => {
   const { model } = show([]);
   vi.useFakeTimers();
-  for (let seq = 0; seq < HISTORY + 20; seq++) {
+  const generation = (seq: number): number => (seq < 3000 ? 0 : 1);
+  for (let seq = 0; seq < 9000; seq++) {
     vi.advanceTimersByTime(500);
-    model.receive({ type: 'clusters', seq, clusters: [makeCluster()] });
+    const world = { size: 2, generation: generation(seq) };
+    model.receive({
+      type: 'clusters',
+      seq,
+      clusters: [makeCluster({ world })]
+    });
+    expect(model.history('c1').length).toBeLessThanOrEqual(HISTORY);
   }
-  expect(model.history('c1')).toHaveLength(HISTORY);
+  const points = model.history('c1');
+  const [first, last] = [points[0], points[points.length - 1]];
+  // an hour of them, the latest minutes in full, and no gap in the older ones
+  expect(last.at - first.at).toBeGreaterThan(3_400_000);
+  const gaps = points.slice(1).map((p, i) => p.at - points[i].at);
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(3000);
+  expect(Math.max(...gaps.slice(-500))).toBe(500);
+  // where the world was rebuilt is still marked, to the half second
+  const rebuilt = points.findIndex(p => p.generation === 1);
+  expect(last.at - points[rebuilt].at).toBe((8999 - 3000) * 500);
   model.receive({ type: 'clusters', seq: 0, clusters: [] });
   expect(model.history('c1')).toHaveLength(0);
   vi.useRealTimers();
