@@ -10,6 +10,10 @@ from dtrain_lab.core.cluster import Frame
 
 STACKS_SIGNAL: Final = signal.SIGRTMIN + 6 if hasattr(signal, "SIGRTMIN") else 0
 """Has a rank's faulthandler write the stacks of all threads."""
+ASK_SIGNAL: Final = signal.SIGRTMIN + 7 if hasattr(signal, "SIGRTMIN") else 0
+"""Has a rank write them between two lines of its Python code, where no thread changes what is read."""
+WRITER: Final = "dtrain_write_stacks"
+"""Name of the function that does so."""
 MOST_FRAMES: Final = 20
 _FRAME = re.compile(
     r'(?:File "(?P<file>[^"]+)"|cell (?P<cell>\[[\d ]+\])), line (?P<line>\d+) in (?P<function>.*)'
@@ -36,6 +40,11 @@ def main_frames(text: str) -> tuple[Frame, ...]:
     found.reverse()
     first = next((i for i, f in enumerate(found) if f.cell), 0)
     return tuple(found[first:][-MOST_FRAMES:])
+
+
+def without_writer(text: str) -> str:
+    """A dump without the frame of the function that wrote it."""
+    return "".join(line for line in text.splitlines(keepends=True) if not line.endswith(f" in {WRITER}\n"))
 
 
 def main_first(text: str) -> str:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.estimate import ring
-from dtrain_lab.core.stacks import STACKS_SIGNAL
+from dtrain_lab.core.stacks import ASK_SIGNAL, STACKS_SIGNAL, without_writer
 from dtrain_lab.node.side_signal import signal_beside
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ GRACE_S = 5.0
 """Peers of a rank that failed may say what they know before they are ended."""
 LOOK_S = 0.5
 TAIL_S = 0.5
+ASKED_WITHIN_S = 0.4
+"""Between two lines of Python, a rank writes its stacks at once …"""
 STACKS_WITHIN_S = 2.0
+"""… and out of C code, as soon as its node has the time."""
 PIECE = 1 << 16
 SIOCGIFADDR = 0x8915
 """ioctl of Linux: the IPv4 address of an interface. psutil would take 30 ms to say it."""
@@ -270,22 +273,35 @@ class Attached:
     # ---- stacks
 
     async def stacks(self, kept: Kept) -> str:
-        """What the threads of a rank do now, also while one holds the GIL."""
-        before = os.fstat(kept.stacks).st_size
-        try:
-            if not signal_beside(kept.pid, STACKS_SIGNAL):
-                return "It is starting."
-        except ProcessLookupError:
-            return ""
-        until = time.monotonic() + STACKS_WITHIN_S
+        """What the threads of a rank do now, also while one holds the GIL.
+
+        faulthandler reads frames without the GIL, and can end a process whose main thread runs Python
+        meanwhile. So a rank is asked to write them itself first; one that does not is in C code, where its
+        frames stay as they are.
+        """
+        for number, within_s in ((ASK_SIGNAL, ASKED_WITHIN_S), (STACKS_SIGNAL, STACKS_WITHIN_S)):
+            before = os.fstat(kept.stacks).st_size
+            try:
+                if not signal_beside(kept.pid, number):
+                    return "It is starting."
+            except ProcessLookupError:
+                return ""
+            text = await self._written(kept.stacks, before, within_s)
+            if text:
+                return without_writer(text)
+        return ""
+
+    async def _written(self, file: int, before: int, within_s: float) -> str:
+        """What has come into a file since it had this size, once it grows no more."""
+        until = time.monotonic() + within_s
         size = before
-        while time.monotonic() < until:
+        while time.monotonic() < until or size > before:
             await asyncio.sleep(0.02)
-            now = os.fstat(kept.stacks).st_size
+            now = os.fstat(file).st_size
             if now > before and now == size:
                 break
             size = now
-        return os.pread(kept.stacks, 1 << 20, before).decode("utf-8", "replace")
+        return os.pread(file, 1 << 20, before).decode("utf-8", "replace")
 
 
 def _complain(text: str) -> None:

@@ -20,12 +20,13 @@ import sys
 import time
 import traceback
 import types
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.notebook.sections import Section, sections
-from dtrain_lab.core.stacks import STACKS_SIGNAL
+from dtrain_lab.core.stacks import ASK_SIGNAL, STACKS_SIGNAL
 from dtrain_lab.rank.executed import Executed, Tee
 from dtrain_lab.rank.jobdebug import JobDebugger
 
@@ -128,6 +129,8 @@ class Runner:
         stacks = os.environ.pop(jobfiles.STACKS_VARIABLE, "")
         if stacks:
             faulthandler.register(STACKS_SIGNAL, file=int(stacks), all_threads=True, chain=False)
+            signal.signal(ASK_SIGNAL, partial(dtrain_write_stacks, int(stacks)))
+            signal.siginterrupt(ASK_SIGNAL, False)  # calls of threads in C begin again
         signal.signal(signal.SIGUSR2, _warned)
         self.debugger = JobDebugger(self.rank, self)
 
@@ -330,6 +333,11 @@ def _last_value(tree: ast.Module, source: str) -> ast.Expression | None:
     last = tree.body.pop()
     assert isinstance(last, ast.Expr)
     return ast.Expression(last.value)
+
+
+def dtrain_write_stacks(file: int, number: int, frame: Any) -> None:
+    """Stacks of all threads, by the main one with the GIL: none of them runs meanwhile."""
+    faulthandler.dump_traceback(file, all_threads=True)
 
 
 def _warned(number: int, frame: Any) -> None:

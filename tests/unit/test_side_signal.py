@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from dtrain_lab.core.stacks import STACKS_SIGNAL, main_first, main_frames
+from dtrain_lab.core.stacks import ASK_SIGNAL, STACKS_SIGNAL, main_first, main_frames, without_writer
 from dtrain_lab.node.side_signal import signal_beside
 from tests.waiting import wait_until
 
@@ -46,6 +48,46 @@ def test_the_main_thread_is_not_cut_short_and_its_stack_is_there_with_the_gil_he
     innermost = main_frames(err)[-1]
     assert innermost.function == "<module>"
     assert innermost.line in (5, 6, 7), "on its way into sleep, or in it"
+
+
+BUSY = f"""
+import faulthandler, signal, sys, threading, time
+from functools import partial
+from dtrain_lab.rank.script import dtrain_write_stacks
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+faulthandler.register({int(STACKS_SIGNAL)}, file=sys.stderr, all_threads=True, chain=False)
+signal.signal({int(ASK_SIGNAL)}, partial(dtrain_write_stacks, 2))
+print("ready", flush=True)
+def deep(n):
+    return deep(n - 1) + 1 if n else 0
+while True:
+    deep(20); sum(i for i in range(50))
+"""
+
+
+def test_a_process_that_computes_in_python_survives_being_asked_all_the_time(tmp_path: Path) -> None:
+    """faulthandler, reading frames that change meanwhile, ends such a process within some dozens."""
+    command = [sys.executable, "-c", BUSY]
+    with (
+        open(tmp_path / "err", "w+") as err,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            for _ in range(300):
+                before = os.fstat(err.fileno()).st_size
+                assert signal_beside(process.pid, ASK_SIGNAL)
+                wait_until(lambda before=before: os.fstat(err.fileno()).st_size > before, 10, "its stacks")
+            assert process.poll() is None
+        finally:
+            process.kill()
+        err.seek(0)
+        text = err.read()
+    last = without_writer(text[text.rindex("Current thread") :])
+    assert "in <module>" in last
+    assert "dtrain_write_stacks" not in last
+    assert "dtrain_write_stacks" in text
 
 
 def test_a_process_that_is_gone_is_told() -> None:
