@@ -79,7 +79,7 @@ def verdict(
     waiting = [s for s in samples if s.operation and (s.in_operation_s or 0.0) >= within]
     if not waiting:
         return None
-    peers = tuple(sorted(s.rank for s in waiting))
+    peers = tuple(sorted(inside))  # also those that came a little later, and so stand there less long
     first = waiting[0]
     since = max(s.in_operation_s or 0.0 for s in waiting)
     differs = mismatch.find({s.rank: s.calls for s in samples if s.rank in busy or s.rank in in_cell})

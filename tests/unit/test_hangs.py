@@ -29,6 +29,12 @@ def test_the_rank_that_never_came_is_named_with_its_line() -> None:
     assert found.where == where
 
 
+def test_ranks_that_came_later_wait_as_well() -> None:
+    found = verdict([waits(0, 14), works(1), waits(2, 3)], (0, 1, 2), (0, 1, 2), 3, {})
+    assert found is not None
+    assert found.text == "Rank 1 is stuck. 2 ranks wait for it."
+
+
 def test_below_the_threshold_nobody_is_blamed() -> None:
     assert verdict([waits(0, 9), works(1)], (0, 1), (0, 1), 2, {}) is None
 

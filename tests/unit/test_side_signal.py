@@ -80,14 +80,18 @@ def test_a_process_that_computes_in_python_survives_being_asked_all_the_time(tmp
                 assert signal_beside(process.pid, ASK_SIGNAL)
                 wait_until(lambda before=before: os.fstat(err.fileno()).st_size > before, 10, "its stacks")
             assert process.poll() is None
+
+            def last() -> str:
+                """The last dump, once it is whole."""
+                text = Path(err.name).read_text()
+                dump = text[text.rindex("Current thread") :]
+                return dump if "in <module>" in dump else ""
+
+            dump = wait_until(last, 10, "the whole of the last one")
         finally:
             process.kill()
-        err.seek(0)
-        text = err.read()
-    last = without_writer(text[text.rindex("Current thread") :])
-    assert "in <module>" in last
-    assert "dtrain_write_stacks" not in last
-    assert "dtrain_write_stacks" in text
+    assert "dtrain_write_stacks" in dump
+    assert "dtrain_write_stacks" not in without_writer(dump)
 
 
 def test_a_process_that_is_gone_is_told() -> None:
