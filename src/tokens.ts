@@ -47,8 +47,10 @@ export interface IPoint {
   slowed: readonly number[];
   /** Of the rank that has most, bytes: of its GPU, else of its process. */
   memory: number | null;
-  /** Bytes a second that nodes send and receive, by node; of the past, of the busiest alone. */
-  network: readonly (number | null)[];
+  /** Bytes a second that the busiest node sends and receives. */
+  network: number | null;
+  /** The same of half of the nodes; null of what was before this page looked. */
+  networkMiddle: number | null;
   /** The user's own values, by `dt.log`; the latest of each. */
   values: Readonly<Record<string, number>>;
 }

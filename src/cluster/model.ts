@@ -20,7 +20,7 @@ import {
   Site,
   StartRequest
 } from '../tokens';
-import { networkOf, ownTimes, slowed } from '../ranks/figures';
+import { median, networkOf, ownTimes, slowed } from '../ranks/figures';
 import { meanSplit } from '../ui/split';
 
 /** Points kept of each cluster, an hour of them; fewer where each has the times of more than 64 ranks. */
@@ -369,7 +369,8 @@ function pastPoint(point: Point): IPoint {
     middle: null,
     slowed: [],
     memory: point.memory_bytes ?? null,
-    network: [point.network_bytes_per_s ?? null],
+    network: point.network_bytes_per_s ?? null,
+    networkMiddle: null,
     values: numbers(point.values ?? {})
   };
 }
@@ -381,6 +382,7 @@ function pointOf(
 ): IPoint {
   const { samples_per_s, comm_overhead } = cluster.metrics;
   const times = ownTimes(cluster.ranks);
+  const traffic = cluster.nodes.map(networkOf).filter(n => n !== null);
   const own = Float32Array.from(times.own);
   const { middle } = times;
   return {
@@ -396,7 +398,8 @@ function pointOf(
       const bytes = rank.device_memory_bytes ?? rank.memory_bytes;
       return bytes === null ? most : Math.max(most ?? 0, bytes);
     }, null),
-    network: cluster.nodes.map(networkOf),
+    network: traffic.length ? Math.max(...traffic) : null,
+    networkMiddle: traffic.length > 1 ? median(traffic) : null,
     values: numbers(cluster.metrics.values)
   };
 }

@@ -22,7 +22,8 @@ const point = (at: number, own: number[], generation = 0) => ({
   middle: median(own.filter(v => !Number.isNaN(v))),
   slowed: [],
   memory: null,
-  network: [],
+  network: null,
+  networkMiddle: null,
   values: {}
 });
 

@@ -369,8 +369,7 @@ function NetworkChart(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { points, trans } = props;
-  const known = points.map(p => p.network.filter(n => n !== null));
-  const most = known.map(n => (n.length ? Math.max(...n) : null));
+  const most = points.map(p => p.network);
   const now = formatMegabytes(most[most.length - 1] ?? null);
   return (
     <section>
@@ -390,8 +389,7 @@ function NetworkChart(props: {
           },
           {
             label: trans.__('half of the nodes'),
-            // of the past only the busiest is known
-            values: known.map(n => (n.length > 1 ? median(n) : null)),
+            values: points.map(p => p.networkMiddle),
             colour: '--jp-ui-font-color2'
           }
         ]}
