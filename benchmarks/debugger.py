@@ -1,11 +1,14 @@
 """The debugger: time to stop, a step over all_reduce, attaching, what it costs before, during and after.
 
-Peers: ipykernel's own debugger on one process for a step; a rank on which it was never used for the cost.
+Peers: for a step, ipykernel's own debugger on one process, torch.distributed.breakpoint, which steps one rank
+while the others run, and Monarch's debugger on all; for the cost, a rank on which it was never used.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -15,11 +18,15 @@ from statistics import median
 from typing import Any
 
 import dtrain_lab as dt
-from benchmarks.measure import Row, emit
+from benchmarks.debugger_focus import focus_change
+from benchmarks.debugger_peers import monarch_step, torch_breakpoint
+from benchmarks.measure import ROOT, Row, emit
 from dtrain_lab.api.debug import Debugger
 
 REPEATS = int(os.environ.get("BENCH_REPEATS", "3"))
 STEPS = 40
+OTHERS = os.environ.get("BENCH_PYTHONS", "").split()
+"""Other interpreters with debugpy and msgspec: PyTorch is not needed there."""
 LIMITS_MS = {2: 25.0, 4: 45.0, 8: 90.0}
 MODULE = """
 import time, torch
@@ -135,6 +142,31 @@ t = torch.ones(1) * (rank + 1); dist.all_reduce(t, group=group); print(t.item())
     return found[0].strip(), usual
 
 
+def elsewhere(python: str) -> list[Row]:
+    """What it costs in another interpreter, which has debugpy and msgspec."""
+    command = [python, "-m", "benchmarks.debugger_detach"]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    found = json.loads(done.stdout)
+    attached, after = (found[k] / found["never_s"] for k in ("attached_s", "after_s"))
+    limit = 1.7 if found["python"] == "3.11" else 1.05
+    name = f"debugger: 300,000 calls of Python {found['python']} in a process of its own"
+    return [
+        Row(f"{name}, attached", f"{found['attached_s'] * 1e3:.0f} ms", "never debugged", attached, None),
+        Row(f"{name}, after detach", f"{found['after_s'] * 1e3:.0f} ms", "never debugged", after, limit),
+    ]
+
+
+def _ms(seconds: float | None) -> str:
+    return f"{seconds * 1e3:.1f} ms" if seconds is not None else "not here"
+
+
 def ipykernel_step() -> float:
     """Seconds of `next` in ipykernel's own debugger on one process: what a person has today."""
     from tests.integration.test_kernel_debugger import Debugged
@@ -184,7 +216,9 @@ def main() -> None:
                 Row(
                     f"debugger: next over all_reduce, {ranks} ranks, p50",
                     f"{step * 1e3:.1f} ms",
-                    f"of {limit:g} ms allowed; ipykernel on one process: {peer * 1e3:.1f} ms",
+                    f"of {limit:g} ms allowed; ipykernel on one process {peer * 1e3:.0f} ms; "
+                    f"torch.distributed.breakpoint, one rank alone, {torch_breakpoint(ranks) * 1e3:.1f} ms; "
+                    f"Monarch {_ms(monarch_step(ranks))}",
                     step * 1e3 / limit,
                     1.0,
                 )
@@ -193,6 +227,16 @@ def main() -> None:
         same = 0.0 if with_pause == without else 2.0
         rows.append(
             Row("debugger: a pause of 15 s in a group with a time-out of 5 s", with_pause, without, same, 1.0)
+        )
+        focus = focus_change()
+        rows.append(
+            Row(
+                "debugger: another rank chosen in the browser → its variables",
+                f"{focus * 1e3:.0f} ms",
+                "of 500 ms allowed",
+                focus / 0.5,
+                1.0,
+            )
         )
         never, attached, after, attach = costs(module)
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -213,7 +257,7 @@ def main() -> None:
                 1.7 if sys.version_info < (3, 12) else 1.05,
             ),
         ]
-        emit(rows)
+        emit(rows + [row for python in OTHERS for row in elsewhere(python)])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """What the monitor costs a step of 20 ms or more, and what its probes add.
 
 Two ranks train with DDP; most of a step is device-like, time that needs no processor, so that what the hooks
-take is not lost in the noise of two cores. Blocks of steps with the hooks at work and at rest, in random
-order. The peer is the same process at rest, where a hook returns at once.
+take is not lost in the noise of two cores. Steps with the hooks at work and at rest, in pairs of random
+order, the same on both ranks. The peer is the same process at rest: a hook returns at once, and DDP's own
+timing is as rare as torch has it.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from statistics import fmean, median
 from benchmarks.measure import Row, emit
 from dtrain_lab.core.estimate import ring
 
-CYCLES = int(os.environ.get("BENCH_CYCLES", "150"))
-BLOCK = 10
+PAIRS = int(os.environ.get("BENCH_PAIRS", "3000"))
+WARM, PROBE_STEPS = 100, 200
 DEVICE_S = 0.018
 RESAMPLES = 1000
+USUAL_RATE = 100
+"""Of DDP's own timing (`kDDPRuntimeLoggingSampleRate`): one step in so many."""
 
 
 def rank_main(rank: int, port: int) -> None:
@@ -46,37 +49,35 @@ def rank_main(rank: int, port: int) -> None:
     inputs = torch.randn(8, 128)
     monitor.begin_cell()
 
-    def block() -> float:
-        dist.barrier()
-        times = []
-        for _ in range(BLOCK):
-            began = time.perf_counter()
-            out = model(inputs)
-            time.sleep(DEVICE_S)
-            out.square().mean().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            times.append(time.perf_counter() - began)
-        return median(times[2:])
+    def step() -> float:
+        began = time.perf_counter()
+        out = model(inputs)
+        time.sleep(DEVICE_S)
+        out.square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return time.perf_counter() - began
 
-    for _ in range(4):
-        block()
     monitor.probes.on = False
+    for _ in range(WARM):
+        step()
     choose = random.Random(0)
     pairs = []
-    for _ in range(CYCLES):
+    for _ in range(PAIRS):
         found = {}
         for on in choose.sample((True, False), 2):
+            rate = model.__dict__["_dtrain_tail"][2] if on else USUAL_RATE
+            model._set_ddp_runtime_logging_sample_rate(rate)
             with contextlib.nullcontext() if on else monitor.recorder.resting():
-                found[on] = block()
+                found[on] = step()
         pairs.append((found[True], found[False]))
     # what a probe adds to its step, spread over the steps between two
     monitor.probes.on = True
-    probe.FIRST = tuple(range(5, 400, 6))
+    probe.FIRST = tuple(range(5, PROBE_STEPS, 6))
     monitor.begin_cell()
-    for _ in range(20):
-        block()
-    records = ring.Reader(memory).last(20 * BLOCK - 8)
+    for _ in range(PROBE_STEPS):
+        step()
+    records = ring.Reader(memory).last(PROBE_STEPS - 8)
     probed = median(r.wall for r in records if r.flags & ring.PROBED)
     plain = median(r.wall for r in records if not r.flags & ring.PROBED)
     if rank == 0:

@@ -34,20 +34,27 @@ def train():
 ELASTIC = """
 import os, signal, sys, time, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
-dist.init_process_group("gloo")
+again = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+# a prefix for each attempt: with the agent's store torch adds none, and gloo finds the addresses of the dead
+store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
+dist.init_process_group(
+    "gloo", store=dist.PrefixStore(f"attempt {again}", store),
+    rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"]),
+)
 model = DDP(torch.nn.Linear(64, 64))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 def train():
     optimizer.zero_grad()
     model(torch.randn(8, 64)).square().mean().backward()
     optimizer.step()
-again = int(os.environ["TORCHELASTIC_RESTART_COUNT"]) > 0
 train()
 if again:
-    print("AGAIN", time.time(), flush=True)
-    dist.destroy_process_group(); sys.exit(0)
+    dist.barrier()
+    os.write(1, f"AGAIN {time.time()}\\n".encode())
+    time.sleep(1)
+    os._exit(0)
 if dist.get_rank() == 1:
-    print("KILL", time.time(), flush=True)
+    os.write(1, f"KILL {time.time()}\\n".encode())
     os.kill(os.getpid(), signal.SIGKILL)
 time.sleep(60)
 """
@@ -85,7 +92,7 @@ def kill(cluster: dt.Cluster) -> float:
 def torchrun() -> float | None:
     """Seconds from a SIGKILL to the first step after torchrun's restart; all state is lost.
 
-    None where its workers did not find each other again, which gloo's stale addresses now and then prevent.
+    None where its workers did not find each other again.
     """
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "elastic.py"

@@ -75,15 +75,15 @@ def available() -> bool:
 
 def nbdistributed(ranks: int) -> float:
     """Seconds of nbdistributed."""
-    return _run(NBDISTRIBUTED.format(ranks=ranks), "SUM")
+    return run(NBDISTRIBUTED.format(ranks=ranks), "SUM")
 
 
 def monarch(ranks: int, port: int) -> float:
     """Seconds of Monarch; `port` is for the process group that its actors form."""
-    return _run(MONARCH.format(ranks=ranks, port=port))
+    return run(MONARCH.format(ranks=ranks, port=port))
 
 
-def _run(script: str, needed: str = "") -> float:
+def run(script: str, needed: str = "") -> float:
     """Run a peer's script from a file (its workers import it) and read the seconds that it prints."""
     path = Path(f"/tmp/dtrain-bench-peer-{os.getpid()}.py")
     path.write_text(script)

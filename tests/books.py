@@ -43,6 +43,30 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 END = "float(sum(p.abs().sum() for p in model.parameters()))"
 
 
+STEP = """%%distributed
+import os, time, torch, torch.distributed as dist
+def step(x, i):
+    y = x * 2
+    dist.all_reduce(y)
+    return y.sum().item()"""
+LOOP = """i, total = 0, 0.0
+while i < 100_000 and not ended():
+    i += 1
+    total = step(torch.ones(2) * rank, i)
+    time.sleep(0.005)
+print("total", total)"""
+
+
+def looping(path: Path, stop: str, *first: str) -> Path:
+    """One whose ranks reduce in a loop, its third cell, until there is a file `stop`; `first` runs before."""
+    # all ranks see the file at the same step, or one would wait for the other
+    ended = f"""def ended():
+    flag = torch.tensor(float(os.path.exists({stop!r})))
+    dist.all_reduce(flag)
+    return bool(flag)"""
+    return write(path, [STEP, "\n".join([*first, ended]), LOOP])
+
+
 def write(path: Path, cells: Sequence[str | tuple[str, str]]) -> Path:
     """A notebook of code cells; a pair is a cell with a tag."""
     made = []

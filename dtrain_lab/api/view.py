@@ -16,7 +16,8 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.core.wire import doors
 from dtrain_lab.services.reach import Connection
 
-VIEW_WITHIN_S = 60.0
+VIEW_WITHIN_S = 15.0
+ATTEMPTS = 4
 
 
 class TurnedView(DirectView):  # type: ignore[misc]
@@ -90,9 +91,18 @@ class Views:
 
     def of(self, ranks: Iterable[int], size: int) -> TurnedView:
         """A view of these ranks; waits until all of the world are registered with ipyparallel."""
-        if self._client is None:
-            self._client = Client(connection_info=self._portal.call(self._where()))
-        self._client.wait_for_engines(size, timeout=VIEW_WITHIN_S, interactive=False)
+        for attempt in range(ATTEMPTS):
+            if self._client is None:
+                self._client = Client(connection_info=self._portal.call(self._where()))
+            try:
+                self._client.wait_for_engines(size, timeout=VIEW_WITHIN_S, interactive=False)
+                break
+            except TimeoutError:
+                # one that is not told of the engines while it connects never hears of them: another is
+                self._client.close()
+                self._client = None
+                if attempt == ATTEMPTS - 1:
+                    raise
         plain = self._client[list(ranks)]
         turn = f"view.{secrets.token_hex(6)}"
         view = TurnedView(client=self._client, socket=plain._socket, targets=plain.targets)

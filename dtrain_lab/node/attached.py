@@ -123,6 +123,10 @@ class Attached:
                 LOCAL_WORLD_SIZE=str(local),
                 NODE_RANK=str(self.node),
             )
+        if kept.rank == 0 and jobfiles.ATTEMPT_VARIABLE not in os.environ and self._attempt:
+            # torchrun has begun anew by itself: the script that wrote the first attempt does not know
+            (self.folder / jobfiles.ATTEMPT).write_text(f"{self._attempt}\n")
+        environment[jobfiles.ATTEMPT_VARIABLE] = str(self._attempt)
         environment[jobfiles.AGENT_VARIABLE] = str(os.getpid())
         environment[jobfiles.METRICS_VARIABLE] = str(kept.metrics)
         environment[jobfiles.STACKS_VARIABLE] = str(kept.stacks)

@@ -63,6 +63,7 @@ class Adapter:
         )
         rules = {"justMyCode": False, "debugOptions": ["DebugStdLib"], "rules": tracing.rules()}
         attached = asyncio.ensure_future(self.ask("attach", rules))
+        await asyncio.sleep(0)  # it is sent first, or pydevd complains in the user's output
         await self.ask("configurationDone", {})
         await attached
 

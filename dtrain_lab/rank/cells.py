@@ -50,8 +50,8 @@ class CellRunner:
         self._usual_name = kernel.shell.compile.get_code_name
         self._file = ""
         kernel.shell.compile.get_code_name = self._code_name
-        self.failed: Callable[[BaseException], None] = lambda _: None
-        """Told of a cell's failure, before anybody else."""
+        self.ended: Callable[[BaseException | None], None] = lambda _: None
+        """Told of a cell's end and failure, before anybody else."""
         self.busy = False
         self._cells: dict[str, tuple[str, int]] = {}
         """File name of compiled code → label of its cell, lines to add."""
@@ -64,8 +64,7 @@ class CellRunner:
             self.busy = True
             with self._quick_streams(), self._quiet_tracebacks():
                 error = await self._execute(order)
-                if error is not None:
-                    self.failed(error)
+                self.ended(error)
                 for stream in (sys.stdout, sys.stderr):
                     if isinstance(stream, RankStream):
                         stream.drain()

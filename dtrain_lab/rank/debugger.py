@@ -12,6 +12,7 @@ import concurrent.futures
 import json
 import linecache
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dtrain_lab.core.cells import lost_connection
-from dtrain_lab.core.debug.places import CELL, is_ours
+from dtrain_lab.core.debug.places import CELL, MISSING, is_ours, runs_at
 from dtrain_lab.core.wire import links
 from dtrain_lab.rank import hits, standing, tracing
 from dtrain_lab.rank.adapter import RESUMES, Adapter, Dap
@@ -30,6 +31,10 @@ FRAMES = 60
 OF_STOPPED = {*RESUMES, "exceptionInfo", "stackTrace", "scopes", "variables", "setVariable", "evaluate"}
 NEEDS_DEBUGGER = (
     "{} stops with the debugger on: the bug in the notebook's toolbar, or `dtrain-lab debug` in a terminal."
+)
+COMPILED = (
+    "No breakpoint was reached. What torch.compile has compiled has no lines to stop at; to step through it, "
+    'run torch.compiler.set_stance("force_eager") in a cell of its ranks first.'
 )
 
 
@@ -90,6 +95,10 @@ class RankDebugger:
         self._timeouts = Timeouts()
         self.attached = False
         self._stops_at_failure = False
+        self._points: set[str] = set()
+        """Files with breakpoints."""
+        self._stood = False
+        """Since the cell began."""
         self._frames: list[int] = []
         """Of where it stands, innermost first."""
         self.stopped: int | None = None
@@ -145,6 +154,11 @@ class RankDebugger:
                 return await self._stack(arguments)
             case "setBreakpoints":
                 hits.forget()
+                path = arguments["source"]["path"]
+                self._points.discard(path)
+                if arguments.get("breakpoints"):
+                    arguments = self._where_code_runs(arguments)
+                    self._points.add(path)
             case "setExceptionBreakpoints":
                 filters = set(arguments["filters"])
                 self._stops_at_failure = bool(filters & AT_FAILURE)
@@ -161,6 +175,14 @@ class RankDebugger:
         return self._outward(await self._adapter.ask(command, self._inward(arguments)))
 
     # ---- main thread
+
+    def cell_ended(self, error: BaseException | None) -> None:
+        """A cell has ended: say why it may not have stopped, or stop where it failed."""
+        stood, self._stood = self._stood, False
+        if self.attached and self._points and not stood and tracing.compiled():
+            self._note(COMPILED)
+        if error is not None:
+            self.failed(error)
 
     def failed(self, error: BaseException) -> None:
         """A cell has failed: stop where it did, if somebody wants that."""
@@ -213,6 +235,7 @@ class RankDebugger:
 
     async def _release(self) -> Dap:
         """Run on, and stop nowhere any more: an interrupt or the end is coming."""
+        self._points.clear()
         tracing.forget_breakpoints()
         self._tell("released", {})
         if self.stopped is not None:
@@ -226,7 +249,7 @@ class RankDebugger:
     def _heard(self, event: str, body: Dap) -> None:
         match event:
             case "stopped":
-                self.stopped = body["threadId"]
+                self.stopped, self._stood = body["threadId"], True
                 task = self._loop.create_task(self._tell_stop(body))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
@@ -322,6 +345,25 @@ class RankDebugger:
             file.write(code)
         part.rename(path)
         return {"success": True}
+
+    def _where_code_runs(self, arguments: Dap) -> Dap:
+        """Breakpoints on lines that run.
+
+        pydevd takes those in files that are not there, and never stops in them; those on a blank line it
+        moves up to the function's definition.
+        """
+        arguments = self._inward(arguments)
+        path = arguments["source"]["path"]
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:  # its lines are as they are
+            return arguments
+        except OSError:
+            raise Refused(
+                f"{MISSING} {path} on {socket.gethostname()}, where rank {self._rank} runs."
+            ) from None
+        points = [{**point, "line": runs_at(text, point["line"])} for point in arguments["breakpoints"]]
+        return {**arguments, "breakpoints": points}
 
     def _inward(self, arguments: Dap) -> Dap:
         source = arguments.get("source")

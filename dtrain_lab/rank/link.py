@@ -73,7 +73,7 @@ class Link:
         self._debugger = RankDebugger(
             spec.rank, self._cells, self._io_loop, self.send, self._glance, self._notes.say
         )
-        self._cells.failed = self._debugger.failed
+        self._cells.ended = self._debugger.cell_ended
         sys.breakpointhook = self._debugger.reached
         kernel.shell.register_magic_function(lambda _: self._debugger.post_mortem(), "line", "debug")
         self._questions = Questions(kernel, self._cells, self.send, spec.rank)

@@ -15,12 +15,15 @@ def begun(group: Any) -> int:
     Asked of the back-ends that are in use: the group's own number is that of its first one, which a rebuilt
     world uses no more.
     """
-    found = 0
-    first = None
+    return sum(int(backend._get_sequence_number_for_group()) for backend in backends(group))
+
+
+def backends(group: Any) -> list[Any]:
+    """The back-ends that a group uses now; rebuilding its world gives it others."""
+    found: list[Any] = []
     for device in _DEVICES:
         if device in group._device_types:
             backend = group._get_backend(device)
-            if backend is not first:  # gloo may serve both
-                found += int(backend._get_sequence_number_for_group())
-            first = first or backend
+            if backend not in found:  # gloo may serve both
+                found.append(backend)
     return found

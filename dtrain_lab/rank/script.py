@@ -27,6 +27,7 @@ from typing import Any
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.notebook.sections import Section, sections
 from dtrain_lab.core.stacks import ASK_SIGNAL, STACKS_SIGNAL
+from dtrain_lab.rank import elastic
 from dtrain_lab.rank.executed import Executed, Tee
 from dtrain_lab.rank.jobdebug import JobDebugger
 
@@ -163,7 +164,7 @@ class Runner:
             local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
             own_gpu = torch.cuda.is_available() and local <= torch.cuda.device_count()
             collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
-            dist.init_process_group(collectives)
+            elastic.init(dist.init_process_group, collectives, "first")
             _answer_tutorials(_Given(self.rank, size, collectives))
 
     def _begin(self, part: Section, cells: list[str]) -> None:
@@ -306,16 +307,19 @@ class _Given:
 
     def __init__(self, rank: int, size: int, collectives: str) -> None:
         self.rank, self.size, self.collectives = rank, size, collectives
+        self._made = 1
 
     def remake(self) -> None:
         """A cell has destroyed the group and wants it back."""
         from torch.distributed import distributed_c10d as c10d
 
-        os.environ["MASTER_PORT"] = str(int(os.environ["MASTER_PORT"]) + 1)
-        init = c10d.init_process_group
-        original: Any = getattr(init, "__wrapped__", None)
-        if original is not None:
-            original(self.collectives)
+        self._made += 1
+        original: Any = getattr(c10d.init_process_group, "__wrapped__", None)
+        if original is None:
+            return
+        if not elastic.under_torchrun():  # whose store stays where it is
+            os.environ["MASTER_PORT"] = str(int(os.environ["MASTER_PORT"]) + 1)
+        elastic.init(original, self.collectives, f"again{self._made}")
 
 
 def _message(error: BaseException) -> str:

@@ -9,6 +9,7 @@ import ast
 import ctypes
 import os
 import socket
+import sys
 import sysconfig
 import threading
 from pathlib import Path
@@ -206,6 +207,13 @@ def stop_after(error: BaseException) -> None:
         info.is_tracing -= 1
         if suspended:
             monitoring.resume_current_thread_tracing()
+
+
+def compiled() -> bool:
+    """Whether torch.compile has compiled anything in this process."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    originals = getattr(dynamo, "orig_code_map", None)
+    return bool(getattr(originals, "values", None))
 
 
 def library(file: str) -> bool:

@@ -13,7 +13,7 @@ import {
 } from '../ui/format';
 import { Glyph, GlyphKind } from '../ui/glyph';
 import { clusterGlyph, isTrouble, sentence, stateWord } from '../ui/sentence';
-import { Sparkline } from '../ui/sparkline';
+import { SPARK, Sparkline } from '../ui/sparkline';
 import { meanSplit, SplitBar } from '../ui/split';
 import { AdviceLine } from '../ui/advice';
 import { alarmOf } from '../ui/verdict';
@@ -233,6 +233,25 @@ function Actions(props: ICardProps): JSX.Element | null {
       </button>
     );
   }
+  if (
+    stuck?.ranks.length &&
+    cluster.running.length > 0 &&
+    cluster.notebooks.length > 0 &&
+    commands.hasCommand(CommandIDs.debugRank)
+  ) {
+    buttons.push(
+      <button
+        key="debug"
+        type="button"
+        className="jp-Dtrain-button"
+        onClick={() =>
+          run(CommandIDs.debugRank, { rank: stuck.ranks[0], pause: true })
+        }
+      >
+        {trans.__('Debug rank %1', stuck.ranks[0])}
+      </button>
+    );
+  }
   if (isStarting(cluster) && may.has('stop')) {
     buttons.push(
       <button
@@ -318,7 +337,8 @@ function Figures(props: {
   const { cluster, history, trans } = props;
   const { metrics } = cluster;
   const split = meanSplit(cluster.ranks);
-  const known = history.some(p => p.samples !== null || p.overhead !== null);
+  const recent = history.slice(-SPARK);
+  const known = recent.some(p => p.samples !== null || p.overhead !== null);
   if (!known && metrics.step_s === null) {
     return null;
   }
@@ -332,7 +352,7 @@ function Figures(props: {
           {trans.__('samples/s')}
         </span>
         <Sparkline
-          values={history.map(p => p.samples)}
+          values={recent.map(p => p.samples)}
           label={trans.__('Throughput of the last minutes')}
         />
       </div>
@@ -365,7 +385,7 @@ function Figures(props: {
             : trans.__('of the step')}
         </span>
         <Sparkline
-          values={history.map(p => p.overhead)}
+          values={recent.map(p => p.overhead)}
           label={trans.__('Communication of the last minutes')}
         />
       </div>

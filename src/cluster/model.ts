@@ -383,7 +383,7 @@ function pointOf(
   const { samples_per_s, comm_overhead } = cluster.metrics;
   const times = ownTimes(cluster.ranks);
   const traffic = cluster.nodes.map(networkOf).filter(n => n !== null);
-  const own = Float32Array.from(times.own);
+  const own = new Float32Array(times.own);
   const { middle } = times;
   return {
     at: Date.now(),

@@ -9,12 +9,15 @@ import {
 } from '@jupyterlab/apputils';
 import { IDebugger, IDebuggerSidebar } from '@jupyterlab/debugger';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { ToolbarButton } from '@jupyterlab/ui-components';
 import { AccordionPanel, Panel } from '@lumino/widgets';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
+import { attachedTo } from '../cluster/attached';
 import { runQuietly } from '../notebook/kernel';
-import { IClusters } from '../tokens';
+import { Cluster, IClusters } from '../tokens';
+import { RankMarks } from './marks';
 import { DebugModel } from './model';
 import { AcrossSection, RanksSection } from './widgets';
 
@@ -46,7 +49,12 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         { autoClose: 8000 }
       );
     };
+    const failed = (error: unknown): false => {
+      onError(error);
+      return false;
+    };
     const args = { model, debug, tracker, trans, onError };
+    new RankMarks(model, debug, tracker, trans);
     sidebar.insertWidget(0, new RanksSection(args));
     sidebar.insertWidget(1, new AcrossSection(args));
     // equal shares would leave the ranks three lines
@@ -55,11 +63,42 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       content.setRelativeSizes([4, 3, 3, 2, 2, 1]);
     }
 
+    /** Turn on the debugger of the notebook whose cell a cluster runs; false where there is none. */
+    const switchOn = async (cluster: Cluster): Promise<boolean> => {
+      const panel = tracker.find(
+        p => attachedTo([cluster], p.context.path) !== null
+      );
+      if (!panel) {
+        const name = cluster.notebooks[0]?.split('/').pop();
+        throw new Error(
+          name
+            ? trans.__('Open %1 first: its debugger is used.', name)
+            : trans.__('No notebook uses this cluster.')
+        );
+      }
+      app.shell.activateById(panel.id);
+      if (!model.view?.on) {
+        const on = untilOn(model);
+        // JupyterLab has no command for it, and its button works for the notebook in front only
+        const bug = [...panel.toolbar.children()].find(
+          (w): w is ToolbarButton =>
+            w instanceof ToolbarButton &&
+            w.node.querySelector('.jp-DebuggerBugButton') !== null
+        );
+        bug?.onClick();
+        await on;
+      }
+      return true;
+    };
     commands.addCommand(CommandIDs.debugRank, {
       label: trans.__('Look at a Rank in the Debugger'),
       caption: trans.__('Show the stack and the variables of this rank'),
-      isEnabled: () => !!model.view?.on,
+      isEnabled: args => !!model.view?.on || !!args.id,
       execute: async args => {
+        const cluster = clusters.clusters.find(c => c.id === args.id);
+        if (cluster && !(await switchOn(cluster).catch(failed))) {
+          return;
+        }
         const rank =
           (args.rank as number | undefined) ??
           (
@@ -70,14 +109,26 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
           ).value;
         if (rank !== null && rank !== undefined) {
           app.shell.activateById('jp-debugger-sidebar');
-          await model.focus(rank).catch(onError);
+          try {
+            if (args.pause) {
+              await model.send('dtrain/pause', { ranks: [rank] });
+            }
+            await model.focus(rank);
+          } catch (error) {
+            onError(error);
+          }
         }
       },
       describedBy: {
         args: {
           type: 'object',
           properties: {
-            rank: { type: 'number', description: 'The rank to look at' }
+            rank: { type: 'number', description: 'The rank to look at' },
+            id: {
+              type: 'string',
+              description: 'Of its cluster: its debugger is switched on'
+            },
+            pause: { type: 'boolean', description: 'Stop the rank first' }
           }
         }
       }
@@ -99,8 +150,12 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       caption: trans.__('Lay a value of all ranks side by side'),
       isEnabled: () => !!model.view?.on,
       execute: async args => {
+        const selected = args.selected
+          ? debug.model.variables.selectedVariable?.name
+          : undefined;
         const expression =
           (args.expression as string | undefined) ??
+          selected ??
           (
             await InputDialog.getText({
               title: trans.__('Compare which expression?'),
@@ -118,6 +173,10 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
             expression: {
               type: 'string',
               description: 'Evaluated on all ranks'
+            },
+            selected: {
+              type: 'boolean',
+              description: 'Take the variable that is selected'
             }
           }
         }
@@ -177,6 +236,30 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     }
   }
 };
+
+/** Until the ranks are being debugged. */
+function untilOn(model: DebugModel): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      window.clearTimeout(timer);
+      model.changed.disconnect(look);
+    };
+    const look = (): void => {
+      if (model.view?.on) {
+        end();
+        resolve();
+      }
+    };
+    const timer = window.setTimeout(() => {
+      end();
+      reject(new Error('The debugger did not start.'));
+    }, ON_WITHIN);
+    model.changed.connect(look);
+  });
+}
+
+/** Ms; pydevd takes a second to begin in each rank. */
+const ON_WITHIN = 30_000;
 
 /** What a notebook's kernel runs to debug a job. */
 function debugCode(id: string): string {

@@ -19,13 +19,24 @@ export function parseRanks(text: string): number[] {
   });
 }
 
+/** Characters of a text that its lines may keep alive. */
+const MOST_SHARED = 4096;
+
+/**
+ * Lines with a memory of their own. A piece of a string keeps all of it alive, and the page keeps each line as
+ * it was first drawn: thousands of them held hundreds of versions of the whole output.
+ */
+function apart(rows: string[]): string[] {
+  return JSON.parse(JSON.stringify(rows)) as string[];
+}
+
 /** Labelled text as lines; a line without a label belongs to no rank. */
 export function parseLines(text: string, error: boolean): ILine[] {
   const rows = text.split('\n');
   if (rows[rows.length - 1] === '') {
     rows.pop();
   }
-  return rows.map(row => {
+  return (text.length > MOST_SHARED ? apart(rows) : rows).map(row => {
     const match = LABEL.exec(row);
     return match
       ? {

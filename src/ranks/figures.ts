@@ -12,11 +12,14 @@ export interface IRankFigures {
 
 /** The median; null of nothing. */
 export function median(values: ArrayLike<number>): number | null {
-  if (!values.length) {
+  // of typed arrays, sort compares numbers by itself: tenfold faster
+  return middleOf(Float64Array.from(values).sort());
+}
+
+function middleOf(sorted: Float64Array): number | null {
+  if (!sorted.length) {
     return null;
   }
-  // of typed arrays, sort compares numbers by itself: tenfold faster
-  const sorted = Float64Array.from(values).sort();
   const half = sorted.length >> 1;
   return sorted.length % 2
     ? sorted[half]
@@ -24,15 +27,31 @@ export function median(values: ArrayLike<number>): number | null {
 }
 
 /** Own time of each rank, s, NaN where not known; and the median of what is known. */
-export function ownTimes(ranks: readonly Rank[]): {
+interface IOwnTimes {
   own: Float64Array;
   middle: number | null;
-} {
+}
+
+const owned = new WeakMap<readonly Rank[], IOwnTimes>();
+
+/** Worked out once a frame for all views. */
+export function ownTimes(ranks: readonly Rank[]): IOwnTimes {
+  const before = owned.get(ranks);
+  if (before) {
+    return before;
+  }
   const own = new Float64Array(ranks.length);
-  ranks.forEach(({ step_s, comm_overhead }, i) => {
+  let count = 0;
+  for (let i = 0; i < own.length; i++) {
+    const { step_s, comm_overhead } = ranks[i];
     own[i] = step_s === null ? NaN : step_s * (1 - (comm_overhead ?? 0));
-  });
-  return { own, middle: median(own.filter(v => !Number.isNaN(v))) };
+    count += step_s === null ? 0 : 1;
+  }
+  // sorted, NaN comes last
+  const sorted = own.slice().sort().subarray(0, count);
+  const times = { own, middle: middleOf(sorted) };
+  owned.set(ranks, times);
+  return times;
 }
 
 const known = new WeakMap<Cluster, IRankFigures[]>();

@@ -1,6 +1,8 @@
 import React, { useEffect, useRef } from 'react';
 
-import { IRankFigures } from './figures';
+import { Rank } from '../tokens';
+import { themeColour } from '../ui/theme';
+import { ownTimes } from './figures';
 import { tint } from './heat';
 
 /** Colours as the canvas takes them. */
@@ -13,19 +15,31 @@ type Rgb = readonly [number, number, number];
  * The canvas has one pixel a rank, and is scaled up: thousands of squares cost no more than a picture.
  */
 export function RankMap(props: {
-  figures: readonly IRankFigures[];
+  ranks: readonly Rank[];
+  /** Own time of the median rank, seconds. */
+  middle: number | null;
   columns: number;
   selected: number | null;
   onSelect?: (rank: number) => void;
   summary: string;
 }): JSX.Element {
   const ref = useRef<HTMLCanvasElement>(null);
-  const { figures, columns, selected } = props;
-  const rows = Math.max(1, Math.ceil(figures.length / columns));
-  const chosen = figures.findIndex(f => f.rank.rank === selected);
+  const image = useRef<ImageData | null>(null);
+  const { ranks, columns, selected } = props;
+  const rows = Math.max(1, Math.ceil(ranks.length / columns));
+  const chosen =
+    selected === null ? -1 : ranks.findIndex(r => r.rank === selected);
   useEffect(() => {
     if (ref.current) {
-      draw(ref.current, figures, columns);
+      const fits =
+        image.current?.width === columns && image.current.height === rows;
+      image.current = draw(
+        ref.current,
+        ranks,
+        props.middle,
+        columns,
+        fits ? image.current : null
+      );
     }
   });
   const click = (event: React.MouseEvent<HTMLElement>): void => {
@@ -34,9 +48,9 @@ export function RankMap(props: {
       ((event.clientX - box.left) / box.width) * columns
     );
     const row = Math.floor(((event.clientY - box.top) / box.height) * rows);
-    const found = figures[row * columns + column];
+    const found = ranks[row * columns + column];
     if (found) {
-      props.onSelect?.(found.rank.rank);
+      props.onSelect?.(found.rank);
     }
   };
   return (
@@ -66,41 +80,40 @@ export function RankMap(props: {
   );
 }
 
+/** Draws into `image`, or a new one, which it returns. */
 function draw(
   canvas: HTMLCanvasElement,
-  figures: readonly IRankFigures[],
-  columns: number
-): void {
+  ranks: readonly Rank[],
+  middle: number | null,
+  columns: number,
+  image: ImageData | null
+): ImageData | null {
   const context = canvas.getContext('2d');
   if (!context) {
-    return;
+    return null;
   }
-  const style = getComputedStyle(canvas);
-  const known = new Map<string, Rgb>();
-  const colour = (name: string): Rgb => {
-    let value = known.get(name);
-    if (!value) {
-      value = rgbOf(context, style.getPropertyValue(name).trim());
-      known.set(name, value);
-    }
-    return value;
-  };
-  const image = context.createImageData(columns, canvas.height);
+  const { own } = ownTimes(ranks);
+  const colour = (name: string): Rgb => rgbOf(context, themeColour(name));
   const base = colour('--jp-border-color2');
   const error = colour('--jp-error-color1');
-  figures.forEach(({ rank, over }, i) => {
-    const bad = rank.state === 'stuck' || rank.state === 'lost';
-    const [name, share] = tint(over ?? NaN);
-    const [from, to, part] = bad
-      ? [error, error, 0]
-      : [base, share > 0.05 ? colour(name) : base, share];
+  const slow = colour(tint(1)[0]);
+  const fast = colour(tint(-1)[0]);
+  const { data } = (image ??= context.createImageData(columns, canvas.height));
+  for (let i = 0; i < ranks.length; i++) {
+    const { state } = ranks[i];
+    const bad = state === 'stuck' || state === 'lost';
+    const over = middle ? own[i] / middle - 1 : NaN;
+    const share = bad ? 1 : tint(over)[1];
+    const to = bad ? error : over < 0 ? fast : slow;
+    const part = share > 0.05 ? share : 0;
     for (let channel = 0; channel < 3; channel++) {
-      image.data[i * 4 + channel] =
-        from[channel] + (to[channel] - from[channel]) * part;
+      data[i * 4 + channel] =
+        base[channel] + (to[channel] - base[channel]) * part;
     }
-    image.data[i * 4 + 3] = 255;
-  });
+    data[i * 4 + 3] = 255;
+  }
   context.putImageData(image, 0, 0);
+  return image;
 }
 
 /** Any colour of CSS as numbers: the canvas itself writes what it was given in one of two ways. */

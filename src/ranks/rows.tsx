@@ -14,7 +14,7 @@ import { useSteadyOrder } from '../ui/order';
 import { stateWord } from '../ui/sentence';
 import { SplitBar, splitOf } from '../ui/split';
 import { alarmOf } from '../ui/verdict';
-import { figuresOf } from './figures';
+import { ownTimes } from './figures';
 import { RankMap } from './map';
 
 /** A row each up to here; above, a row a node with a square a rank. */
@@ -235,56 +235,58 @@ function Facts(props: { rank: Rank; trans: TranslationBundle }): JSX.Element {
 
 function MapAndSlowest(props: IRowsProps): JSX.Element {
   const { cluster, trans } = props;
-  const figures = figuresOf(cluster);
-  const bad = figures.filter(f => ['stuck', 'lost'].includes(f.rank.state));
+  const { ranks } = cluster;
+  const { own, middle } = ownTimes(ranks);
+  const bad = ranks.filter(r => r.state === 'stuck' || r.state === 'lost');
   const host = useRef<HTMLUListElement>(null);
-  const troubled = bad.slice(0, SLOWEST).map(f => f.rank.rank);
+  const troubled = bad.slice(0, SLOWEST).map(r => r.rank);
   const order = useSteadyOrder(
     () =>
-      figures
-        .filter(f => f.own !== null)
-        .sort((a, b) => b.own! - a.own!)
-        .slice(0, SLOWEST)
-        .map(f => f.rank.rank),
+      ranks
+        .map(r => r.rank)
+        .filter(rank => !Number.isNaN(own[rank]))
+        .sort((a, b) => own[b] - own[a])
+        .slice(0, SLOWEST),
     `${cluster.id} ${cluster.world.generation}`,
     host
   );
-  const shown = [...new Set([...troubled, ...order])].map(
-    rank => figures[rank]
-  );
+  const shown = [...new Set([...troubled, ...order])].map(rank => ranks[rank]);
   return (
     <div className="jp-Dtrain-mapBox">
       <RankMap
-        figures={figures}
+        ranks={ranks}
+        middle={middle}
         columns={32}
         selected={props.selected}
         onSelect={props.onSelect}
         summary={trans.__(
           '%1 ranks, %2 of them stuck or lost',
-          figures.length,
+          ranks.length,
           bad.length
         )}
       />
       <p className="jp-Dtrain-under">{trans.__('Slowest')}</p>
       <ul ref={host} className="jp-Dtrain-slowest">
-        {shown.map(f => (
+        {shown.map(({ rank, state, node }) => (
           <li
-            key={f.rank.rank}
-            data-selected={f.rank.rank === props.selected || undefined}
-            onContextMenu={event => props.onMenu(event, [f.rank.rank])}
+            key={rank}
+            data-selected={rank === props.selected || undefined}
+            onContextMenu={event => props.onMenu(event, [rank])}
           >
-            <Glyph kind={f.rank.state} label={stateWord(f.rank.state, trans)} />
+            <Glyph kind={state} label={stateWord(state, trans)} />
             <button
               type="button"
               className="jp-Dtrain-link"
-              aria-pressed={f.rank.rank === props.selected}
-              aria-label={trans.__('Rank %1', f.rank.rank)}
-              onClick={() => props.onSelect(f.rank.rank)}
+              aria-pressed={rank === props.selected}
+              aria-label={trans.__('Rank %1', rank)}
+              onClick={() => props.onSelect(rank)}
             >
-              {f.rank.rank}
+              {rank}
             </button>
-            <span>{f.rank.node}</span>
-            <span className="jp-Dtrain-colNumber">{formatTime(f.own)}</span>
+            <span>{node}</span>
+            <span className="jp-Dtrain-colNumber">
+              {formatTime(Number.isNaN(own[rank]) ? null : own[rank])}
+            </span>
           </li>
         ))}
       </ul>

@@ -19,6 +19,7 @@ import { SeenWidget } from '../ui/seen';
 import { IMark, TimeChart } from './chart';
 import {
   figuresOf,
+  ownTimes,
   hasNetwork,
   heatOf,
   median,
@@ -192,7 +193,8 @@ function View(props: IViewProps): JSX.Element {
           <h3>{trans.__('Now, by node')}</h3>
           {figures.length > MOST_SQUARES ? (
             <RankMap
-              figures={figures}
+              ranks={figures.map(f => f.rank)}
+              middle={ownTimes(cluster.ranks).middle}
               columns={32}
               selected={model.selectedRank}
               onSelect={select}

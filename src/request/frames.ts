@@ -24,8 +24,13 @@ export function decode(text: string): Frame {
 function rows({ count, same, each }: IColumns): Rank[] {
   const columns = Object.entries(each) as [keyof Rank, unknown[]][];
   const ranks: Record<string, unknown>[] = [];
+  // a copy that has all fields from its beginning never grows: half the time, and half the garbage
+  const first: Record<string, unknown> = { ...same };
+  for (const [field, values] of columns) {
+    first[field] = values[0];
+  }
   for (let i = 0; i < count; i++) {
-    const rank: Record<string, unknown> = { ...same };
+    const rank: Record<string, unknown> = { ...first };
     for (const [field, values] of columns) {
       rank[field] = values[i];
     }

@@ -15,48 +15,46 @@ export type GlyphKind =
   | 'off'
   | 'todo';
 
-const SHAPES: Record<GlyphKind, JSX.Element> = {
-  starting: <circle cx="8" cy="8" r="5.2" strokeDasharray="2.4 1.7" />,
-  todo: <circle cx="8" cy="8" r="4.2" />,
-  idle: <circle cx="8" cy="8" r="5.2" />,
-  busy: <circle cx="8" cy="8" r="5" fill="currentColor" stroke="none" />,
-  'in collective': (
-    <>
-      <circle cx="8" cy="8" r="5.2" />
-      <circle cx="8" cy="8" r="2.1" fill="currentColor" stroke="none" />
-    </>
-  ),
-  paused: <path d="M5.5 3.5v9M10.5 3.5v9" strokeWidth="2.4" />,
-  slow: (
-    <path d="M8 1.6 14.4 8 8 14.4 1.6 8Z" fill="currentColor" stroke="none" />
-  ),
-  stuck: (
-    <>
-      <path d="M8 1.8 15 14H1Z" fill="currentColor" stroke="none" />
-      <path d="M8 6.2v3.6M8 11.6v.6" className="jp-Dtrain-glyphInk" />
-    </>
-  ),
-  lost: <path d="M3.2 3.2l9.6 9.6M12.8 3.2l-9.6 9.6" strokeWidth="2.2" />,
-  good: (
-    <>
-      <circle cx="8" cy="8" r="6.6" fill="currentColor" stroke="none" />
-      <path d="M5 8.2l2.2 2.2L11.2 6" className="jp-Dtrain-glyphInk" />
-    </>
-  ),
-  failed: (
-    <>
-      <circle cx="8" cy="8" r="6.6" fill="currentColor" stroke="none" />
-      <path
-        d="M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8"
-        className="jp-Dtrain-glyphInk"
-      />
-    </>
-  ),
-  off: <path d="M5.5 2v3.5M10.5 2v3.5M4 5.5h8v2a4 4 0 0 1-8 0zM8 11.5V14" />
+/** What is drawn: lines, filled, and in the colour of the ground on top of that. */
+interface IShape {
+  line?: string;
+  width?: number;
+  dashes?: string;
+  fill?: string;
+  ink?: string;
+}
+
+/** A circle around the middle, as a path. */
+function circle(radius: number): string {
+  const arc = `a${radius} ${radius} 0 1 0`;
+  return `M${8 - radius} 8${arc} ${2 * radius} 0${arc} ${-2 * radius} 0Z`;
+}
+
+const CROSS = 'M3.2 3.2l9.6 9.6M12.8 3.2l-9.6 9.6';
+const SHAPES: Record<GlyphKind, IShape> = {
+  starting: { line: circle(5.2), dashes: '2.4 1.7' },
+  todo: { line: circle(4.2) },
+  idle: { line: circle(5.2) },
+  busy: { fill: circle(5) },
+  'in collective': { line: circle(5.2), fill: circle(2.1) },
+  paused: { line: 'M5.5 3.5v9M10.5 3.5v9', width: 2.4 },
+  slow: { fill: 'M8 1.6 14.4 8 8 14.4 1.6 8Z' },
+  stuck: { fill: 'M8 1.8 15 14H1Z', ink: 'M8 6.2v3.6M8 11.6v.6' },
+  lost: { line: CROSS, width: 2.2 },
+  good: { fill: circle(6.6), ink: 'M5 8.2l2.2 2.2L11.2 6' },
+  failed: {
+    fill: circle(6.6),
+    ink: 'M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8'
+  },
+  off: { line: 'M5.5 2v3.5M10.5 2v3.5M4 5.5h8v2a4 4 0 0 1-8 0zM8 11.5V14' }
 };
 
-/** A state as a shape, with its word for those who can't see it. */
-export function Glyph(props: { kind: GlyphKind; label: string }): JSX.Element {
+/**
+ * A state as a shape, with its word for those who can't see it. All kinds have the same elements: states change
+ * several times a second, and an attribute is cheaper than an element.
+ */
+function AnyGlyph(props: { kind: GlyphKind; label: string }): JSX.Element {
+  const { line, width, dashes, fill, ink } = SHAPES[props.kind];
   return (
     <svg
       className="jp-Dtrain-glyph"
@@ -66,7 +64,11 @@ export function Glyph(props: { kind: GlyphKind; label: string }): JSX.Element {
       aria-label={props.label}
     >
       <title>{props.label}</title>
-      {SHAPES[props.kind]}
+      <path d={line} strokeWidth={width} strokeDasharray={dashes} />
+      <path d={fill} fill="currentColor" stroke="none" />
+      <path d={ink} className="jp-Dtrain-glyphInk" />
     </svg>
   );
 }
+
+export const Glyph = React.memo(AnyGlyph);

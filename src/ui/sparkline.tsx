@@ -1,5 +1,10 @@
 import React, { useEffect, useRef } from 'react';
 
+import { themeColour } from './theme';
+
+/** Values that it has room for. */
+export const SPARK = 120;
+
 /**
  * A line through recent values on a canvas; gaps where nothing is known.
  *
@@ -51,11 +56,11 @@ function draw(
   }
   const { width, height } = canvas;
   context.clearRect(0, 0, width, height);
-  context.strokeStyle = getComputedStyle(canvas).color;
+  context.strokeStyle = themeColour('--jp-brand-color1');
   context.lineWidth = 2;
   context.beginPath();
   let down = false;
-  for (const [x, y] of layout(values.slice(-120), width, height)) {
+  for (const [x, y] of layout(values, width, height)) {
     if (Number.isNaN(y)) {
       down = false;
     } else if (down) {

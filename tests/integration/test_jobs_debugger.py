@@ -13,23 +13,10 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.errors import Conflict, Unreachable
-from tests.books import write
+from tests.books import looping
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
-
-STEP = """%%distributed
-import os, time, torch, torch.distributed as dist
-def step(x, i):
-    y = x * 2
-    dist.all_reduce(y)
-    return y.sum().item()"""
-LOOP = """i, total = 0, 0.0
-while not os.path.exists(stop):
-    i += 1
-    total = step(torch.ones(2) * rank, i)
-    time.sleep(0.005)
-print("total", total)"""
 
 
 @pytest.fixture
@@ -37,13 +24,8 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Job]:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with tempfile.TemporaryDirectory(prefix="dtl") as runtime:
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-        # all ranks see the file at the same step, or one would wait for the other
-        loop = LOOP.replace("not os.path.exists(stop)", "i < 100_000 and not ended()")
-        ended = f"""def ended():
-    flag = torch.tensor(float(os.path.exists({str(tmp_path / "stop")!r})))
-    dist.all_reduce(flag)
-    return bool(flag)"""
-        made: Job = dt.submit(write(tmp_path / "loop.ipynb", [STEP, ended, loop]), nodes=2, ranks_per_node=1)
+        book = looping(tmp_path / "loop.ipynb", str(tmp_path / "stop"))
+        made: Job = dt.submit(book, nodes=2, ranks_per_node=1)
         wait_until(lambda: made.state == "running", 60, "the job to run")
         yield made
         made.cancel()
@@ -59,7 +41,8 @@ def in_loop(job: Job) -> bool:
         return False
 
 
-def test_a_running_job_is_paused_looked_at_and_goes_on(job: Job, tmp_path: Path) -> None:
+def look_around(job: Job) -> None:
+    """Pause a job in its loop, stop at a breakpoint, step, look; and let it go."""
     wait_until(partial(in_loop, job), 60, "the loop")
     with job.debug() as debugger:
         debugger.pause()
@@ -78,6 +61,10 @@ def test_a_running_job_is_paused_looked_at_and_goes_on(job: Job, tmp_path: Path)
         assert debugger.evaluate("y.tolist()", 0) == "[2.0, 2.0]"
         with pytest.raises(Conflict, match="debugs these ranks"):
             job.debug()
+
+
+def test_a_running_job_is_paused_looked_at_and_goes_on(job: Job, tmp_path: Path) -> None:
+    look_around(job)
     (tmp_path / "stop").touch()
     assert job.wait(60) == "succeeded", job.logs()
     assert "[0] total 4.0" in job.logs()

@@ -18,8 +18,9 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.services.jobs import Jobs
-from tests.books import FAILING_LINE, training, write
+from tests.books import FAILING_LINE, looping, training, write
 from tests.hosts import SLURM, Hosts, need, running_hosts
+from tests.integration.test_jobs_debugger import look_around
 from tests.integration.test_slurm import CANARIES, slurm
 from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
@@ -74,6 +75,20 @@ def test_ranks_are_distinct_and_train_together(hosts: Hosts, tmp_path: Path, lau
     sums = [line for line in log.splitlines() if line.split("] ")[1] == last["data"]["text/plain"]]
     assert len(sums) == 4, "all ranks have the same model"
     assert job.metrics()["values"]["step"] == 5
+
+
+@pytest.mark.parametrize("launcher", ["srun", "torchrun"])
+def test_a_running_job_is_debugged_also_after_it_began_anew(
+    hosts: Hosts, tmp_path: Path, launcher: Any
+) -> None:
+    dies = "if rank == 1 and os.environ['DTRAIN_ATTEMPT'] == '0': os._exit(3)"
+    book = looping(tmp_path / "loop.ipynb", str(tmp_path / "stop"), dies)
+    job: Job = dt.submit(book, "queue", nodes=2, ranks_per_node=1, launcher=launcher, retries=1)
+    look_around(job)
+    (tmp_path / "stop").touch()
+    assert job.wait(120) == "succeeded", job.logs()
+    assert job.info()["attempt"] == 1
+    assert "[0] total 4.0" in job.logs()
 
 
 def test_nothing_secret_reaches_a_job(hosts: Hosts, tmp_path: Path) -> None:

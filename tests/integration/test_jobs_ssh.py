@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
-from tests.books import FAILING_LINE, training, write
+from tests.books import FAILING_LINE, looping, training, write
 from tests.hosts import Hosts, need, running_hosts
+from tests.integration.test_jobs_debugger import look_around
 from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
 
@@ -40,6 +42,17 @@ def alive(hosts: Hosts, job: str) -> list[Any]:
             if job in " ".join(process.cmdline()):
                 found.append(process)
     return found
+
+
+def test_a_running_job_is_debugged(hosts: Hosts, tmp_path: Path) -> None:
+    # each host has a /mnt of its own: whoever reaches the step ends the loop on both
+    book = looping(tmp_path / "loop.ipynb", "/mnt/stop")
+    job: Job = dt.submit(book, "hosts", nodes=2, ranks_per_node=1)
+    look_around(job)
+    config = f"{os.environ['HOME']}/.ssh/config"
+    subprocess.run(["ssh", "-F", config, "node2", "touch", "/mnt/stop"], check=True)
+    assert job.wait(120) == "succeeded", job.logs()
+    assert "[0] total 4.0" in job.logs()
 
 
 def test_a_job_over_hosts_without_a_shared_folder(hosts: Hosts, tmp_path: Path) -> None:

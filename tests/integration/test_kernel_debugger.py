@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import dtrain_lab as dt
 from tests.integration.test_kernel import Notebook, by_rank
 from tests.waiting import wait_until
 
@@ -216,6 +217,44 @@ def test_after_an_interrupt_breakpoints_are_there_again(notebook: Debugged) -> N
         notebook.end(cell)
     assert notebook.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
     assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["asked to end", "killed"])
+def test_ranks_run_on_when_the_kernel_restarts_while_they_stand(killed: bool) -> None:
+    with dt.start(ranks=2) as cluster:
+        made = Debugged()
+        try:
+            assert made.run(f"%load_ext dtrain_lab\n%distributed attach {cluster.name}").status == "ok"
+            made.switch_on()
+            made.breakpoints(made.source(CELL), 5)
+            made.begin(CELL)
+            made.event("stopped")
+            wait_until(lambda: cluster.info()["state"] == "paused", 20, "the ranks to stand")
+            made.manager.restart_kernel(now=killed)
+            wait_until(lambda: cluster.info()["state"] == "ready", 20, "the ranks to run on")
+            wait_until(lambda: not cluster.info()["running"], 20, "the cell to end")
+        finally:
+            made.close()
+        if killed:  # one that is asked to end is interrupted first, and so are its ranks
+            assert cluster.run("print(total)").stdout == {0: "4.0\n", 1: "4.0\n"}
+        again = cluster.run("t = torch.ones(1); dist.all_reduce(t); print(t.item())")
+        assert again.stdout == {0: "2.0\n", 1: "2.0\n"}
+
+
+def test_a_cell_that_was_edited_stops_where_its_breakpoint_is_now(notebook: Debugged) -> None:
+    notebook.switch_on()
+    before = notebook.source(CELL)
+    notebook.breakpoints(before, 5)
+    edited = CELL.replace("def step", "# a new line\ndef step")
+    path = notebook.source(edited)
+    assert path != before
+    assert notebook.breakpoints(path, 6)[0]["verified"]
+    cell = notebook.begin(edited)
+    thread = notebook.event("stopped")["threadId"]
+    [frame, _] = notebook.ask("stackTrace", threadId=thread)["body"]["stackFrames"]
+    assert (frame["line"], frame["source"]["path"]) == (6, path)
+    assert notebook.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+    assert by_rank(notebook.end(cell)) == {0: ["4.0"], 1: ["4.0"]}
 
 
 def test_where_nobody_debugs_requests_are_answered_all_the_same(notebook: Debugged) -> None:

@@ -106,6 +106,10 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     across.locator("[data-expression='x']").get_by_text("largest difference 3").wait_for()
     shot(page, "debugger")
 
+    page.locator(".jp-DebuggerVariables-name").get_by_text("y", exact=True).click(button="right")
+    page.locator(".lm-Menu").get_by_text("Compare Across Ranks").click()
+    across.locator("[data-expression='y']").get_by_text("largest difference 6").wait_for()
+
     # one rank alone waits, and the others are brought to it
     execute(page, "debugger:continue")
     stack(page, 5)
@@ -116,6 +120,9 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     stack(page, 6)
     execute(page, "debugger:next")
     ranks.get_by_text("Rank 1 waits in all_reduce no.").wait_for()
+    marks = cell.locator(".jp-Dtrain-marks > [data-kind]")
+    marks.get_by_text("rank 1, in all_reduce").wait_for()
+    marks.get_by_text("ranks 0, 2–3").wait_for()
     shot(page, "debugger-waits")
     ranks.get_by_role("button", name="Step the others to it").click()
     at_lines(page, "line 7")
@@ -157,3 +164,43 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     run_cell(page, 1)
     output(page, 1).get_by_text("96.0").wait_for()
     lab.request("DELETE", "clusters/dbg")
+
+
+STANDS = """%%distributed
+def stand():
+    n = 0
+    while rank == 1 and n < 10**12:
+        n += 1
+        time.sleep(0.01)
+stand()
+dist.barrier()"""
+
+
+def test_the_rank_that_others_wait_for_is_debugged_from_the_panel(lab: Lab, page: Any) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1100})
+    start = START.replace("dbg", "hangs").replace("4", "2")
+    open_notebook(
+        page,
+        lab,
+        lab.notebook("hangs.ipynb", [start, "%%distributed\nimport time, torch.distributed as dist", STANDS]),
+    )
+    run_cell(page, 0)
+    page.get_by_text("hangs is ready").wait_for()
+    run_cell(page, 1)
+    run_cell(page, 2)
+    execute(page, "dtrain-lab:show-panel")
+    card = page.locator(".jp-Dtrain-card")
+    card.get_by_role("button", name="Debug rank 1").click(timeout=60_000)
+    ranks = page.locator(".jp-Dtrain-debugRanks")
+    ranks.locator("[data-rank='1'][data-phase='paused'][aria-selected='true']").wait_for()
+    page.locator(".jp-DebuggerVariables-name").get_by_text("n", exact=True).wait_for()
+    cell = page.locator(".jp-Notebook .jp-CodeCell").nth(2)
+    cell.locator(".jp-Dtrain-marks").get_by_text("rank 0, in barrier").wait_for()
+    cell.locator(".jp-Dtrain-marks").get_by_text("rank 1", exact=True).wait_for()
+    shot(page, "debugger-hang")
+    page.locator(".jp-DebuggerBugButton").click()
+    ranks.get_by_text("The debugger is off.").wait_for()
+    assert "configuration done" not in output(page, 2).inner_text()
+    execute(page, "notebook:interrupt-kernel")
+    output(page, 2).get_by_text("Interrupted").first.wait_for()
+    lab.request("DELETE", "clusters/hangs")

@@ -184,11 +184,13 @@ while not os.path.exists("/tmp/never"):
 @pytest.mark.hosts
 def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, page: Any) -> None:
     """Its ranks stop at the notebook's own breakpoint, step over a collective, and go on."""
-    write(queue.work / "loop.ipynb", [LOOP])
-    open_notebook(page, queue, "loop.ipynb")
+    # one that failed leaves its job and its tabs behind
+    name = f"looped-{len(queue.request('GET', 'jobs'))}"
+    write(queue.work / f"{name}.ipynb", [LOOP])
+    open_notebook(page, queue, f"{name}.ipynb")
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
     choose(page, "Profile", "queue")
-    fill(page, "Name", "looped")
+    fill(page, "Name", name)
     view = submit(page)
     view.get_by_role("status").get_by_text("2 ranks").wait_for(timeout=90_000)
     view.get_by_role("button", name="Debug").click()
@@ -209,6 +211,6 @@ def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, pa
     ranks.get_by_text("2 ranks run.").wait_for()
     page.locator(".jp-DebuggerBugButton:visible").click()
     jobs = queue.request("GET", "jobs")
-    looped = next(job for job in jobs if job["name"] == "looped")
+    looped = next(job for job in jobs if job["name"] == name)
     assert looped["state"] == "running", "it goes on"
     queue.request("POST", f"jobs/{looped['id']}/cancel")

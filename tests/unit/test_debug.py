@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.core.debug import across, conditions, events, replies, requests
+from dtrain_lab.core.debug.places import runs_at
 from dtrain_lab.core.debug.state import (
     FIRST_THREAD,
     Breakpoint,
@@ -101,6 +102,51 @@ def test_breakpoints_of_ranks_go_to_ranks_and_keep_their_conditions() -> None:
     assert state.points[CELL] == (Breakpoint(3, "rank == 1 and x > 2", "3"), Breakpoint(5))
 
 
+TEXT = """import torch
+
+def one(x):
+
+    # a comment
+    y = (x +
+         1)
+    return y
+
+def two(x):
+    return [
+        i
+        for i in x]
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "runs"),
+    [(1, 1), (2, 3), (3, 3), (4, 6), (5, 6), (6, 6), (7, 7), (8, 8), (9, 10), (14, 14), (99, 99)],
+)
+def test_a_breakpoint_is_where_code_runs(line: int, runs: int) -> None:
+    assert runs_at(TEXT, line) == runs
+    assert runs_at(f"%time x = 1\n{TEXT}", line) == line, "not Python: whoever runs it knows"
+
+
+def test_a_file_that_some_ranks_or_all_lack_is_named() -> None:
+    path = "/home/me/model.py"
+    placed = {"success": True, "body": {"breakpoints": [{"verified": True, "line": 4}]}}
+    lacks = {"success": False, "message": f"There is no file {path} on gpu-2, where rank 2 runs."}
+    request = ask("setBreakpoints", source={"path": path}, breakpoints=[{"line": 4}])
+    state, _, answer, _ = serve(attached(), request, {0: placed, 1: placed, 2: lacks}, kernel=OK)
+    assert answer["body"]["breakpoints"][0]["verified"]
+    assert state.notes == (f"{lacks['message']} Rank 2 does not stop there.",)
+    state, _, _, _ = serve(state, request, {0: placed, 1: placed, 2: placed}, kernel=OK)
+    assert state.notes == (), "it is there now"
+
+    point = ask("dtrain/breakpoint", path=path, line=4, condition="")
+    state, _, answer, _ = serve(attached(), point, dict.fromkeys(range(3), lacks))
+    assert (answer["success"], answer["message"]) == (False, lacks["message"])
+    assert not state.points
+    state, _, answer, _ = serve(attached(), request, dict.fromkeys(range(3), lacks), kernel=OK)
+    [unplaced] = answer["body"]["breakpoints"]
+    assert (unplaced["verified"], unplaced["message"]) == (False, lacks["message"])
+
+
 def test_breakpoints_of_the_kernels_own_cells_are_left_to_it() -> None:
     request = ask("setBreakpoints", source={"path": OWN}, breakpoints=[{"line": 2}])
     state, orders, answer, _ = serve(attached(), request, kernel=OK)
@@ -139,6 +185,13 @@ def test_whom_a_rank_in_a_collective_waits_for() -> None:
     assert not waits_for(waits, {2: {"sequences": {"0": 6}}}), "it does not take part"
     assert not waits_for({"operation": None, "sequences": {"0": 7}}, {0: {"sequences": {"0": 6}}})
     assert waits_for({"operation": {"name": "recv"}, "sequences": {"0": 7}}, {0: {"sequences": {"0": 7}}})
+
+
+def test_one_rank_is_paused_for_whom_the_others_wait() -> None:
+    _, orders, answer, _ = serve(attached(), ask("dtrain/pause", ranks=[1]), {1: OK})
+    assert orders[0].command == "pause"
+    assert list(orders[0].arguments) == [1]
+    assert answer["success"]
 
 
 @pytest.mark.parametrize("command", ["continue", "next", "stepIn", "stepOut", "pause"])

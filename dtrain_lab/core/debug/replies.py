@@ -9,7 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.core import ranks as rank_names
 from dtrain_lab.core.debug import events
+from dtrain_lab.core.debug.places import MISSING
 from dtrain_lab.core.debug.state import FIRST_THREAD, Dap, State, outward, path_in, rank_of
 from dtrain_lab.errors import BadRequest
 
@@ -37,6 +39,9 @@ def reply(
             state, breakpoints = _placed(state, path_in(request), first)
             return state, _ok(request, {"breakpoints": breakpoints}), (events.told(state),)
         case "dtrain/breakpoint":
+            refusal = _refusal(first)
+            if refusal and len(_lacking(first)) == len(first):
+                return _without(state, arguments), _no(request, refusal), (events.told(state),)
             if first:
                 state, _ = _placed(state, arguments["path"], first)
             return state, _ok(request, {}), (events.told(state),)
@@ -85,9 +90,13 @@ def _placed(state: State, path: str, answers: Answers) -> tuple[State, list[Dap]
     """Breakpoints where the ranks have put them: a blank line's is at the next line that runs."""
     good = [a for _, a in sorted(answers.items()) if a.get("success")]
     points = state.points.get(path, ())
+    refusal = _refusal(answers)
+    notes = tuple(n for n in state.notes if not n.startswith(f"{MISSING} {path} "))
+    state = replace(state, notes=(*notes, refusal) if refusal else notes)
     placed = good[0].get("body", {}).get("breakpoints", []) if good else []
     if len(placed) != len(points):
-        return state, [{"verified": False, "line": p.line, "source": {"path": path}} for p in points]
+        unplaced = {"verified": False, "message": refusal, "source": {"path": path}}
+        return state, [{**unplaced, "line": p.line} for p in points]
     moved = tuple(
         replace(point, line=int(at.get("line") or point.line))
         for point, at in zip(points, placed, strict=True)
@@ -96,6 +105,29 @@ def _placed(state: State, path: str, answers: Answers) -> tuple[State, list[Dap]
     return state, [
         {**at, "line": point.line, "source": {"path": path}} for point, at in zip(moved, placed, strict=True)
     ]
+
+
+def _lacking(answers: Answers) -> list[int]:
+    """Ranks that have no such file."""
+    return sorted(r for r, a in answers.items() if str(a.get("message", "")).startswith(MISSING))
+
+
+def _refusal(answers: Answers) -> str:
+    """Why some ranks will not stop there; empty where all will."""
+    lacking = _lacking(answers)
+    if not lacking:
+        return ""
+    if len(lacking) == len(answers):
+        return str(answers[lacking[0]]["message"])
+    verb = "does" if len(lacking) == 1 else "do"
+    return f"{answers[lacking[0]]['message']} {rank_names.sentence_name(lacking)} {verb} not stop there."
+
+
+def _without(state: State, arguments: Dap) -> State:
+    path, line = arguments["path"], int(arguments["line"])
+    kept = tuple(p for p in state.points.get(path, ()) if p.line != line)
+    points = {k: v for k, v in state.points.items() if k != path}
+    return replace(state, points={**points, path: kept} if kept else points)
 
 
 def _evaluated(request: Dap, state: State, answers: Answers) -> Dap:

@@ -97,6 +97,9 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             return _moved(state, command, movers(state))
         case "pause" if not asks_kernel(state, request):
             return state, (Order("pause", {r: {} for r in _running(state)}),)
+        case "dtrain/pause":
+            wanted = {int(r) for r in arguments["ranks"]}
+            return state, (Order("pause", {r: {} for r in state.attached if r in wanted}),)
         case "disconnect" | "terminate":
             return state, _all(state, "detach", {})
         case "dtrain/gather":

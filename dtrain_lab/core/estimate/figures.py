@@ -28,8 +28,11 @@ OVERHEAD_ERROR_CROWDED = 0.17
 OVERHEAD_ERROR_BY_HAND = 0.06
 """Without DDP: hand-written and functional collectives and FSDP2 were up to 6 points off."""
 LEAST_ERROR = 0.01
-"""What a probed share was off the truth at most, where that was known exactly."""
-PROBES = 12
+"""What a probed share was off the truth at most, where that was known exactly …"""
+LEAST_ERROR_CROWDED = 0.1
+"""… and where ranks compute on all cores of a machine: what communication leaves in caches and queues of the
+processor slows the rest of the step, which no probe sees."""
+PROBES = 16
 """The last ones count."""
 NEIGHBOURS = 32
 """Steps before and after a probe that it is compared with: enough that the noise left is that of probes."""
@@ -79,14 +82,13 @@ def rank_figures(records: Sequence[StepRecord], now: int) -> RankFigures:
     samples = sum(r.samples for r in recent)
     tokens = sum(r.tokens for r in recent)
     plain = [r for r in recent if not r.flags & ring.PROBED] or recent
-    hidden, error = hidden_exposure(whole)
     synced = [r for r in plain if r.flags & ring.SYNCED]
+    seen = _usual_tail(synced) if synced else 0.0
+    longer, error = longer_backward(whole)
+    averaged = len(synced) / len(plain)
+    overlapped = (seen if longer is None else longer) * averaged
     step = wall / steps
-    tail = (_usual_tail(synced) + hidden) * len(synced) / len(plain) if synced else 0.0
-    # `tail` is of a usual step, and so has the step to be that it is a share of, where all steps are alike
-    usual_wall = (median if len(synced) == len(plain) else fmean)(r.wall for r in plain) / 1e9
-    share = (fmean(r.exposed for r in plain) / 1e9 + tail) / usual_wall
-    exposed = step * min(1.0, max(0.0, share))
+    exposed = step * min(1.0, max(0.0, _share(plain, overlapped, alike=averaged == 1.0)))
     own = [r.wall - r.exposed - r.tail for r in plain]
     return RankFigures(
         steps_per_s=steps / wall,
@@ -94,17 +96,38 @@ def rank_figures(records: Sequence[StepRecord], now: int) -> RankFigures:
         tokens_per_s=tokens / wall if tokens else None,
         step_s=step,
         data_s=fmean(r.data for r in recent) / 1e9,
-        compute_s=max(0.0, fmean(r.forward + r.backward for r in plain) / 1e9 - tail),
+        compute_s=max(0.0, fmean(r.forward + r.backward for r in plain) / 1e9 - overlapped),
         optimizer_s=fmean(r.optimizer for r in plain) / 1e9,
         exposed_s=exposed,
         error_s=error,
         synced=bool(synced),
-        typical_own_s=max(0.0, median(own) / 1e9 - hidden * len(synced) / len(plain)),
+        typical_own_s=max(0.0, median(own) / 1e9 - (overlapped - seen * averaged)),
     )
 
 
+def _share(records: Sequence[StepRecord], overlapped: float, *, alike: bool) -> float:
+    """Communication's share of a usual step.
+
+    Where all steps are averaged, the usual step is the median one, and a median of sums is more than the sum
+    of medians: a rank that computes longer makes its peers wait, so steps are late more often than any part
+    of them. What a step takes beyond its parts without communication is communication, then. Data is left
+    out of it: how uneven a loader is has nothing to do with peers.
+
+    Args:
+        records: of steps.
+        overlapped: what backward takes longer because of communication, seconds a step.
+        alike: all of the steps are averaged.
+    """
+    if not alike:
+        return (fmean(r.exposed for r in records) / 1e9 + overlapped) / (fmean(r.wall for r in records) / 1e9)
+    without_data = median(r.wall - r.data for r in records)
+    rest = median(r.wall - r.data - r.backward - r.exposed for r in records)
+    backward = median(r.backward for r in records)
+    return ((without_data - rest - backward) / 1e9 + overlapped) / (median(r.wall for r in records) / 1e9)
+
+
 def _usual_tail(records: Sequence[StepRecord]) -> float:
-    """What the hooks see of communication in a usual backward, seconds: as it adds up with `hidden_exposure`.
+    """What the hooks see of communication in a usual backward, seconds.
 
     The median of sums is not the sum of medians: where tails are uneven, theirs would count twice.
     """
@@ -112,35 +135,36 @@ def _usual_tail(records: Sequence[StepRecord]) -> float:
     return (with_ - without) / 1e9
 
 
-def hidden_exposure(records: Sequence[StepRecord]) -> tuple[float, float | None]:
-    """What communication costs a step beyond what the hooks see of it: δ, from probes.
+def longer_backward(records: Sequence[StepRecord]) -> tuple[float | None, float | None]:
+    """What communication adds to a backward, from probes.
 
-    A probed step averages gradients after its backward, which computed alone. In the steps around it,
-    backward took longer, and the hooks saw a tail of that: δ = backward − tail − backward alone, the median
-    of the last probes. Communication overlaps with nothing but backward, so the rest of a step is left out,
-    whose noise would double that of the figure (`docs/metrics.md`).
+    A probed step averages gradients after its backward, which computed alone. In the steps around it backward
+    took longer: tail + δ = backward − backward alone, the median of the last probes. What a step's other
+    parts take is left out, whose noise would double that of the figure (`docs/metrics.md`).
 
     Args:
         records: of one rank, oldest first; without those that contain a pause.
 
     Returns:
-        δ and its standard error, seconds; the error is None with fewer than two probes.
+        That time and its standard error, seconds. None without a probe; the error with fewer than two.
     """
     found = []
     for index, probe in enumerate(records):
         if not probe.flags & ring.PROBED or not probe.backward:
             continue
         around = [
-            r
+            r.backward
             for r in records[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1]
             if r.flags & ring.SYNCED and not r.flags & ring.PROBED
         ]
         if len(around) >= LEAST_AROUND:
-            found.append(median(r.backward - r.tail for r in around) - probe.backward)
+            found.append(median(around) - probe.backward)
     found = found[-PROBES:]
-    if len(found) < 2:
-        return (found[0] / 1e9 if found else 0.0), None
+    if not found:
+        return None, None
     middle = median(found)
+    if len(found) < 2:
+        return middle / 1e9, None
     spread = MAD * median(abs(value - middle) for value in found)
     return middle / 1e9, spread / 1e9 / len(found) ** 0.5
 
@@ -190,7 +214,8 @@ def overhead_error(sample: RankSample, crowded: bool) -> float:
     if not sample.exposed_s:
         return 0.0
     if sample.exposed_error_s is not None and sample.step_s:
-        return max(LEAST_ERROR, 2 * sample.exposed_error_s / sample.step_s)
+        least = LEAST_ERROR_CROWDED if crowded else LEAST_ERROR
+        return max(least, 2 * sample.exposed_error_s / sample.step_s)
     if not sample.synced:
         return OVERHEAD_ERROR_BY_HAND
     return OVERHEAD_ERROR_CROWDED if crowded else OVERHEAD_ERROR

@@ -8,9 +8,11 @@ processes of a node share.
 
 from __future__ import annotations
 
+from array import array
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 HEADER: Final = 32
 RECORDS: Final = 1024
@@ -155,23 +157,15 @@ class Writer:
 
     def append(self, record: StepRecord) -> None:
         """Write a step."""
+        self.write(astuple(record))
+
+    def write(self, values: tuple[int, ...]) -> None:
+        """Write a step, given as the values of a `StepRecord`; making one for each step would take longer."""
         cells = self.cells
         steps = cells[STEPS]
         at = HEADER + (steps % RECORDS) * FIELDS
-        cells[at + ENDED] = record.ended
-        cells[at + WALL] = record.wall
-        cells[at + DATA] = record.data
-        cells[at + EXPOSED] = record.exposed
-        cells[at + TAIL] = record.tail
-        cells[at + SAMPLES] = record.samples
-        cells[at + CALLS] = record.calls
-        cells[at + 7] = record.forward
-        cells[at + 8] = record.backward
-        cells[at + 9] = record.optimizer
-        cells[at + 10] = record.tokens
-        cells[at + 11] = record.flags
-        cells[at + 12] = record.probe
-        cells[BEAT] = record.ended
+        cells[at : at + len(values)] = array("q", values)
+        cells[BEAT] = values[0]
         cells[STEPS] = steps + 1
 
     def note_call(

@@ -53,6 +53,7 @@ class Monitor:
     def end_cell(self) -> None:
         """It has ended."""
         self.recorder.end_cell()
+        self.probes.end_cell()
 
     def begin_cell(self) -> None:
         """A cell begins. Its collectives are compared with those of the same cell on other ranks only."""

@@ -31,12 +31,23 @@ def sizes(batch: Any) -> tuple[int, int]:
     Samples: the first dimension of its first tensor. Tokens: elements of `input_ids`, or of a first tensor of
     whole numbers in two dimensions (sample × position).
     """
-    ids = batch.get("input_ids") if isinstance(batch, dict) else None
-    first = ids if isinstance(ids, torch.Tensor) and ids.dim() else first_tensor(batch)
+    named = batch if isinstance(batch, dict) else {}
+    return sizes_of(batch_tensor((batch,), named))
+
+
+def batch_tensor(args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
+    """The tensor that tells how large a batch is: `input_ids`, or the first one."""
+    ids = kwargs.get("input_ids")
+    return ids if isinstance(ids, torch.Tensor) and ids.dim() else first_tensor((args, kwargs))
+
+
+def sizes_of(first: torch.Tensor | None) -> tuple[int, int]:
+    """The same, from what is a batch's first tensor, or its `input_ids`."""
     if first is None:
         return 0, 0
-    tokens = first.numel() if first.dim() == 2 and first.dtype in WHOLE else 0
-    return int(first.shape[0]), tokens
+    shape = first.shape
+    tokens = first.numel() if len(shape) == 2 and first.dtype in WHOLE else 0
+    return int(shape[0]), tokens
 
 
 def time_major(module: nn.Module) -> bool:

@@ -19,9 +19,9 @@ from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.core.estimate import ring
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.numbers import begun
+from dtrain_lab.rank.numbers import backends
 
-FIRST = (8, 14, 20, 26, 32, 40, 48, 56)
+FIRST = tuple(range(8, 104, 6))
 """The first probes of a cell, in synced backward passes: a figure is there early."""
 EVERY = 64
 """Then one in so many: a probe costs what overlap had saved."""
@@ -40,21 +40,29 @@ class Probes:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._armed: list[_Armed] = []
+        self.armed: list[_Armed] = []
         self._counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-        """Model → synced backward passes since the cell began."""
+        """Model → synced backward passes since the cell began. Not kept in the model: a copy that came from
+        another rank would bring that rank's count, and ranks would probe different steps."""
         self._forwarded: dict[Any, int] = {}
         """Models whose backward is to come → collectives that their group had begun by then."""
+        self._backends: dict[Any, list[Any]] = {}
+        """Of those models' groups, in this cell: between cells a world may be rebuilt."""
         self._buckets: WeakKeyDictionary[Any, tuple[Any, Buckets]] = WeakKeyDictionary()
         self.on = True
 
     def begin_cell(self) -> None:
         """A cell begins: nothing of the last one is under way, also after an interrupt."""
-        for armed in self._armed:
+        for armed in self.armed:
             armed.disarm()
-        self._armed.clear()
+        self.armed.clear()
         self._counts.clear()
         self._forwarded.clear()
+        self._backends.clear()
+
+    def end_cell(self) -> None:
+        """It has ended."""
+        self._backends.clear()
 
     def due(self, module: Any) -> bool:
         """Is this forward pass of a DDP model, which will be synced, to be probed?"""
@@ -63,41 +71,52 @@ class Probes:
 
     def forwarded(self, module: Any) -> None:
         """A forward pass that will be synced is done."""
-        self._forwarded[module] = begun(module.process_group)
+        self._forwarded[module] = self._begun(module)
 
     def backward_ended(self) -> None:
         """Count the models that were synced in it: forward passes alone may differ between ranks."""
         for module, number in list(self._forwarded.items()):
-            if begun(module.process_group) != number:
+            if self._begun(module) != number:
                 self._counts[module] = self._counts.get(module, 0) + 1
                 del self._forwarded[module]
 
+    def _begun(self, module: Any) -> int:
+        """Collectives begun in the model's group. Asked twice a step, so its back-ends are kept."""
+        group = module.process_group
+        known = self._backends.get(group)
+        if known is None:
+            known = self._backends[group] = backends(group)
+        number = 0
+        for backend in known:
+            number += backend._get_sequence_number_for_group()
+        return number
+
     def forward(self, module: Any, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """A forward pass whose backward is to be probed."""
-        for armed in [a for a in self._armed if a.module is module]:
+        for armed in [a for a in self.armed if a.module is module]:
             armed.disarm()
-            self._armed.remove(armed)
+            self.armed.remove(armed)
         module.require_backward_grad_sync = False
         try:
             out = original(module, *args, **kwargs)
         finally:
             module.require_backward_grad_sync = True
             module.require_forward_param_sync = True
-        self._armed.append(_Armed(module, self._average))
+        self.armed.append(_Armed(module, self._average))
         return out
 
     def backward_begins(self) -> None:
         """A backward pass begins: what gradients it finds."""
-        for armed in self._armed:
+        for armed in self.armed:
             armed.backward_begins()
 
     def finish(self) -> None:
         """A backward pass has ended: average what it completed, where that is not done yet."""
-        for armed in list(self._armed):
+        for armed in list(self.armed):
             armed.finish()
 
     def _average(self, armed: _Armed) -> None:
-        self._armed.remove(armed)
+        self.armed.remove(armed)
         module = armed.module
         with self._recorder.averaging(OPERATION), torch.no_grad():
             average(module, self._buckets_of(module))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dtrain_lab.core.estimate import ring
+from dtrain_lab.core.estimate.ring import BEAT, DOING, DOING_SINCE
 from dtrain_lab.core.estimate.steps import StepCycle
 from dtrain_lab.rank.monitor.stream import Event, StreamClock
 
@@ -77,13 +78,17 @@ class Recorder:
         try:
             yield
         except Exception as error:  # noqa: BLE001
-            self._cells[ring.ERRORS] += 1
-            if self._cells[ring.ERRORS] == 1:
-                print(
-                    f"dtrain-lab: the monitor can't follow this code ({type(error).__name__}: {error}); "
-                    "training goes on, some figures may be missing.",
-                    file=sys.stderr,
-                )
+            self.broke(error)
+
+    def broke(self, error: Exception) -> None:
+        """A hook of ours has raised this; for hooks that each step runs, where `harmless` costs too much."""
+        self._cells[ring.ERRORS] += 1
+        if self._cells[ring.ERRORS] == 1:
+            print(
+                f"dtrain-lab: the monitor can't follow this code ({type(error).__name__}: {error}); "
+                "training goes on, some figures may be missing.",
+                file=sys.stderr,
+            )
 
     @contextmanager
     def collective(self, operation: int, *, counts: bool = True) -> Iterator[None]:
@@ -139,8 +144,8 @@ class Recorder:
     def doing(self, what: int) -> None:
         """What the training thread does; indexes `ring.DOINGS`."""
         cells = self._cells
-        cells[ring.DOING] = what
-        cells[ring.DOING_SINCE] = cells[ring.BEAT] = now()
+        cells[DOING] = what
+        cells[DOING_SINCE] = cells[BEAT] = now()
 
     @property
     def doing_now(self) -> int:
@@ -167,7 +172,7 @@ class Recorder:
             cells[ring.EPOCHS] += 1
         cells[ring.EPOCH_DONE], cells[ring.EPOCH_LENGTH] = done, length
 
-    def forward(self, samples: int, tokens: int, *, guessed: bool) -> None:
+    def forward(self, samples: int, tokens: int, guessed: bool) -> None:
         """A forward pass of training began with a batch of so many samples."""
         self._loader_samples += self._fetched
         self._tokens += self._fetched_tokens or tokens
@@ -181,7 +186,10 @@ class Recorder:
     def backward_began(self) -> tuple[int, int]:
         """Backward begins; what is returned goes to `backward_ended`."""
         self._computed = None
-        began, elsewhere = now(), self._elsewhere
+        began, elsewhere = now(), self._exposed + self._data + self._probe
+        cells = self._cells
+        cells[DOING] = BACKWARD
+        cells[DOING_SINCE] = cells[BEAT] = began
         since, before = self._computes or self._free
         self._forward += max(0, began - since - (elsewhere - before))
         self._computes = None
@@ -198,9 +206,12 @@ class Recorder:
             self.stream.stood(self._computed, 0)
             self._computed = None
         began, before = at
-        ended = now()
-        self._backward += max(0, ended - began - (self._elsewhere - before))
-        self._free = ended, self._elsewhere
+        ended, elsewhere = now(), self._exposed + self._data + self._probe
+        cells = self._cells
+        cells[DOING] = 0
+        cells[DOING_SINCE] = cells[BEAT] = ended
+        self._backward += max(0, ended - began - (elsewhere - before))
+        self._free = ended, elsewhere
         self._backwards += 1
         if self._told or self._cycle.count or self._backwards < 2:
             return
@@ -213,14 +224,22 @@ class Recorder:
         """A model's gradients are averaged in this step."""
         self._flags |= ring.SYNCED
 
-    def optimizer_ran(self, began: tuple[int, int]) -> None:
-        """An optimizer's step took from `began`, as `mark` gave it, until now."""
-        since, before = began
-        self._optimizer += max(0, now() - since - (self._elsewhere - before))
+    def optimizer_began(self) -> tuple[int, int]:
+        """An optimizer steps; what is returned goes to `optimizer_ran`."""
+        began = now()
+        cells = self._cells
+        cells[DOING] = OPTIMIZER
+        cells[DOING_SINCE] = cells[BEAT] = began
+        return began, self._exposed + self._data + self._probe
 
-    def mark(self) -> tuple[int, int]:
-        """This moment, for `optimizer_ran`."""
-        return now(), self._elsewhere
+    def optimizer_ran(self, at: tuple[int, int]) -> None:
+        """It has."""
+        began, before = at
+        ended = now()
+        cells = self._cells
+        cells[DOING] = 0
+        cells[DOING_SINCE] = cells[BEAT] = ended
+        self._optimizer += max(0, ended - began - (self._exposed + self._data + self._probe - before))
 
     # ---- its end
 
@@ -254,23 +273,14 @@ class Recorder:
         samples = samples or self._loader_samples + self._fetched or self._forward_samples
         if not samples and not self._told:
             self._cells[ring.UNSURE] |= GUESSED_SAMPLES
-        self.writer.append(
-            ring.StepRecord(
-                ended=ended,
-                wall=ended - self._began,
-                data=self._data,
-                exposed=self._exposed,
-                tail=0,
-                samples=samples,
-                calls=self._calls,
-                forward=self._forward,
-                backward=self._backward,
-                optimizer=self._optimizer,
-                tokens=self._tokens + self._fetched_tokens,
-                flags=self._flags,
-                probe=self._probe,
+        wall = ended - self._began
+        self.writer.write(
+            (  # the fields of a `StepRecord`; its tail is known one forward later
+                ended, wall, self._data, self._exposed, 0, samples, self._calls,
+                self._forward, self._backward, self._optimizer,
+                self._tokens + self._fetched_tokens, self._flags, self._probe,
             )
-        )
-        self.last_wall = ended - self._began
+        )  # fmt: skip
+        self.last_wall = wall
         self._began = ended
         self._clear()

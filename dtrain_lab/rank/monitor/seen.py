@@ -33,6 +33,8 @@ class Seen:
         self._model: weakref.ref[Any] | None = None
         self._optimizers: dict[int, weakref.ref[Any]] = {}
         self._loader: weakref.ref[Any] | None = None
+        self._ran: weakref.ref[Any] | None = None
+        self._last: tuple[int, ...] = ()
         self._arguments: Any = None
         self._size = 0
         self._first: tuple[int, ...] = ()
@@ -68,6 +70,13 @@ class Seen:
     def repeatable(self) -> bool:
         """Whether `arguments` can make some."""
         return self._arguments is not None
+
+    def again(self, model: Any, shape: tuple[int, ...]) -> bool:
+        """Is it the same model, with a batch of the same shape, as the last time?"""
+        if shape == self._last and self._ran is not None and self._ran() is model:
+            return True
+        self._ran, self._last = weakref.ref(model), shape
+        return False
 
     def forward(self, model: Any, first: torch.Tensor | None, args: Any, kwargs: Any) -> None:
         """A forward pass of training begins. `first`: the first tensor of its batch."""

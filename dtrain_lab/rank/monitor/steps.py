@@ -15,10 +15,10 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from dtrain_lab.core.estimate import ring
-from dtrain_lab.rank.monitor.batches import first_tensor, sizes, time_major
+from dtrain_lab.rank.monitor.batches import batch_tensor, sizes, sizes_of, time_major
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.probe import Probes
-from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, OPTIMIZER, Recorder, now
+from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, Recorder, now
 from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.signature import checksum
 
@@ -46,14 +46,12 @@ def _watch_optimizers(recorder: Recorder, seen: Seen) -> None:
     def before(*_: Any) -> None:
         nonlocal began
         if recorder.watches:
-            recorder.doing(OPTIMIZER)
-            began = recorder.mark()
+            began = recorder.optimizer_began()
 
     def after(optimizer: Any, *_: Any) -> None:
         nonlocal stepped
         stepped = True
         if recorder.watches:
-            recorder.doing(0)
             recorder.optimizer_ran(began)
             recorder.optimizer_stepped(id(optimizer))
             seen.stepped(optimizer)
@@ -114,22 +112,29 @@ def _length(iterator: Any) -> int:
 
 def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, sync: bool) -> None:
     original = DistributedDataParallel.forward
+    batch = (0, 0, False)
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or not (
             self.training and torch.is_grad_enabled() and recorder.watches
         ):
             return original(self, *args, **kwargs)
+        nonlocal batch
         syncs = sync and self.require_backward_grad_sync
         probed = False
-        with recorder.harmless():
-            _note_batch(recorder, self, args, kwargs)
-            seen.forward(self, first_tensor((args, kwargs)), args, kwargs)
+        try:
+            first = batch_tensor(args, kwargs)
+            if not seen.again(self, first.shape if first is not None else ()):
+                batch = *sizes_of(first), time_major(self.module)
+                seen.forward(self, first, args, kwargs)
+            recorder.forward(*batch)
             if syncs:
                 recorder.synced()
                 probed = probes.due(self)
                 if self._comm_hooks:  # what they do after backward is theirs
                     recorder.writer.cells[ring.BOUND] = LOWER
+        except Exception as error:  # noqa: BLE001
+            recorder.broke(error)
         if syncs and guard.on:  # what backward will send can't be compared there
             size = sum(p.numel() for p in self._module_parameters)
             group = self.process_group
@@ -142,12 +147,14 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
         finally:
             recorder.doing(0)
         if syncs:
-            with recorder.harmless():
+            try:
                 probes.forwarded(self)
                 if self.device_type == "cuda":
                     _time_end_of_backward(recorder, out)
                 else:
                     _read_tail(recorder, self)
+            except Exception as error:  # noqa: BLE001
+                recorder.broke(error)
         return out
 
     DistributedDataParallel.forward = forward
@@ -155,16 +162,6 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
 
 def _plain(module: Any, original: Any, args: Any, kwargs: Any) -> Any:
     return original(module, *args, **kwargs)
-
-
-def _note_batch(recorder: Recorder, module: Any, args: Any, kwargs: Any) -> None:
-    samples, tokens = sizes(args)
-    if not samples:
-        samples, tokens = sizes(kwargs)
-    state = module.__dict__
-    if "_dtrain_time_major" not in state:
-        state["_dtrain_time_major"] = time_major(module.module)
-    recorder.forward(samples, tokens, guessed=state["_dtrain_time_major"])
 
 
 def _time_end_of_backward(recorder: Recorder, out: Any) -> None:
@@ -200,10 +197,10 @@ def _read_tail(recorder: Recorder, module: Any) -> None:
         figures = module.logger._get_ddp_logging_data().ints_map
         spent = figures.get("backward_comm_time", 0)
         tail = max(0, spent - figures.get("backward_compute_comm_overlap_time", 0))
-    wanted = max(1, min(LOGGER_RATE, round(READ_EACH_S * 1e9 / max(1, recorder.last_wall))))
-    if abs(wanted - rate) > 1 and turn > SETTLED:
-        module._set_ddp_runtime_logging_sample_rate(wanted)
-        rate = wanted
+        wanted = max(1, min(LOGGER_RATE, round(READ_EACH_S * 1e9 / max(1, recorder.last_wall))))
+        if abs(wanted - rate) > 1 and turn > SETTLED:
+            module._set_ddp_runtime_logging_sample_rate(wanted)
+            rate = wanted
     state["_dtrain_tail"] = (turn, tail, rate)
     if tail:
         recorder.writer.add_tail(tail)
@@ -216,19 +213,22 @@ def _watch_backward(recorder: Recorder, probes: Probes) -> None:
     def backward(*args: Any, **kwargs: Any) -> Any:
         if not recorder.watches or recorder.doing_now == BACKWARD:  # checkpointing runs one inside another
             return original(*args, **kwargs)
-        recorder.doing(BACKWARD)
-        probes.backward_begins()
+        armed = probes.armed
+        if armed:
+            probes.backward_begins()
         at = recorder.backward_began()
         try:
             try:
                 out = original(*args, **kwargs)
             finally:
-                recorder.doing(0)
                 recorder.backward_ended(at)
-            probes.finish()
+            if armed:
+                probes.finish()
             return out
         finally:
-            with recorder.harmless():
+            try:
                 probes.backward_ended()
+            except Exception as error:  # noqa: BLE001
+                recorder.broke(error)
 
     torch.autograd.backward = backward

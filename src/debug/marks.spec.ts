@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+
+import { nullTranslator } from '@jupyterlab/translation';
+
+import { marksOf } from './marks';
+import { DebugView, RankView } from './model';
+
+const trans = nullTranslator.load('');
+const CELL = '/tmp/ipykernel_12/345.py';
+const REDUCE = { name: 'all_reduce', sequence: 4, shape: [2], ranks: [0, 1] };
+
+function rank(number: number, more: Partial<RankView>): RankView {
+  return {
+    rank: number,
+    phase: 'paused',
+    attached: true,
+    reason: '',
+    text: '',
+    place: { file: CELL, line: 6, function: 'step' },
+    operation: null,
+    ...more
+  };
+}
+
+it('says beside a line who stands there and who waits', () => {
+  const elsewhere = { file: '/home/me/model.py', line: 6, function: 'f' };
+  const later = { file: CELL, line: 9, function: 'step' };
+  const view = {
+    ranks: [
+      rank(0, {}),
+      rank(1, {}),
+      rank(2, { phase: 'running', operation: REDUCE }),
+      rank(3, { phase: 'running' }),
+      rank(4, { place: elsewhere }),
+      rank(5, { place: later }),
+      rank(6, { phase: 'idle', place: null }),
+      rank(7, {})
+    ]
+  } as DebugView;
+  expect(marksOf(view, CELL, trans)).toEqual([
+    { line: 6, kind: 'waits', text: 'rank 2, in all_reduce' },
+    { line: 6, kind: 'paused', text: 'ranks 0–1, 7' },
+    { line: 9, kind: 'paused', text: 'rank 5' }
+  ]);
+  expect(marksOf(view, '/tmp/ipykernel_12/1.py', trans)).toEqual([]);
+});
