@@ -23,6 +23,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dtrain_lab.machine import RUNTIME_VARIABLE, slots_folder
 from tests.waiting import wait_until
 
 SSH_PORT = 2222
@@ -122,10 +123,12 @@ class Hosts:
 
     def inside(self, name: str, *command: str) -> list[str]:
         """A command as it runs on a host."""
-        here = self.root / name
+        here, slots = self.root / name, slots_folder()
         script = (
             f"hostname {name} && mount --bind {self.root}/hosts /etc/hosts && "
             f"mount --bind {here}/passwd /etc/passwd && "
+            # tickets for slots are a machine's
+            + f"mkdir -p -m 700 {slots} && mount -t tmpfs -o mode=700 none {slots} && "
             + (f"mount -t tmpfs none {self.own} && " if self.own else "")
             + 'exec "$@"'
         )
@@ -153,6 +156,8 @@ class Hosts:
             run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.root / name))
         public = " ".join((self.root / "host_key.pub").read_text().split()[:2])
         known, config = [], []
+        given = os.environ.get(RUNTIME_VARIABLE)
+        runtime = f" {RUNTIME_VARIABLE}={given}" if given else ""
         for name in self.names:
             address = self.address(name)
             known.append(f"[{address}]:{SSH_PORT},[{name}]:{SSH_PORT} {public}\n")
@@ -165,7 +170,7 @@ class Hosts:
                 f"Port {SSH_PORT}\nListenAddress {address}\nHostKey {self.root}/host_key\nPidFile none\n"
                 f"UsePAM no\nAuthorizedKeysFile {self.root}/{name}/authorized_keys\nPermitRootLogin yes\n"
                 f"PasswordAuthentication no\nStrictModes no\nMaxStartups 100\n"
-                f"SetEnv SLURM_CONF={self.slurm_conf} OMP_NUM_THREADS=1\n"
+                f"SetEnv SLURM_CONF={self.slurm_conf} OMP_NUM_THREADS=1{runtime}\n"
             )
             home = {"HOME": str(self.root / name / "home")}
             daemon = self.inside(name, "/usr/sbin/sshd", "-D", "-e", "-f", f"{self.root}/{name}/sshd_config")

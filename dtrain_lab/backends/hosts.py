@@ -11,6 +11,8 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dtrain_lab.core import command
+from dtrain_lab.core.profile import Profile
 from dtrain_lab.errors import SignInNeeded, Unreachable
 
 if TYPE_CHECKING:
@@ -112,3 +114,10 @@ async def _connect(host: str) -> asyncssh.SSHClientConnection:
         raise Unreachable(f"{host} did not answer.", f"Is it up? Try: ssh {host}") from None
     except (OSError, asyncssh.Error) as error:
         raise Unreachable(f"{host} can't be reached: {error}.", f"Try: ssh {host}") from error
+
+
+def shell(profile: Profile, words: Sequence[str]) -> str:
+    """A command in a profile's environment, as a line for `run`."""
+    environment = profile.environment
+    script = command.script(environment, environment.variables, list(words))
+    return f"bash {'-lc' if command.login_needed(environment) else '-c'} {shlex.quote(script)}"

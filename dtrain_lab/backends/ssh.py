@@ -13,7 +13,7 @@ import msgspec
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.base import Handle, Status, Submission, Way
 from dtrain_lab.backends.forwards import Forwards
-from dtrain_lab.core import command, fitness
+from dtrain_lab.core import command, fitness, slots
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.fitness import Check
 from dtrain_lab.core.plan import Facts, HostsFacts, Plan, Request
@@ -34,7 +34,7 @@ class SshBackend:
 
     def __init__(self) -> None:
         self._forwards = Forwards()
-        self._facts: dict[bytes, tuple[float, HostsFacts]] = {}
+        self._checks: dict[bytes, tuple[float, dict[str, Check]]] = {}
 
     async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
         """What each host has, all asked at once.
@@ -48,31 +48,37 @@ class SshBackend:
         return dict(zip(names, found, strict=True))
 
     async def facts(self, profile: Profile) -> HostsFacts:
-        """What the hosts have."""
+        """What the hosts have, and how many of their slots are in use just now."""
+        checks = await self._known(profile)
+        held = await asyncio.gather(*(_held(host, check) for host, check in checks.items()))
+        nodes = (
+            msgspec.structs.replace(
+                check.facts,
+                name=host.rpartition("@")[2],
+                address=_address(check, profile.network.interface),
+                held=in_use,
+            )
+            for (host, check), in_use in zip(checks.items(), held, strict=True)
+        )
+        return HostsFacts(tuple(nodes))
+
+    async def _known(self, profile: Profile) -> dict[str, Check]:
+        """What does not change fast."""
         import sys
 
-        key = profile.ssh.hosts, profile.environment, profile.network.interface, profile.workdir
-        now = asyncio.get_running_loop().time()
-        for known, (at, facts) in list(self._facts.items()):
-            if now - at > FACTS_FOR_S:
-                del self._facts[known]
-            elif known == msgspec.json.encode(key):
-                return facts
-        checks = await self.checks(profile, sys.executable)
-        wrong = fitness.unfit(checks)
-        if wrong is not None:
-            raise wrong
-        nodes = tuple(
-            msgspec.structs.replace(
-                check.facts, name=host.rpartition("@")[2], address=_address(check, profile.network.interface)
-            )
-            for host, check in checks.items()
-        )
-        self._facts[msgspec.json.encode(key)] = now, HostsFacts(nodes)
-        return HostsFacts(nodes)
+        of = profile.ssh.hosts, profile.environment, profile.network.interface, profile.workdir
+        key, now = msgspec.json.encode(of), asyncio.get_running_loop().time()
+        self._checks = {k: known for k, known in self._checks.items() if now - known[0] <= FACTS_FOR_S}
+        if key not in self._checks:
+            checks = await self.checks(profile, sys.executable)
+            wrong = fitness.unfit(checks)
+            if wrong is not None:
+                raise wrong
+            self._checks[key] = now, checks
+        return self._checks[key][1]
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
-        """As many hosts as the request needs, in the profile's order."""
+        """As many hosts as the request needs: those with free slots first, in the profile's order."""
         assert isinstance(facts, HostsFacts)
         return plan_hosts(profile, request, facts, python=python, directory=directory)
 
@@ -123,13 +129,13 @@ class SshBackend:
         return done.out
 
     async def find(self, profile: Profile, identity: str, directory: str) -> Handle | None:
-        """A head that this profile's first host runs."""
-        host = _hosts(profile)[0]
-        done = await hosts.run(host, f"cat -- {_quoted(directory)}/record.json")
-        if done.code:
-            return None
-        record = msgspec.json.decode(done.out)
-        return Handle(identity, host, record["pid"], record["started"], directory)
+        """A head that one of this profile's hosts runs."""
+        line, names = f"cat -- {_quoted(directory)}/record.json", _hosts(profile)
+        for host, done in zip(names, await asyncio.gather(*(hosts.run(h, line) for h in names)), strict=True):
+            if done.code == 0:
+                record = msgspec.json.decode(done.out)
+                return Handle(identity, host, record["pid"], record["started"], directory)
+        return None
 
     async def reach(self, profile: Profile, handle: Handle, endpoints: Endpoints | None) -> Way:
         """A unix socket here that SSH leads to the head's."""
@@ -146,7 +152,7 @@ class SshBackend:
     async def _check(self, host: str, profile: Profile, python: str) -> Check:
         words = [*command.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
         words += [profile.workdir] if profile.workdir else []
-        done = await hosts.run(host, _shell(profile, words))
+        done = await hosts.run(host, hosts.shell(profile, words))
         if done.code == 0:
             return msgspec.json.decode(done.out.strip().splitlines()[-1], type=Check)
         raise _unfit(host, words[0], done.err, done.code)
@@ -162,7 +168,7 @@ class SshBackend:
         profile, plan = submission.profile, submission.plan
         words = [*command.python(profile.environment, plan.python), "-P", *arguments]
         link = await hosts.connection(host)
-        process = await link.create_process(f"setsid -w {_shell(profile, words)}", encoding=None)
+        process = await link.create_process(f"setsid -w {hosts.shell(profile, words)}", encoding=None)
         process.stdin.write(stdin)
         process.stdin.write_eof()
         try:
@@ -199,12 +205,6 @@ def _address(check: Check, interface: str | None) -> str:
     return next((a for a in found if ":" not in a), found[0] if found else "")
 
 
-def _shell(profile: Profile, words: list[str]) -> str:
-    environment = profile.environment
-    script = command.script(environment, environment.variables, words)
-    return f"bash {'-lc' if command.login_needed(environment) else '-c'} {_quoted(script)}"
-
-
 def _quoted(text: str) -> str:
     import shlex
 
@@ -225,3 +225,12 @@ def _unfit(host: str, python: str, err: str, code: int) -> EnvironmentUnfit:
         "Set [environment] in the profile to one that the host has.",
         details={"host": host},
     )
+
+
+async def _held(host: str, check: Check) -> int:
+    """Slots that are held or waited for; tickets are good while their process lives."""
+    folder = _quoted(check.tickets)
+    line = f"awk 1 {folder}/*.json 2> /dev/null; cd /proc && echo [0-9]*"
+    done = await hosts.run(host, f"bash -c {_quoted(line)}")
+    text, _, pids = done.out.rstrip().rpartition(b"\n")
+    return slots.in_use(text, {int(pid) for pid in pids.split() if pid.isdigit()})

@@ -15,6 +15,7 @@ from typing import Protocol
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.hosts import Done
 from dtrain_lab.errors import NotFound, Unreachable
+from dtrain_lab.machine import RUNTIME_VARIABLE
 
 SMALL = 4 << 20
 ALLOWED = (
@@ -27,6 +28,7 @@ ALLOWED = (
     "TZ",
     "SLURM_CONF",
     "LD_LIBRARY_PATH",
+    RUNTIME_VARIABLE,
 )
 ALLOWED_PREFIXES = ("LC_", "MODULE", "LMOD_")
 

@@ -305,11 +305,12 @@ def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
+@click.option("--profile", default="local", help="Whose machines to ask; this one by itself.")
 @as_json
 @reports_errors
-def slots(as_json: bool) -> None:
-    """Show who holds the slots of this machine, and who waits."""
-    found = service_slots.look()
+def slots(profile: str, as_json: bool) -> None:
+    """Show who holds the slots of this machine, or of a profile's hosts, and who waits."""
+    found = Portal.get().call(service_slots.look(profile))
     if as_json:
         print_json(found)
         return

@@ -31,6 +31,8 @@ class Check(Struct, frozen=True):
     interfaces: tuple[Interface, ...] = ()
     workdir_problem: str = ""
     """Why the profile's workdir can't be written there."""
+    tickets: str = ""
+    """Folder of the tickets for its slots."""
 
 
 def unfit(checks: Mapping[str, Check]) -> DtrainError | None:

@@ -8,33 +8,28 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 
 from dtrain_lab.core import command, jobfiles, slurm
 from dtrain_lab.core.job import JobRecord
 from dtrain_lab.errors import BadProfile
 
-PORT = "port=$((20000 + {seed} % 12000))  # below the ports that systems give out"
+PORT = "port=$((20000 + SLURM_JOB_ID % 12000))  # below the ports that systems give out"
 NEXT = 'while (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((port + 1)); done'
 """Another where it is taken; only where one script chooses for all nodes."""
 EXPORT = "export MASTER_PORT=$port"
 
 
-def on_hosts(
-    record: JobRecord, node: int | None, *, address: str = "127.0.0.1", turn: Sequence[str] = ()
-) -> str:
+def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1") -> str:
     """The script of a job where nobody schedules.
 
     Args:
         record: of the job.
         node: which node's script this is; None where this machine is all nodes.
         address: of rank 0's node, as the others reach it.
-        turn: words of a command that waits until there is room.
     """
     plan, folder = record.plan, shlex.quote(record.directory)
     python = shlex.join([*command.python(record.profile.environment, plan.python), "-P", "-m"])
     nodes = range(len(plan.nodes)) if node is None else [node]
-    seed = int(record.id[:6], 16)
     per_node = plan.nodes[0].ranks
     local = len(plan.nodes) == 1 or node is None
     peer = "" if local or node else plan.nodes[-1].address or plan.nodes[-1].name
@@ -47,16 +42,11 @@ def on_hosts(
         f"echo $$ > {jobfiles.PID}",
         *_environment(record),
         f"export MASTER_ADDR={shlex.quote(address)} DTRAIN_SIZE={plan.size} DTRAIN_PEER={shlex.quote(peer)}",
-        *(
-            [
-                "",
-                "# wait for room",
-                f"devices=$({shlex.join(turn)}) || {{ {_exit_line(0, '1')}; exit 1; }}",
-                '[ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices',
-            ]
-            if turn
-            else []
-        ),
+        "",
+        "# wait for room, on all hosts at once",
+        f'exec 3< <(exec {python} dtrain_lab.node turn "$folder"{"" if node is None else f" {node}"})',
+        f"read -r first devices <&3 || {{ {_exit_line(node or 0, '1')}; exit 1; }}; exec 3<&-",
+        '[ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices',
         "",
         "ended=",
         f"trap 'ended=1; touch \"$folder/{jobfiles.CANCELLED}\"' TERM INT HUP",
@@ -72,7 +62,7 @@ def on_hosts(
         f"  echo $attempt > {jobfiles.ATTEMPT}",
         f"  export {jobfiles.ATTEMPT_VARIABLE}=$attempt",
         "  rm -f error.*.json",
-        "  " + PORT.format(seed=f"({seed} + attempt)"),
+        "  port=$((first + attempt))",
         *(["  " + NEXT] if local else []),
         "  " + EXPORT,
         "  pids=()",
@@ -131,7 +121,7 @@ def for_slurm(record: JobRecord) -> str:
         f'  echo "dtrain-lab is not installed here: no metrics, no {jobfiles.EXECUTED}" >&2',
         f"  cd {jobfiles.CODE}; rank=({shlex.join(words)} -u {jobfiles.MAIN})",
         "fi",
-        PORT.format(seed="SLURM_JOB_ID"),
+        PORT,
         NEXT,
         EXPORT,
     ]

@@ -27,13 +27,14 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NodeFacts(Struct, frozen=True):
-    """What one node has. `cpus` are those this user may run on; memory in bytes."""
+    """What one node has. `cpus` are those this user may run on; memory in bytes; `held`: slots in use."""
 
     name: str
     address: str
     cpus: int
     gpus: int
     memory_bytes: int
+    held: int = 0
 
 
 class HostsFacts(Struct, frozen=True):

@@ -5,12 +5,15 @@ A slot is a GPU; where there is none, a share of a core. First come, first serve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dtrain_lab.core.cluster import Reason
+from dtrain_lab.core.job import JobRecord
 from dtrain_lab.core.plan import NodeFacts
 
 SLOTS_PER_CORE = 8
@@ -20,7 +23,11 @@ HolderKind = Literal["cluster", "job", "foreign"]
 
 
 class Ticket(Struct, frozen=True):
-    """Somebody who holds slots, or waits for them. `devices`: of GPUs; empty on CPUs and while it waits."""
+    """Somebody who holds slots, or waits for them.
+
+    `devices`: of GPUs; empty on CPUs and while it waits. `ready`: it would start if there were room; a job
+    that waits for another's end keeps its place, and nobody out.
+    """
 
     id: str
     kind: HolderKind
@@ -32,6 +39,7 @@ class Ticket(Struct, frozen=True):
     at: float
     holds: bool = False
     devices: tuple[int, ...] = ()
+    ready: bool = True
 
 
 class Holder(Struct, frozen=True):
@@ -66,6 +74,35 @@ class Slots(Struct, frozen=True):
     nodes: tuple[NodeSlots, ...]
 
 
+def job_ticket(record: JobRecord, pid: int, started: float, size: int) -> Ticket:
+    """The ticket of a job that queues up.
+
+    Args:
+        record: of the job.
+        pid: of the process that runs its script.
+        started: when that did, in seconds since the epoch.
+        size: slots that it needs on this machine.
+    """
+    ready = record.request.after is None
+    return Ticket(
+        record.id, "job", record.name, record.owner, pid, started, size, record.created_at, ready=ready
+    )
+
+
+def in_use(tickets: bytes, living: Collection[int]) -> int:
+    """Slots that are held or waited for on another machine.
+
+    Args:
+        tickets: its tickets, a line of JSON each.
+        living: pids of its processes.
+    """
+    try:
+        found = msgspec.json.Decoder(Ticket).decode_lines(tickets)
+    except msgspec.DecodeError:  # another version's: hosts are taken in the profile's order then
+        return 0
+    return sum(ticket.slots for ticket in found if ticket.pid in living)
+
+
 def total(facts: NodeFacts) -> int:
     """Slots of a machine."""
     return facts.gpus or SLOTS_PER_CORE * facts.cpus
@@ -88,7 +125,7 @@ def turn(
     room = total(facts)
     holding = [t for t in tickets if t.holds]
     free = room - sum(t.slots for t in holding)
-    waiting = sorted((t for t in tickets if not t.holds), key=lambda t: (t.at, t.id))
+    waiting = sorted((t for t in tickets if t.ready and not t.holds), key=_place)
     for ahead, ticket in enumerate(waiting):
         if ticket.id != mine:
             continue
@@ -104,18 +141,16 @@ def _given(ticket: Ticket, holding: Sequence[Ticket], facts: NodeFacts, taken: S
         busy = {d for t in holding for d in t.devices} | set(taken)
         order = sorted(range(facts.gpus), key=lambda d: (d in busy, d))
         devices = tuple(sorted(order[: ticket.slots]))
-    return Ticket(
-        ticket.id,
-        ticket.kind,
-        ticket.name,
-        ticket.owner,
-        ticket.pid,
-        ticket.started,
-        ticket.slots,
-        ticket.at,
-        True,
-        devices,
-    )
+    return replace(ticket, holds=True, devices=devices)
+
+
+def keeps_earlier_waiting(tickets: Sequence[Ticket], mine: Ticket) -> bool:
+    """Does somebody who came before this holder wait?"""
+    return any(t.ready and not t.holds and _place(t) < _place(mine) for t in tickets)
+
+
+def _place(ticket: Ticket) -> tuple[float, str]:
+    return ticket.at, ticket.id
 
 
 def _reason(ticket: Ticket, free: int, room: int, ahead: int, holding: Sequence[Ticket]) -> Reason:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.core import slots
 from dtrain_lab.core.plan import HostsFacts, NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.errors import BadSize
@@ -97,8 +98,10 @@ def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python:
     """
     rooms = [room(node, profile) for node in facts.nodes]
     nodes, per_node = spread(request, profile, rooms, usual(facts.nodes[0]), "the profile's hosts")
-    used = [node for node, has in zip(facts.nodes, rooms, strict=True) if has >= per_node][:nodes]
-    return make_plan(profile, request, used, per_node, python=python, directory=directory)
+    large = [node for node, has in zip(facts.nodes, rooms, strict=True) if has >= per_node]
+    # those where it starts at once come first
+    large.sort(key=lambda node: slots.total(node) - node.held < per_node)
+    return make_plan(profile, request, large[:nodes], per_node, python=python, directory=directory)
 
 
 def make_plan(

@@ -14,10 +14,10 @@ import psutil
 from dtrain_lab.core import network
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.head import ports
-from dtrain_lab.head.curve import Curve
 from dtrain_lab.head.settings import Remote
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.machine import interfaces
+from dtrain_lab.machine.curve import Curve
 
 if TYPE_CHECKING:
     from dtrain_lab.head.main import Head

@@ -22,7 +22,6 @@ from dtrain_lab.head import elsewhere, orders, record
 from dtrain_lab.head.aggregate import ALARMS, Aggregate
 from dtrain_lab.head.cells import Cells
 from dtrain_lab.head.confirmed import Confirmed
-from dtrain_lab.head.curve import Curve
 from dtrain_lab.head.desk import Desk
 from dtrain_lab.head.journal import Journal
 from dtrain_lab.head.leases import Leases
@@ -32,6 +31,7 @@ from dtrain_lab.head.relay import Relay
 from dtrain_lab.head.settings import Settings
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.machine import private, sockets
+from dtrain_lab.machine.curve import Curve
 
 LINGER_FAILED_S = 600.0
 END_WITHIN_S = 1.5
@@ -213,13 +213,15 @@ class Head:
         """Make processes for ranks."""
         assert self.plan is not None
         self.aggregate.phase_began("fork")
+        # here the server noted it; a scheduler's machines are given by that
+        world = (self.settings.id, self.aggregate.name) if self.plan.backend == "ssh" else None
         for index, node, mine in orders.by_node(self.plan, ranks):
             place = self.nodes.place(index)
             specs = tuple(
                 orders.rank_spec(self.plan, place, index, node, rank, replaces=rank in self._forked)
                 for rank in mine
             )
-            self.nodes.say(index, links.Fork(specs))
+            self.nodes.say(index, links.Fork(specs, world))
         for rank in ranks:
             self._forked.add(rank)
             self.aggregate.forget(rank)

@@ -38,10 +38,10 @@ from dtrain_lab.core.wire.links import RankSample
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.head import elsewhere, ports
 from dtrain_lab.head.aggregate import ALARMS
-from dtrain_lab.head.curve import Curve
 from dtrain_lab.head.relay import Relay
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.machine import interfaces, private, sockets
+from dtrain_lab.machine.curve import Curve
 
 TICK_S = 1.0
 HISTORY_S = 5.0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import zmq
 
-from dtrain_lab.head.curve import Curve
+from dtrain_lab.machine.curve import Curve
 
 BURST = 512
 LOCAL, REMOTE = b"l", b"r"

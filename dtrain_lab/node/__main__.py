@@ -5,6 +5,10 @@ if __name__ == "__main__":
         from dtrain_lab.node.attached import main as attached
 
         sys.exit(attached(sys.argv[1:]))
+    if sys.argv[1:2] == ["turn"]:
+        from dtrain_lab.node.turn import main as turn
+
+        sys.exit(turn(sys.argv[1:]))
     from dtrain_lab.node.main import main
 
     main()

@@ -19,6 +19,7 @@ from dtrain_lab.core.estimate import ring
 from dtrain_lab.core.stacks import main_frames
 from dtrain_lab.core.wire import links
 from dtrain_lab.machine import first_reachable, local_facts
+from dtrain_lab.machine.curve import introduce
 from dtrain_lab.node.devices import Devices
 from dtrain_lab.node.host import Host
 from dtrain_lab.node.sampler import sample
@@ -58,11 +59,7 @@ class HeadLink:
         self._socket.linger = 300
         self._socket.routing_id = f"attached-{self._agent.node}-{os.getpid()}".encode()
         if not url.startswith("ipc://"):
-            keys = endpoints.keys
-            self._socket.ipv6 = "[" in url
-            self._socket.curve_serverkey = keys.server.encode()
-            self._socket.curve_publickey = keys.client.encode()
-            self._socket.curve_secretkey = keys.client_secret.encode()
+            introduce(self._socket, url, endpoints.keys)
         self._socket.connect(url)
         self._say(
             links.Attached(

@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
+import psutil
 import zmq
 import zmq.asyncio
 
@@ -17,7 +18,8 @@ from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.core.stacks import main_frames
 from dtrain_lab.core.wire import links
-from dtrain_lab.machine import check
+from dtrain_lab.machine import check, tickets
+from dtrain_lab.machine.curve import introduce
 from dtrain_lab.node import forkserver
 from dtrain_lab.node.devices import Devices
 from dtrain_lab.node.forks import Forks
@@ -126,10 +128,7 @@ class Agent:
         keys = self._settings.keys
         assert keys is not None
         self._socket.routing_id = f"node-{self._settings.node}-{os.getpid()}".encode()
-        self._socket.ipv6 = "[" in self._settings.link
-        self._socket.curve_serverkey = keys.server.encode()
-        self._socket.curve_publickey = keys.client.encode()
-        self._socket.curve_secretkey = keys.client_secret.encode()
+        introduce(self._socket, self._settings.link, keys)
         self._socket.setsockopt(zmq.TCP_MAXRT, SILENT_MS)
         # a head that is being killed may still accept: ZeroMQ's next attempt then tells
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_DISCONNECTED | zmq.EVENT_CONNECT_RETRIED)
@@ -141,6 +140,11 @@ class Agent:
             await monitor.recv_multipart()
             if not await still_there(self._settings.link, SILENT_MS / 1000):
                 self._done.set()
+
+    def _take_slots(self, identity: str, name: str, size: int) -> None:
+        """Whoever asks for slots of this host sees that a cluster has them."""
+        started = psutil.Process().create_time()
+        tickets.hold(identity, name, os.getpid(), started, size, self._settings.gpus)
 
     async def _listen(self, order: links.Listen) -> None:
         self._listener = Listener(order.nonce)
@@ -171,7 +175,9 @@ class Agent:
         while True:
             for frame in await self._socket.recv_multipart():
                 match links.decode_to_agent(frame):
-                    case links.Fork(ranks):
+                    case links.Fork(ranks, world):
+                        if world is not None:
+                            self._take_slots(*world, ranks[0].local_world_size)
                         for spec in ranks:
                             self._specs[spec.rank] = spec
                             self._forks.fork(spec)
@@ -278,6 +284,9 @@ def main() -> None:
         if sys.argv[1] == "check":
             found = check(sys.argv[2] if len(sys.argv) > 2 else None)
             sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+            return
+        if sys.argv[1] == "slots":
+            sys.stdout.buffer.write(msgspec.json.encode(tickets.look()) + b"\n")
             return
         if sys.argv[1] == "bridge":
             from dtrain_lab.node import bridge

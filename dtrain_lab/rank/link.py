@@ -26,6 +26,7 @@ from dtrain_lab.core.cluster import Frame
 from dtrain_lab.core.wire import links
 from dtrain_lab.core.wire.links import CellReply, Message, RankSpec
 from dtrain_lab.core.words import STREAMS, Names
+from dtrain_lab.machine.curve import introduce
 from dtrain_lab.rank import figures
 from dtrain_lab.rank.cells import CellRunner
 from dtrain_lab.rank.debugger import RankDebugger
@@ -109,10 +110,7 @@ class Link:
         keys = self._spec.keys
         if keys is not None:
             socket.routing_id = f"rank-{self._spec.rank}-{os.getpid()}".encode()
-            socket.ipv6 = "[" in self._spec.link
-            socket.curve_serverkey = keys.server.encode()
-            socket.curve_publickey = keys.client.encode()
-            socket.curve_secretkey = keys.client_secret.encode()
+            introduce(socket, self._spec.link, keys)
         socket.connect(self._spec.link)
         for name in STREAMS:
             getattr(sys, name).begin_count()

@@ -93,7 +93,7 @@ OPERATIONS = (
     Operation("get", "/jobs/{identity}/request", "What it was asked for with.", JobRequest),
     Operation("post", "/jobs/{identity}/cancel", "End it, on all its nodes.", Job, 202),
     Operation("post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202),
-    Operation("get", "/slots", "Who holds the slots of this machine.", Slots),
+    Operation("get", "/slots", "Who holds the slots of a profile's machines.", Slots, query=("profile",)),
     Operation(
         "get",
         "/live",

@@ -12,6 +12,7 @@ import zmq.asyncio
 from dtrain_lab.backends.base import Way
 from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import Unreachable, from_dict
+from dtrain_lab.machine.curve import introduce
 
 WITHIN_S = 15.0
 
@@ -32,10 +33,7 @@ async def ask(way: Way, body: doors.AnyBody, name: str) -> Any:
     socket.linger = 0
     try:
         if way.keys is not None:
-            socket.ipv6 = "[" in way.url
-            socket.curve_serverkey = way.keys.server.encode()
-            socket.curve_publickey = way.keys.client.encode()
-            socket.curve_secretkey = way.keys.client_secret.encode()
+            introduce(socket, way.url, way.keys)
         socket.connect(way.url)
         await socket.send(doors.encode(doors.Call(1, body)))
         try:

@@ -10,6 +10,7 @@ import sys
 from importlib import util
 
 from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.machine import RUNTIME_VARIABLE
 
 NEEDED = ("dtrain_lab", "torch", "ipyparallel", "ipykernel")
 SECRET = (
@@ -23,7 +24,7 @@ PASSING = frozenset(
     {
         *("PWD", "OLDPWD", "_", "SHLVL", "TERM", "COLUMNS", "LINES", "COLORTERM", "PAGER", "GIT_PAGER"),
         *("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "MPLBACKEND", "PYTEST_CURRENT_TEST"),
-        *("PYDEVD_USE_FRAME_EVAL", "PYDEVD_DISABLE_FILE_VALIDATION"),
+        *("PYDEVD_USE_FRAME_EVAL", "PYDEVD_DISABLE_FILE_VALIDATION", RUNTIME_VARIABLE),
     }
 )
 """Variables that differ between a server, its kernels and a terminal, and that training does not read."""

@@ -136,7 +136,7 @@ class JobReader:
 
     async def export(self) -> bytes:
         """Notebook, script, packages, parameters, figures and logs, as a .tar.gz; checkpoints stay behind."""
-        left = [f"--exclude=./{name}" for name in (jobfiles.CHECKPOINTS, jobfiles.ENDPOINTS)]
+        left = [f"--exclude=./{name}" for name in (jobfiles.CHECKPOINTS, jobfiles.ENDPOINTS, jobfiles.GANG)]
         words = ["tar", "-czf", "-", *left, "-C", self._record.directory, "."]
         done = await self._places[0].transport.run(words)
         if done.code:

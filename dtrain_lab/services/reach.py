@@ -18,6 +18,7 @@ from dtrain_lab.core.record import HeadRecord
 from dtrain_lab.core.wire import VERSION, doors
 from dtrain_lab.core.wire.links import CellOutput
 from dtrain_lab.errors import Unreachable, from_dict
+from dtrain_lab.machine.curve import introduce
 
 ANSWER_WITHIN_S = 30.0
 BURST = 256
@@ -73,10 +74,7 @@ class Connection:
         self._socket.linger = 200
         self._socket.sndhwm = self._socket.rcvhwm = 0
         if keys is not None:
-            self._socket.ipv6 = "[" in url
-            self._socket.curve_serverkey = keys.server.encode()
-            self._socket.curve_publickey = keys.client.encode()
-            self._socket.curve_secretkey = keys.client_secret.encode()
+            introduce(self._socket, url, keys)
         self._socket.connect(url)
         asyncio.get_running_loop().add_reader(int(self._socket.fd), self._drain)
 

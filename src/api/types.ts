@@ -1284,10 +1284,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who holds the slots of this machine. */
+        /** Who holds the slots of a profile's machines. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    profile?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Job]:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with tempfile.TemporaryDirectory(prefix="dtl") as runtime:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        monkeypatch.setenv("DTRAIN_LAB_RUNTIME_DIR", runtime)
         book = looping(tmp_path / "loop.ipynb", str(tmp_path / "stop"))
         made: Job = dt.submit(book, nodes=2, ranks_per_node=1)
         wait_until(lambda: made.state == "running", 60, "the job to run")

@@ -42,7 +42,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("HOME", str(folder))
         # slots of its own: what another run has left must not keep these jobs waiting
         with tempfile.TemporaryDirectory(prefix="dtl") as runtime:
-            patch.setenv("XDG_RUNTIME_DIR", runtime)
+            patch.setenv("DTRAIN_LAB_RUNTIME_DIR", runtime)
             yield folder
 
 

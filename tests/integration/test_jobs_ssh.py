@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
+from dtrain_lab.core.slots import total
+from dtrain_lab.machine import local_facts
 from tests.books import FAILING_LINE, looping, training, write
 from tests.hosts import Hosts, need, running_hosts
 from tests.integration.test_jobs_debugger import look_around
@@ -42,6 +50,86 @@ def alive(hosts: Hosts, job: str) -> list[Any]:
             if job in " ".join(process.cmdline()):
                 found.append(process)
     return found
+
+
+HOLD = """
+import os, sys, psutil
+from dtrain_lab.machine import tickets
+tickets.hold("other", "somebody", os.getpid(), psutil.Process().create_time(), {0}, 0)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held(node: str, slots: int) -> Iterator[None]:
+    """Somebody holds slots of a host."""
+    words = ["ssh", "-F", f"{os.environ['HOME']}/.ssh/config", node, sys.executable, "-P", "-c"]
+    command = [*words, shlex.quote(HOLD.format(slots))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield
+        process.communicate(timeout=10)
+
+
+def test_a_job_waits_for_all_of_its_hosts_and_says_for_which(hosts: Hosts, tmp_path: Path) -> None:
+    book = training(tmp_path / "train.ipynb")
+    with held("node2", total(local_facts())):
+        job: Job = dt.submit(book, "hosts", nodes=2, ranks_per_node=1, parameters={"steps": 4})
+        wait_until(lambda: "node2" in (job.info()["reason"] or {}).get("message", ""), 20, "a reason")
+        info = job.info()
+        assert info["state"] == "queued"
+        assert "cluster somebody holds" in info["reason"]["message"]
+        listening = {
+            (node, "node turn" in " ".join(process.cmdline()))
+            for node in ("node1", "node2")
+            for process in hosts.processes(node)
+            if job.id in " ".join(process.cmdline())
+            for connection in process.net_connections("inet")
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert listening == {("node1", True)}
+        first, second = slots_of("hosts")
+        holds = [slot["held_by"]["id"] for slot in first["slots"] if slot["held_by"]]
+        assert (first["name"], holds, first["waiting"]) == ("node1", [job.id], []), "kept for it"
+        assert (second["name"], [one["id"] for one in second["waiting"]]) == ("node2", [job.id])
+    assert job.wait(60) == "succeeded", job.logs()
+
+
+def test_jobs_that_come_at_once_run_one_after_the_other(hosts: Hosts, tmp_path: Path) -> None:
+    room = total(local_facts())
+    book = training(tmp_path / "train.ipynb")
+    with held("node1", room - 2), held("node2", room - 2):
+        jobs = [
+            dt.submit(book, "hosts", nodes=2, ranks_per_node=2, parameters={"steps": 4}, name=f"at-once-{n}")
+            for n in range(3)
+        ]
+        for job in jobs:
+            assert job.wait(100) == "succeeded", job.logs()
+    infos = sorted((job.info() for job in jobs), key=lambda info: info["started_at"])
+    assert all(a["ended_at"] <= b["started_at"] for a, b in pairwise(infos)), "no two held slots at once"
+
+
+def test_a_job_that_waits_is_cancelled_on_all_hosts(hosts: Hosts, tmp_path: Path) -> None:
+    with held("node2", total(local_facts())):
+        job: Job = dt.submit(training(tmp_path / "train.ipynb"), "hosts", nodes=2, ranks_per_node=1)
+        wait_until(lambda: job.info()["reason"], 20, "it waits")
+        job.cancel()
+        assert job.wait(20) == "cancelled"
+        wait_until(lambda: not alive(hosts, job.id), 10, "its end on both hosts")
+        wait_until(lambda: not slots_of("hosts")[0]["waiting"], 10, "its ticket to be void")
+
+
+def slots_of(profile: str) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "dtrain_lab", "slots", "--profile", profile, "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    nodes: list[dict[str, Any]] = json.loads(done.stdout)["nodes"]
+    return nodes
 
 
 def test_a_running_job_is_debugged(hosts: Hosts, tmp_path: Path) -> None:

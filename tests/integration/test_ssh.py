@@ -22,7 +22,7 @@ import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import EnvironmentUnfit, SignInNeeded, StartFailed, Unreachable
-from dtrain_lab.services import folders
+from dtrain_lab.services import folders, slots
 from tests.faults import note
 from tests.hosts import Hosts, need, running_hosts
 from tests.waiting import wait_until
@@ -92,6 +92,13 @@ def test_a_world_spans_hosts_whose_interfaces_have_other_names(cluster: Any, hos
     names = [("node1", hosts.interface("node1"))] * 2 + [("node2", hosts.interface("node2"))] * 2
     assert result.stdout == {rank: f"{node} 4 {name}\n" for rank, (node, name) in enumerate(names)}
     assert info["ends_at"] is not None
+
+
+def test_its_slots_are_seen_to_be_held_on_each_host(cluster: Any) -> None:
+    portal = Portal.get()
+    nodes = portal.call(slots.look("hosts")).nodes
+    held = [[slot.held_by.name for slot in node.slots if slot.held_by] for node in nodes]
+    assert held == [["far", "far"], ["far", "far"], []]
 
 
 def test_views_and_values_cross_hosts(cluster: Any) -> None:

@@ -59,7 +59,7 @@ def asked(**more: Any) -> JobRequest:
 
 SCRIPTS = {
     "job_local": job_script.on_hosts(
-        record(Profile(), 2, 2, launcher="agents", request=asked(retries=1)), None, turn=["wait", "for room"]
+        record(Profile(), 2, 2, launcher="agents", request=asked(retries=1)), None
     ),
     "job_host": job_script.on_hosts(
         record(Profile(backend="ssh"), 2, 2, launcher="agents"), 1, address="10.0.0.1"

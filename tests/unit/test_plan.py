@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.core.plan import NodeFacts, Plan, Request, plan_local
+from dtrain_lab.core.plan import HostsFacts, NodeFacts, Plan, Request, plan_local
 from dtrain_lab.core.profile import Profile
+from dtrain_lab.core.spread import plan_hosts
 from dtrain_lab.errors import BadSize
 
 CPU = NodeFacts("box", "127.0.0.1", cpus=8, gpus=0, memory_bytes=1 << 34)
@@ -61,3 +62,18 @@ def test_too_many_ranks_are_refused_with_the_most_that_fit() -> None:
 def test_ranks_and_nodes_together_make_no_sense() -> None:
     with pytest.raises(BadSize, match="both given"):
         plan(CPU, ranks=2, nodes=2)
+
+
+def test_hosts_with_free_slots_come_first_and_the_order_stays() -> None:
+    nodes = tuple(
+        NodeFacts(f"n{i}", f"10.0.0.{i}", 4, 2, 1, held=held) for i, held in enumerate((2, 0, 1, 0))
+    )
+    profile = Profile(backend="ssh", name="hosts")
+
+    def used(**asked: int) -> list[str]:
+        made = plan_hosts(profile, Request(**asked), HostsFacts(nodes), python="python", directory="/")
+        return [node.name for node in made.nodes]
+
+    assert used(nodes=2, ranks_per_node=2) == ["n1", "n3"]
+    assert used(nodes=2, ranks_per_node=1) == ["n1", "n2"]
+    assert used(nodes=3, ranks_per_node=2) == ["n1", "n3", "n0"], "it waits for one then"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dtrain_lab.core.plan import NodeFacts
-from dtrain_lab.core.slots import Holder, Ticket, shown, total, turn
+from dtrain_lab.core.slots import Holder, Ticket, in_use, shown, total, turn
 
 GPUS = NodeFacts("a", "", 16, 4, 1)
 CPUS = NodeFacts("a", "", 2, 0, 1)
@@ -67,3 +69,20 @@ def test_what_is_shown() -> None:
     assert [slot.memory_bytes for slot in node.slots] == [5, None, 7, None]
     assert [holder.name for holder in node.waiting] == ["two"]
     assert len(shown([], CPUS, {}, {}).slots) == total(CPUS)
+
+
+def test_a_job_that_waits_for_another_keeps_its_place_and_nobody_out() -> None:
+    later = replace(ticket("after", 4, 1), ready=False)
+    tickets = [later, ticket("now", 4, 2)]
+    assert isinstance(turn(tickets, "now", GPUS), Ticket)
+    ready = turn([replace(later, ready=True), tickets[1]], "now", GPUS)
+    assert not isinstance(ready, Ticket)
+    assert ready.ahead == 1
+
+
+def test_slots_in_use_elsewhere() -> None:
+    lines = b"\n".join(msgspec.json.encode(t) for t in (ticket("a", 2, 1, holds=True), ticket("b", 3, 2)))
+    assert in_use(lines, {1}) == 5
+    assert in_use(lines, {2}) == 0, "their processes have ended"
+    assert in_use(b"", {1}) == 0
+    assert in_use(b"\xff{", {1}) == 0

@@ -7,7 +7,9 @@ from typing import NamedTuple, Protocol
 from dtrain_lab.backends.transport import Transport
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import JobRecord
+from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import Handle
+from dtrain_lab.core.slots import NodeSlots
 from dtrain_lab.core.status import Status
 
 
@@ -51,6 +53,13 @@ class JobBackend(Protocol):
 
     async def cancel(self, record: JobRecord) -> None:
         """End it, on all nodes."""
+
+    async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
+        """Who holds the slots of its machines, and who waits.
+
+        Raises:
+            BadRequest: a scheduler gives them.
+        """
 
     def places(self, record: JobRecord) -> list[Place]:
         """Where its folder lies; the first has the record."""

@@ -7,18 +7,18 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import psutil
 
-from dtrain_lab.backends import turn
 from dtrain_lab.backends.jobs.base import Place
 from dtrain_lab.backends.transport import Here, allowed
-from dtrain_lab.core import job_script, jobfiles
+from dtrain_lab.core import job_script, jobfiles, slots
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import JobRecord
+from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import Handle
+from dtrain_lab.core.slots import NodeSlots
 from dtrain_lab.core.status import Status
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.machine import tickets
@@ -37,8 +37,7 @@ class LocalJobs:
 
     def scripts(self, record: JobRecord) -> dict[str, str]:
         """One script for all nodes: they are this machine."""
-        wait = [sys.executable, "-P", "-m", "dtrain_lab.backends.turn", str(tickets()), record.directory]
-        return {jobfiles.BATCH: job_script.on_hosts(record, None, turn=wait)}
+        return {jobfiles.BATCH: job_script.on_hosts(record, None)}
 
     def command(self, record: JobRecord) -> str:
         """By hand."""
@@ -61,7 +60,7 @@ class LocalJobs:
 
     async def find(self, record: JobRecord) -> Handle | None:
         """Its script says who it is as soon as it runs."""
-        process = turn.script_of(Path(record.directory))
+        process = tickets.script_of(Path(record.directory))
         if process is not None:
             started = process.create_time()
             return Handle(record.id, socket.gethostname(), process.pid, started, record.directory)
@@ -77,6 +76,10 @@ class LocalJobs:
             return
         os.killpg(process.pid, signal.SIGTERM)
         asyncio.get_running_loop().call_later(KILL_AFTER_S, _kill, record.handle)
+
+    async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
+        """Of this machine."""
+        return (await asyncio.to_thread(tickets.look),)
 
     def places(self, record: JobRecord) -> list[Place]:
         """All of it is here."""
@@ -106,7 +109,8 @@ def _start(record: JobRecord) -> Handle:
     _children[:] = [p for p in _children if p.poll() is None]
     _children.append(process)
     started = psutil.Process(process.pid).create_time()
-    turn.enter(tickets(), record, process.pid)
+    # at once: a script that starts slowly keeps its place
+    tickets.put(slots.job_ticket(record, process.pid, started, record.plan.size))
     return Handle(record.id, socket.gethostname(), process.pid, started, record.directory)
 
 

@@ -12,8 +12,10 @@ from dtrain_lab.backends.transport import transport
 from dtrain_lab.core import job_script, jobfiles, slurm
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import JobRecord
+from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import Handle
-from dtrain_lab.errors import StartFailed
+from dtrain_lab.core.slots import NodeSlots
+from dtrain_lab.errors import BadRequest, StartFailed
 
 
 class SlurmJobs:
@@ -68,6 +70,12 @@ class SlurmJobs:
         """Cancel it."""
         assert record.handle is not None
         await transport(record.profile.ssh.login).run(["scancel", record.handle.job])
+
+    async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
+        """Not ours to say."""
+        raise BadRequest(
+            f'Slurm gives the slots of the profile "{profile.name}".', "See them with: sinfo, squeue"
+        )
 
     def places(self, record: JobRecord) -> list[Place]:
         """All nodes share it."""

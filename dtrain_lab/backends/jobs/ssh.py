@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import sys
 
 import msgspec
 
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.jobs.base import Place
 from dtrain_lab.backends.transport import Login
-from dtrain_lab.core import job_script, jobfiles
+from dtrain_lab.core import command, job_script, jobfiles
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import JobRecord
+from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import Handle
+from dtrain_lab.core.slots import NodeSlots
 from dtrain_lab.core.status import Status
+from dtrain_lab.core.wire.gang import GangKeys
 from dtrain_lab.errors import StartFailed, Unreachable
-
-ENDPOINTS_WITHIN_S = 20.0
-LOOK_S = 0.3
+from dtrain_lab.machine.curve import new_keys
 
 
 class SshJobs:
@@ -51,6 +53,7 @@ class SshJobs:
     async def submit(self, record: JobRecord, files: dict[str, bytes]) -> Handle:
         """Write a folder on each host, and start its script; all or none."""
         chosen = used(record)
+        files = {**files, jobfiles.GANG: msgspec.json.encode(GangKeys(*new_keys()))}
         await Login(chosen[0]).write(record.directory, files)
         await asyncio.gather(*(_write_too(host, record, files) for host in chosen[1:]))
         names = list(self.scripts(record))
@@ -65,10 +68,6 @@ class SshJobs:
         if failed is not None:
             await self.cancel(msgspec.structs.replace(record, handle=handle))
             raise failed
-        if len(chosen) > 1:
-            task = asyncio.create_task(_tell_others(record, chosen))
-            _tasks.add(task)
-            task.add_done_callback(_tasks.discard)
         return handle
 
     async def status(self, record: JobRecord) -> Status:
@@ -93,12 +92,19 @@ class SshJobs:
             return_exceptions=True,
         )
 
+    async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
+        """Of each host, all asked at once."""
+        words = [*command.python(profile.environment, sys.executable), "-P", "-m", "dtrain_lab.node", "slots"]
+        line = hosts.shell(profile, words)
+        answers = await asyncio.gather(*(hosts.run(host, line) for host in profile.ssh.hosts))
+        for host, done in zip(profile.ssh.hosts, answers, strict=True):
+            if done.code:
+                raise Unreachable(f"{host} did not say who holds its slots: {done.err.strip()[-300:]}", "")
+        return tuple(msgspec.json.decode(done.out, type=NodeSlots) for done in answers)
+
     def places(self, record: JobRecord) -> list[Place]:
         """A folder on each host."""
         return [Place(Login(host), (node,)) for node, host in enumerate(used(record))]
-
-
-_tasks: set[asyncio.Task[None]] = set()
 
 
 def used(record: JobRecord) -> list[str]:
@@ -138,19 +144,3 @@ def _kill(record: JobRecord, name: str) -> str:
         f"for i in $(seq 40); do sleep 0.25; {runs} || exit 0; done; kill -KILL -- -$(cat {name}.pid)"
     )
     return f"bash -c {shlex.quote(line)}"
-
-
-async def _tell_others(record: JobRecord, chosen: list[str]) -> None:
-    """Where the head listens, for agents on hosts that share no file system with it."""
-    first = Login(chosen[0])
-    path = f"{record.directory}/{jobfiles.ENDPOINTS}"
-    for _ in range(int(ENDPOINTS_WITHIN_S / LOOK_S)):
-        try:
-            text = await first.read(path)
-            if text:
-                for host in chosen[1:]:
-                    await Login(host).replace(path, text)
-                return
-        except Unreachable:  # figures are missing then; the job goes on
-            return
-        await asyncio.sleep(LOOK_S)

@@ -193,9 +193,10 @@ class RankSpec(Struct, frozen=True, omit_defaults=True):
 
 
 class Fork(Message, frozen=True, tag="fork"):
-    """Make these ranks."""
+    """Make these ranks. `world`: id and name of the cluster that takes slots, unless a server noted it."""
 
     ranks: tuple[RankSpec, ...]
+    world: tuple[str, str] | None = None
 
 
 class ForkController(Message, frozen=True, tag="fork_controller"):

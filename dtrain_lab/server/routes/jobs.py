@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from jupyter_server.auth.decorator import authorized
@@ -172,5 +171,5 @@ class SlotsHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Who holds the slots of this machine, and who waits."""
-        self.answer(await asyncio.to_thread(slots.look))
+        """Who holds the slots of this machine, or of a profile's hosts, and who waits."""
+        self.answer(await slots.look(self.get_query_argument("profile", "local")))

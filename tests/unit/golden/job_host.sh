@@ -11,6 +11,11 @@ export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
 export OMP_NUM_THREADS=6
 export MASTER_ADDR=10.0.0.1 DTRAIN_SIZE=4 DTRAIN_PEER=''
 
+# wait for room, on all hosts at once
+exec 3< <(exec /venv/bin/python -P -m dtrain_lab.node turn "$folder" 1)
+read -r first devices <&3 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit.1 && mv .exit.1 exit.1; exit 1; }; exec 3<&-
+[ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices
+
 ended=
 trap 'ended=1; touch "$folder/cancelled"' TERM INT HUP
 trap 'touch "$folder/warned"' USR2
@@ -21,7 +26,7 @@ for attempt in $(seq 0 0); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
   rm -f error.*.json
-  port=$((20000 + (74565 + attempt) % 12000))  # below the ports that systems give out
+  port=$((first + attempt))
   export MASTER_PORT=$port
   pids=()
   /venv/bin/python -P -m dtrain_lab.node attached "$folder" 1 2 & pids+=($!)

@@ -11,8 +11,9 @@ export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
 export OMP_NUM_THREADS=6
 export MASTER_ADDR=127.0.0.1 DTRAIN_SIZE=4 DTRAIN_PEER=''
 
-# wait for room
-devices=$(wait 'for room') || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }
+# wait for room, on all hosts at once
+exec 3< <(exec /venv/bin/python -P -m dtrain_lab.node turn "$folder")
+read -r first devices <&3 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; exec 3<&-
 [ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices
 
 ended=
@@ -29,7 +30,7 @@ for attempt in $(seq 0 1); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
   rm -f error.*.json
-  port=$((20000 + (74565 + attempt) % 12000))  # below the ports that systems give out
+  port=$((first + attempt))
   while (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((port + 1)); done
   export MASTER_PORT=$port
   pids=()

@@ -22,6 +22,8 @@ from dtrain_lab.core.network import Interface
 from dtrain_lab.core.plan import NodeFacts
 from dtrain_lab.errors import Forbidden
 
+RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"
+LONGEST_BASE = 40
 PACKAGES = ("dtrain-lab", "torch", "ipyparallel", "ipykernel")
 
 
@@ -124,18 +126,17 @@ def _prefix(netmask: str | None) -> str:
 
 def sockets() -> Path:
     """Parent of the heads' folders: node-local, and short: a unix socket's path may have 107 bytes."""
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    if base and os.path.isdir(base) and len(base) < 40:
-        return private(Path(base) / "dtrain-lab")
-    return private(
-        Path(tempfile.gettempdir() if len(tempfile.gettempdir()) < 40 else "/tmp")
-        / f"dtrain-lab-{os.getuid()}"
-    )
+    return _ours(tempfile.gettempdir() if len(tempfile.gettempdir()) < LONGEST_BASE else "/tmp")
 
 
-def tickets() -> Path:
-    """Who holds, or waits for, slots of this machine: one file each, for all of this user's servers."""
-    return private(sockets() / "slots")
+def slots_folder() -> Path:
+    """Tickets for this machine's slots: in one place, whatever session or job TMPDIR belongs to."""
+    return private(_ours("/tmp") / "slots")
+
+
+def _ours(base: str) -> Path:
+    # not XDG_RUNTIME_DIR: that is removed when its user logs out, and what runs for days lives here
+    return private(Path(os.environ.get(RUNTIME_VARIABLE) or base) / f"dtrain-lab-{os.getuid()}")
 
 
 def check(workdir: str | None = None) -> Check:
@@ -155,6 +156,7 @@ def check(workdir: str | None = None) -> Check:
         processes=_limit(resource.RLIMIT_NPROC),
         interfaces=interfaces(),
         workdir_problem=_unwritable(workdir) if workdir else "",
+        tickets=str(slots_folder()),
     )
 
 
@@ -208,7 +210,8 @@ def private(path: Path) -> Path:
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise Forbidden(
-            f"{path} is not a folder of yours.", "Remove it, or set XDG_RUNTIME_DIR to a folder of yours."
+            f"{path} is not a folder of yours.",
+            "Remove it, or set DTRAIN_LAB_RUNTIME_DIR to a folder of yours.",
         )
     if found.st_mode & 0o077:
         path.chmod(0o700)
