@@ -39,6 +39,10 @@ FOLLOW_S = 0.3
 @click.option("--ranks-per-node", type=int, help="Ranks on each.")
 @click.option("--name", help="Of the job.")
 @click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; may be repeated.")
+@click.option("--partition", help="Of Slurm, in the place of the profile's.")
+@click.option("--environment", help='"current", or kind:path, in the place of the profile\'s.')
+@click.option("--interface", help="Network interface, in the place of the profile's.")
+@click.option("--option", "options", multiple=True, help="A line for the scheduler; may be repeated.")
 @click.option("--time", "limit", help='Time limit, "02:00:00".')
 @click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Of Slurm.")
 @click.option("--after", help="A job that has to succeed first.")
@@ -56,6 +60,10 @@ def submit(
     ranks_per_node: int | None,
     name: str | None,
     params: tuple[str, ...],
+    partition: str | None,
+    environment: str | None,
+    interface: str | None,
+    options: tuple[str, ...],
     limit: str | None,
     launcher: Any,
     after: str | None,
@@ -82,6 +90,10 @@ def submit(
         mail=mail,
         notify=notify,
         python=sys.executable,
+        partition=partition,
+        environment=environment,
+        interface=interface,
+        options=options,
     )
     file = Path(notebook).expanduser().absolute()
     if dry_run:

@@ -8,7 +8,8 @@ from dtrain_lab.core.kinds import Severity
 
 
 class Finding(Struct, frozen=True):
-    """One of them. `line` counts from 1 in its cell, as the user sees it; `field`: of the form.
+    """One of them. `line` counts from 1 in its cell, as the user sees it; `field`: of the request, and
+    `value` what would mend it there.
 
     `diff`: a change of the notebook that mends it, as a unified diff.
     """
@@ -20,6 +21,7 @@ class Finding(Struct, frozen=True):
     cell: str | None = None
     line: int | None = None
     field: str | None = None
+    value: str | None = None
     diff: str = ""
 
 

@@ -23,6 +23,9 @@ class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     `warn_s`: so long before the time limit every rank gets SIGUSR2; 0 for never. `mail`: address that Slurm
     writes to. `notify`: a command of the user's that runs when the job ends. `parameters`: for the cell that
     is tagged so. `python`: interpreter, for environments of the kind "current".
+
+    In the place of the profile's: `partition`; `environment`, as "kind:path" ("conda:/opt/envs/torch"), or
+    "current" for the notebook's own; `interface`; and `options`, more lines for the scheduler.
     """
 
     notebook: str
@@ -46,6 +49,10 @@ class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     python: str | None = None
     names: tuple[str, ...] | None = None
     """What the running kernel has in its memory."""
+    partition: str | None = None
+    environment: str | None = None
+    interface: str | None = None
+    options: tuple[str, ...] = ()
 
 
 class JobSize(Struct, frozen=True):
@@ -63,8 +70,21 @@ class PlannedFile(Struct, frozen=True):
     text: str | None = None
 
 
+class Choice(Struct, frozen=True):
+    """A partition that a job could run in: nodes that are up, GPUs of the largest, and its time limit."""
+
+    name: str
+    nodes: int
+    gpus: int = 0
+    time: str | None = None
+
+
 class JobPlan(Struct, frozen=True):
-    """A job before it runs: also the preview. `changes`: against this notebook's last job, as a diff."""
+    """A job before it runs: also the preview. `changes`: against this notebook's last job, as a diff.
+
+    `cells`: that were converted. `modules`: that it imports and the environment has; None where that can't be
+    asked at once. `environment`: where its Python comes from, in words.
+    """
 
     files: tuple[PlannedFile, ...]
     command: str
@@ -73,6 +93,10 @@ class JobPlan(Struct, frozen=True):
     expected_start_at: float | None = None
     changes: str = ""
     gpu_hours: float | None = None
+    partitions: tuple[Choice, ...] = ()
+    environment: str = ""
+    cells: int = 0
+    modules: int | None = None
 
 
 class JobMetrics(Metrics, frozen=True):

@@ -159,6 +159,7 @@ def _size(profile: Profile, request: Request, facts: NodeFacts) -> tuple[int, in
             raise BadSize(
                 f"{key} is {value}; a world has at least one rank.",
                 f"This machine has {_has(facts)}: ask for 1 to {most_ranks(facts)} ranks.",
+                details={"field": key},
             )
     if request.ranks is not None and (request.nodes or request.ranks_per_node):
         raise BadSize(
@@ -174,7 +175,12 @@ def _size(profile: Profile, request: Request, facts: NodeFacts) -> tuple[int, in
         raise BadSize(
             f"{ranks.count(nodes * per_node)} are more than this machine can hold: it has {_has(facts)}.",
             f"Ask for at most {most_ranks(facts)}.",
-            details={"most": most_ranks(facts), "cpus": facts.cpus, "gpus": facts.gpus},
+            details={
+                "most": most_ranks(facts),
+                "cpus": facts.cpus,
+                "gpus": facts.gpus,
+                "field": "ranks" if request.ranks else "ranks_per_node",
+            },
         )
     return nodes, per_node
 

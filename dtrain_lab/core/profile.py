@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dtrain_lab.core.kinds import BackendKind, EnvironmentKind, HangAction
 from dtrain_lab.errors import BadProfile
@@ -79,6 +80,28 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     slurm: Slurm = Slurm()
     watch: Watch = Watch()
     name: str = "local"
+
+
+def environment_of(text: str, like: Environment) -> Environment:
+    """The environment of a request: "current", or "kind:path".
+
+    Args:
+        text: as a person gave it.
+        like: the profile's, whose setup and variables stay.
+
+    Raises:
+        BadProfile: there is no such kind, or its path is missing.
+    """
+    kind, _, path = text.partition(":")
+    kinds = get_args(EnvironmentKind)
+    if kind not in kinds or (kind not in ("current", "modules") and not path):
+        raise BadProfile(
+            f'"{text}" is no environment.',
+            f'Write it as "current", or as kind:path, with a kind of: {", ".join(kinds[1:])}.',
+            code="bad_environment",
+            details={"field": "environment"},
+        )
+    return replace(like, kind=cast(EnvironmentKind, kind), path=path or None)
 
 
 LEAST_STUCK_S, MOST_STUCK_S = 1.0, 86_400.0

@@ -76,13 +76,24 @@ def time_s(text: str) -> int | None:
         return None
     match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text)
     if match is None:
-        raise BadProfile(f'[slurm] time: "{text}" is no time.', 'Write it as "02:00:00" or "1-00:00:00".')
+        raise BadProfile(
+            f'[slurm] time: "{text}" is no time.',
+            'Write it as "02:00:00" or "1-00:00:00".',
+            details={"field": "time"},
+        )
     days, first, second, third = (int(g) if g else None for g in match.groups())
     if days is not None:  # days-hours[:minutes[:seconds]]
         return days * 86400 + (first or 0) * 3600 + (second or 0) * 60 + (third or 0)
     if third is not None:
         return (first or 0) * 3600 + (second or 0) * 60 + third
     return (first or 0) * 60 + (second or 0)
+
+
+def time_text(seconds: int) -> str:
+    """A time as Slurm writes it: "1-00:00:00", "02:00:00"."""
+    days, rest = divmod(seconds, 86_400)
+    clock = f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
+    return f"{days}-{clock}" if days else clock
 
 
 def gpus_of(gres: str) -> int:
@@ -123,10 +134,12 @@ def plan_slurm(profile: Profile, request: Request, facts: SlurmFacts, *, python:
     nodes, per_node = spread(request, profile, rooms, usual(sample), place)
     asked = time_s(profile.slurm.time) if profile.slurm.time else None
     if asked is not None and partition.time_s is not None and asked > partition.time_s:
+        limit = time_text(partition.time_s)
         raise BadSize(
-            f"[slurm] time = {profile.slurm.time} is more than {place} allows.",
-            f"Ask for at most {partition.time_s // 60} minutes.",
+            f"This would never start: {place} ends jobs at {limit}, and {profile.slurm.time} is asked for.",
+            f"Ask for at most {limit}.",
             code="too_long",
+            details={"field": "time", "value": limit},
         )
     fitting = [n for n, has in zip(partition.nodes, rooms, strict=True) if has >= per_node]
     memory = _mib(profile.memory_per_node)
@@ -136,6 +149,7 @@ def plan_slurm(profile: Profile, request: Request, facts: SlurmFacts, *, python:
             f"memory_per_node = {profile.memory_per_node} is more than the nodes of {place} have.",
             f"Ask for at most {most}G.",
             code="too_much_memory",
+            details={"field": "profile"},
         )
     unnamed = [
         NodeFacts(f"node {index + 1}", "", node.cpus, node.gpus, node.memory_bytes)
@@ -154,8 +168,17 @@ def _partition(profile: Profile, facts: SlurmFacts) -> Partition:
             return partition
     names = ", ".join(p.name for p in facts.partitions) or "none"
     if wanted is None:
-        raise BadProfile("Slurm has no default partition.", f"Set [slurm] partition to one of: {names}.")
-    raise BadProfile(f'Slurm has no partition "{wanted}".', f"It has: {names}.", code="no_partition")
+        raise BadProfile(
+            "Slurm has no default partition.",
+            f"Set [slurm] partition to one of: {names}.",
+            details={"field": "partition"},
+        )
+    raise BadProfile(
+        f'Slurm has no partition "{wanted}".',
+        f"It has: {names}.",
+        code="no_partition",
+        details={"field": "partition"},
+    )
 
 
 def _mib(text: str | None) -> int | None:

@@ -42,7 +42,11 @@ def spread(
     for key in ("ranks", "nodes", "ranks_per_node"):
         value = getattr(request, key)
         if value is not None and value < 1:
-            raise BadSize(f"{key} is {value}; a world has at least one rank.", f"{place} has {_has(rooms)}.")
+            raise BadSize(
+                f"{key} is {value}; a world has at least one rank.",
+                f"{place} has {_has(rooms)}.",
+                details={"field": key},
+            )
     if request.ranks is not None and (request.nodes or request.ranks_per_node):
         raise BadSize(
             "ranks, and nodes with ranks_per_node, were both given.",
@@ -57,7 +61,8 @@ def spread(
     per_node = request.ranks_per_node or profile.ranks_per_node or min(usual_per_node, min(rooms, default=1))
     if nodes > len(rooms) or per_node > min(sorted(rooms, reverse=True)[:nodes]):
         asked = f"{nodes} node{'s' if nodes > 1 else ''} of {rank_sets.count(per_node)}"
-        raise _too_many(f"{asked} can't run on {place}", rooms, nodes * per_node)
+        field = "nodes" if nodes > len(rooms) else "ranks_per_node"
+        raise _too_many(f"{asked} can't run on {place}", rooms, nodes * per_node, field)
     return nodes, per_node
 
 
@@ -65,7 +70,7 @@ def _fits(ranks: int, nodes: int, rooms: Sequence[int]) -> bool:
     return ranks % nodes == 0 and ranks // nodes <= min(sorted(rooms, reverse=True)[:nodes])
 
 
-def _too_many(what: str, rooms: Sequence[int], asked: int) -> BadSize:
+def _too_many(what: str, rooms: Sequence[int], asked: int, field: str = "ranks") -> BadSize:
     possible = sorted({n * k for k in range(1, len(rooms) + 1) for n in range(1, _least(rooms, k) + 1)})
     below = [n for n in possible if n < asked][-1:]
     above = [n for n in possible if n > asked][:1]
@@ -74,7 +79,12 @@ def _too_many(what: str, rooms: Sequence[int], asked: int) -> BadSize:
     return BadSize(
         f"{what}: it has {_has(rooms)}.",
         hint,
-        details={"nodes": len(rooms), "rooms": list(rooms), "nearest": [int(n) for n in nearest]},
+        details={
+            "nodes": len(rooms),
+            "rooms": list(rooms),
+            "nearest": [int(n) for n in nearest],
+            "field": field,
+        },
     )
 
 

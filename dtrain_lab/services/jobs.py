@@ -94,7 +94,7 @@ class Jobs:
             DtrainError: nothing was submitted, and why.
         """
         made = await submission.prepare(request, file)
-        submission.refuse(made.findings)
+        submission.refuse(made.findings, made.never)
         record = made.record
         if request.name is not None:
             self._check_free(request.name)

@@ -8,6 +8,7 @@ import getpass
 import secrets
 import socket
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -20,13 +21,13 @@ from dtrain_lab.core import jobfiles, slurm
 from dtrain_lab.core import policy as core_policy
 from dtrain_lab.core.check import Around, check, imports
 from dtrain_lab.core.finding import Finding
-from dtrain_lab.core.job import JobPlan, JobRecord, JobRequest, JobSize, PlannedFile
+from dtrain_lab.core.job import Choice, JobPlan, JobRecord, JobRequest, JobSize, PlannedFile
 from dtrain_lab.core.kinds import JobLauncher
 from dtrain_lab.core.notebook.script import Script, convert
-from dtrain_lab.core.notebook.source import Cell, read
-from dtrain_lab.core.plan import Plan, Request
-from dtrain_lab.core.profile import Profile
-from dtrain_lab.errors import BadNotebook, BadProfile, BadRequest, NotFound
+from dtrain_lab.core.notebook.source import read
+from dtrain_lab.core.plan import Facts, Plan, Request, SlurmFacts
+from dtrain_lab.core.profile import Profile, environment_of
+from dtrain_lab.errors import BadNotebook, BadProfile, BadRequest, BadSize, DtrainError, NotFound
 from dtrain_lab.services import environment, packing, policy, profiles
 from dtrain_lab.services.worlds import check_name
 
@@ -41,6 +42,11 @@ class Submission(Struct, frozen=True):
     files: dict[str, bytes]
     findings: tuple[Finding, ...]
     left: tuple[str, ...] = ()
+    never: DtrainError | None = None
+    """Why it would never start, where it can be shown all the same."""
+    partitions: tuple[Choice, ...] = ()
+    cells: int = 0
+    modules: int | None = None
 
 
 async def prepare(request: JobRequest, file: Path) -> Submission:
@@ -57,7 +63,7 @@ async def prepare(request: JobRequest, file: Path) -> Submission:
     cells = read(text, str(file))
     if not any(cell.runs for cell in cells):
         raise BadNotebook(f"{file.name} has no code that would run.", "Write a cell, or remove its tags.")
-    profile = profiles.load(request.profile)
+    profile = _asked(profiles.load(request.profile), request)
     core_policy.check(policy.current(), profile)
     for host in (*profile.ssh.hosts, *filter(None, (profile.ssh.login,))):
         hosts.forget_refusal(host)
@@ -72,12 +78,20 @@ async def prepare(request: JobRequest, file: Path) -> Submission:
         request.ranks_per_node,
         monitor=request.monitor,
     )
-    if request.time is not None:
-        profile = replace(profile, slurm=replace(profile.slurm, time=request.time))
-    plan = backend.plan(await backend.facts(profile), profile, wanted, python=python, directory="")
+    facts = await backend.facts(profile)
+    never = None
+    try:
+        plan = backend.plan(facts, profile, wanted, python=python, directory="")
+    except BadSize as error:
+        if error.code != "too_long":
+            raise
+        never = error  # its script can be shown, with the line that is wrong
+        unlimited = replace(profile, slurm=replace(profile.slurm, time=None))
+        plan = backend.plan(facts, unlimited, wanted, python=python, directory="")
     packed = await asyncio.to_thread(packing.pack, file.parent) if request.files else packing.Packed({}, ())
     record = await _record(request, profile, plan, file)
-    missing = await _missing(cells, record, packed, python)
+    imported = imports(cells)
+    missing = await _missing(imported, record, packed, python)
     around = Around(
         ranks=plan.size,
         kernel=frozenset(request.names) if request.names is not None else None,
@@ -87,7 +101,20 @@ async def prepare(request: JobRequest, file: Path) -> Submission:
         parameters=frozenset(request.parameters),
     )
     findings = check(cells, around) + script.findings
-    return Submission(record, _files(record, text, script, packed), findings, packed.left)
+    if never is not None:
+        field, value = never.details["field"], never.details["value"]
+        first = Finding("problem", never.code, never.message, never.hint, field=field, value=value)
+        findings = (first, *findings)
+    return Submission(
+        record,
+        _files(record, text, script, packed),
+        findings,
+        packed.left,
+        never,
+        _choices(facts),
+        sum(cell.runs for cell in cells),
+        len(imported) - len(missing) if profile.backend == "local" else None,
+    )
 
 
 def preview(made: Submission, before: str | None = None) -> JobPlan:
@@ -114,15 +141,26 @@ def preview(made: Submission, before: str | None = None) -> JobPlan:
         size=JobSize(len(record.plan.nodes), node.ranks),
         changes=changes,
         gpu_hours=_gpu_hours(record),
+        partitions=made.partitions,
+        environment=_environment(record),
+        cells=made.cells,
+        modules=made.modules,
     )
 
 
-def refuse(findings: tuple[Finding, ...]) -> None:
+def refuse(findings: tuple[Finding, ...], never: DtrainError | None = None) -> None:
     """Raise where something would fail.
 
+    Args:
+        findings: of the check.
+        never: why it would never start.
+
     Raises:
+        DtrainError: that it would never start.
         BadNotebook: the first problem in words; all of them in the details.
     """
+    if never is not None:
+        raise never
     found = [f for f in findings if f.severity == "problem"]
     if not found:
         return
@@ -171,7 +209,9 @@ def _check_request(request: JobRequest) -> None:
     if not 0 <= request.warn_s <= 86400:
         raise BadRequest(f"warn_s is {request.warn_s}.", "Give 0 to 86400 seconds.")
     if request.mail is not None and not _is_mail(request.mail):
-        raise BadRequest(f'mail: "{request.mail}" is no address.', "Write it as name@host.")
+        raise BadRequest(
+            f'mail: "{request.mail}" is no address.', "Write it as name@host.", details={"field": "mail"}
+        )
     if request.time is not None:
         slurm.time_s(request.time)
 
@@ -216,6 +256,49 @@ async def _home(profile: Profile) -> str:
     return await transport(profile.ssh.login).home()
 
 
+def _asked(profile: Profile, request: JobRequest) -> Profile:
+    """The profile, with what the request puts in its place."""
+    if (request.partition or request.options) and profile.backend != "slurm":
+        raise BadRequest(
+            f'partition and options are for Slurm; the profile "{profile.name}" has none.',
+            "Leave them out.",
+            details={"field": "partition" if request.partition else "options"},
+        )
+    theirs = profile.slurm
+    theirs = replace(
+        theirs,
+        partition=request.partition or theirs.partition,
+        time=request.time or theirs.time,
+        options=(*theirs.options, *request.options),
+    )
+    network = replace(profile.network, interface=request.interface or profile.network.interface)
+    environment = profile.environment
+    if request.environment is not None:
+        environment = environment_of(request.environment, environment)
+    return replace(profile, slurm=theirs, network=network, environment=environment)
+
+
+def _choices(facts: Facts) -> tuple[Choice, ...]:
+    if not isinstance(facts, SlurmFacts):
+        return ()
+    return tuple(
+        Choice(
+            partition.name,
+            len(partition.nodes),
+            max((node.gpus for node in partition.nodes), default=0),
+            slurm.time_text(partition.time_s) if partition.time_s is not None else None,
+        )
+        for partition in facts.partitions
+    )
+
+
+def _environment(record: JobRecord) -> str:
+    environment = record.profile.environment
+    if environment.kind == "current":
+        return record.plan.python
+    return f"{environment.kind}: {environment.path}" if environment.path else environment.kind
+
+
 def _launcher(request: JobRequest, profile: Profile) -> JobLauncher:
     if profile.backend != "slurm":
         if request.launcher in ("srun", "torchrun"):
@@ -231,14 +314,14 @@ def _launcher(request: JobRequest, profile: Profile) -> JobLauncher:
 
 
 async def _missing(
-    cells: tuple[Cell, ...], record: JobRecord, packed: packing.Packed, python: str
+    imported: Collection[str], record: JobRecord, packed: packing.Packed, python: str
 ) -> frozenset[str]:
     """Modules that the environment lacks, where it can be asked at once."""
     if record.plan.backend != "local":
         return frozenset()
     await environment.check(python)
     own = {path.split("/")[0].removesuffix(".py") for path in packed.files}
-    wanted = sorted(name for name in imports(cells) if name not in own)
+    wanted = sorted(name for name in imported if name not in own)
     if not wanted:
         return frozenset()
     return frozenset(await environment.missing_modules(python, tuple(wanted)))

@@ -370,6 +370,7 @@ def check_name(name: str) -> str:
             f'"{name}" can\'t be a name.',
             "Use up to 63 letters, digits, dots, dashes and underscores, beginning with a letter or digit.",
             code="bad_name",
+            details={"field": "name"},
         )
     return name
 

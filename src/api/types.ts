@@ -1448,6 +1448,18 @@ export interface components {
             without_s: number;
         };
         /**
+         * Choice
+         * @description A partition that a job could run in: nodes that are up, GPUs of the largest, and its time limit.
+         */
+        Choice: {
+            /** @default 0 */
+            gpus: number;
+            name: string;
+            nodes: number;
+            /** @default null */
+            time: string | null;
+        };
+        /**
          * Cluster
          * @description A cluster with everything a door shows of it.
          */
@@ -1574,7 +1586,8 @@ export interface components {
         };
         /**
          * Finding
-         * @description One of them. `line` counts from 1 in its cell, as the user sees it; `field`: of the form.
+         * @description One of them. `line` counts from 1 in its cell, as the user sees it; `field`: of the request, and
+         *         `value` what would mend it there.
          *
          *         `diff`: a change of the notebook that mends it, as a unified diff.
          */
@@ -1593,6 +1606,8 @@ export interface components {
             message: string;
             /** @enum {unknown} */
             severity: "note" | "problem" | "warning";
+            /** @default null */
+            value: string | null;
         };
         /**
          * Frame
@@ -1729,17 +1744,28 @@ export interface components {
         /**
          * JobPlan
          * @description A job before it runs: also the preview. `changes`: against this notebook's last job, as a diff.
+         *
+         *         `cells`: that were converted. `modules`: that it imports and the environment has; None where that can't be
+         *         asked at once. `environment`: where its Python comes from, in words.
          */
         JobPlan: {
+            /** @default 0 */
+            cells: number;
             /** @default  */
             changes: string;
             command: string;
+            /** @default  */
+            environment: string;
             /** @default null */
             expected_start_at: number | null;
             files: components["schemas"]["PlannedFile"][];
             findings: components["schemas"]["Finding"][];
             /** @default null */
             gpu_hours: number | null;
+            /** @default null */
+            modules: number | null;
+            /** @default [] */
+            partitions: components["schemas"]["Choice"][];
             size: components["schemas"]["JobSize"] | null;
         };
         /**
@@ -1751,12 +1777,19 @@ export interface components {
          *         `warn_s`: so long before the time limit every rank gets SIGUSR2; 0 for never. `mail`: address that Slurm
          *         writes to. `notify`: a command of the user's that runs when the job ends. `parameters`: for the cell that
          *         is tagged so. `python`: interpreter, for environments of the kind "current".
+         *
+         *         In the place of the profile's: `partition`; `environment`, as "kind:path" ("conda:/opt/envs/torch"), or
+         *         "current" for the notebook's own; `interface`; and `options`, more lines for the scheduler.
          */
         JobRequest: {
             /** @default null */
             after: string | null;
+            /** @default null */
+            environment: string | null;
             /** @default true */
             files: boolean;
+            /** @default null */
+            interface: string | null;
             /** @default null */
             kernel: string | null;
             /** @default null */
@@ -1774,10 +1807,14 @@ export interface components {
             notebook: string;
             /** @default null */
             notify: string | null;
+            /** @default [] */
+            options: string[];
             /** @default {} */
             parameters: {
                 [key: string]: unknown;
             };
+            /** @default null */
+            partition: string | null;
             /** @default local */
             profile: string;
             /** @default null */

@@ -142,6 +142,31 @@ def test_what_hosts_tell_each_other_is_seen_for_each(cluster: Any) -> None:
     )
 
 
+def test_a_breakpoint_in_a_file_that_one_host_lacks_says_who_does_not_stop(
+    cluster: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    (folder / "only_here.py").write_text("def work(x):\n    y = x + 1\n    return y\n")
+    cluster.run(f"import sys; sys.path.insert(0, {str(folder)!r}); import only_here")
+    # the hosts are one file system: a rank of node2 hides the folder there
+    hide = f"import subprocess; subprocess.run(['mount', '-t', 'tmpfs', 'none', {str(folder)!r}], check=True)"
+    cluster.run(hide, ranks="2")
+    with cluster.debug() as debugger:
+        debugger.set_breakpoint(str(folder / "only_here.py"), 2)
+        notes = " ".join(debugger.state.notes)
+        assert "There is no file" in notes
+        assert "on node2" in notes
+        assert "Ranks 2-3 do not stop there." in notes
+        running = threading.Thread(target=cluster.run, args=("print(only_here.work(rank))",))
+        running.start()
+        assert debugger.wait(20, [0, 1]) == (0, 1)
+        debugger.go()
+        running.join(20)
+        assert not running.is_alive()
+    cluster.run(f"subprocess.run(['umount', {str(folder)!r}], check=True)", ranks="2")
+
+
 def test_a_rank_of_the_other_host_is_killed_and_training_goes_on(cluster: Any) -> None:
     cluster.run(TRAIN)
     pid = cluster.info()["ranks"][3]["pid"]
