@@ -1,15 +1,17 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useEffect, useId, useRef, useState } from 'react';
+import React, { useEffect, useRef, useState } from 'react';
 
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { Finding, IClusters, JobPlan } from '../tokens';
+import { Fields, problemsOf } from './fields';
 import { Jobs } from './model';
-import { Preview } from './preview';
+import { Highlight, Preview } from './preview';
 import { Report } from './report';
 import {
   emptyForm,
+  FIELDS,
   FormError,
   formOf,
   IForm,
@@ -34,8 +36,17 @@ export interface INotebook {
   open(cell?: string, line?: number): void;
 }
 
+/** Forms that were kept for later, by notebook. */
+export interface IDrafts {
+  load(path: string): Promise<IForm | null>;
+  save(path: string, form: IForm): Promise<void>;
+  remove(path: string): Promise<void>;
+}
+
 export interface IFormProps {
   notebook: INotebook;
+  drafts: IDrafts;
+  highlight: Highlight;
   /** A job whose request fills the form. */
   like: string | null;
   model: IClusters;
@@ -50,6 +61,7 @@ interface IChecked {
   plan: JobPlan | null;
   error: RequestError | FormError | null;
   busy: boolean;
+  at?: Date;
 }
 
 /** The form, the check report, and what will run. */
@@ -63,7 +75,10 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     busy: true
   });
   const [sending, setSending] = useState(false);
+  const [kept, setKept] = useState(false);
+  const lastPlan = useRef<JobPlan | null>(null);
   const [round, setRound] = useState(0);
+  const left = useRef<HTMLFormElement>(null);
   const latest = useRef(0);
   const asked = useRef(0);
   const profiles = model.profiles;
@@ -71,6 +86,14 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   useEffect(() => {
     let gone = false;
     const fill = async (): Promise<void> => {
+      const draft = props.like ? null : await props.drafts.load(notebook.path);
+      if (draft) {
+        if (!gone) {
+          setForm({ ...emptyForm(undefined, ''), ...draft });
+          setFrom(trans.__('Filled in as you saved it for later.'));
+        }
+        return;
+      }
       const last =
         props.like ??
         (await jobs.all()).find(j => j.notebook === notebook.path)?.id;
@@ -78,7 +101,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         const request = await jobs.requestOf(last);
         if (!gone) {
           setForm(formOf(request, notebook.parameters));
-          setFrom(last);
+          setFrom(trans.__('Filled in from job %1.', last));
         }
       } else if (!gone) {
         const usual = profiles.find(p => p.name === 'local') ?? profiles[0];
@@ -121,6 +144,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     );
   }
   const { plan, error, busy } = checked;
+  lastPlan.current = plan ?? lastPlan.current;
   const problems = (plan?.findings ?? []).filter(
     f => f.severity === 'problem'
   ).length;
@@ -152,6 +176,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         id: job.id,
         name: job.name
       });
+      await props.drafts.remove(notebook.path);
       props.submitted();
     } catch (failure) {
       if (!(failure instanceof RequestError)) {
@@ -165,6 +190,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   return (
     <div className="jp-Dtrain-submit">
       <form
+        ref={left}
         className="jp-Dtrain-submitForm"
         onSubmit={event => {
           event.preventDefault();
@@ -173,16 +199,18 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       >
         <h1>{trans.__('Submit %1', notebook.path.split('/').pop())}</h1>
         <p className="jp-Dtrain-under">
-          {from
-            ? trans.__('Filled in from job %1.', from)
-            : trans.__('It runs without this browser, and without the server.')}
+          {from ||
+            trans.__('It runs without this browser, and without the server.')}
         </p>
         <Fields
           form={form}
-          change={part => setForm({ ...form, ...part })}
-          error={error}
-          model={model}
-          plan={plan}
+          change={part => {
+            setForm({ ...form, ...part });
+            setKept(false);
+          }}
+          problems={problemsOf(error, plan?.findings ?? [], trans)}
+          profiles={profiles}
+          plan={lastPlan.current}
           trans={trans}
         />
       </form>
@@ -191,13 +219,26 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           plan={plan}
           error={error}
           busy={busy}
+          at={checked.at}
           trans={trans}
-          open={(finding: Finding) =>
-            notebook.open(finding.cell ?? undefined, finding.line ?? undefined)
-          }
+          open={(finding: Finding) => {
+            const field = FIELDS[finding.field ?? ''];
+            if (field) {
+              left.current
+                ?.querySelector<HTMLElement>(`[data-field='${field}']`)
+                ?.focus();
+            } else {
+              notebook.open(
+                finding.cell ?? undefined,
+                finding.line ?? undefined
+              );
+            }
+          }}
           again={() => setRound(round + 1)}
         />
-        {plan && <Preview plan={plan} trans={trans} />}
+        {plan && (
+          <Preview plan={plan} highlight={props.highlight} trans={trans} />
+        )}
       </div>
       <div className="jp-Dtrain-submitBar">
         <p>
@@ -233,6 +274,17 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         </span>
         <button
           type="button"
+          className="jp-Dtrain-button"
+          onClick={() =>
+            void props.drafts
+              .save(notebook.path, form)
+              .then(() => setKept(true))
+          }
+        >
+          {kept ? trans.__('Saved') : trans.__('Save for later')}
+        </button>
+        <button
+          type="button"
           className="jp-Dtrain-button jp-mod-primary"
           aria-disabled={!!why || sending}
           title={why}
@@ -258,195 +310,11 @@ async function check(
   try {
     const wanted = await wantedWith(form, props.notebook);
     const plan = await props.jobs.plan(wanted, ask);
-    return { plan, error: null, busy: false };
+    return { plan, error: null, busy: false, at: new Date() };
   } catch (error) {
     if (error instanceof RequestError || error instanceof FormError) {
       return { plan: null, error, busy: false };
     }
     throw error;
   }
-}
-
-/** Fields that are a line of text. */
-type TextField = Exclude<
-  keyof IForm,
-  'profile' | 'launcher' | 'parameters' | 'files'
->;
-
-function Fields(props: {
-  form: IForm;
-  change: (part: Partial<IForm>) => void;
-  error: RequestError | FormError | null;
-  model: IClusters;
-  plan: JobPlan | null;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { form, change, error, model, trans } = props;
-  const profile = model.profiles.find(p => p.name === form.profile);
-  const slurm = profile?.backend === 'slurm';
-  const bad = error instanceof FormError ? error.field : null;
-  const field = (
-    name: TextField,
-    label: string,
-    more: Partial<React.InputHTMLAttributes<HTMLInputElement>> = {}
-  ): JSX.Element => (
-    <Row
-      key={name}
-      label={label}
-      error={bad === name ? trans.__('Give a whole number.') : ''}
-    >
-      {id => (
-        <input
-          id={id}
-          className="jp-mod-styled"
-          value={form[name]}
-          aria-invalid={bad === name}
-          onChange={event => change({ [name]: event.target.value })}
-          {...more}
-        />
-      )}
-    </Row>
-  );
-  const packed = (props.plan?.files ?? []).filter(f =>
-    f.path.startsWith('code/')
-  );
-  const bytes = packed.reduce((n, f) => n + f.bytes, 0);
-  return (
-    <>
-      <h2>{trans.__('Where')}</h2>
-      <Row label={trans.__('Profile')}>
-        {id => (
-          <select
-            id={id}
-            className="jp-mod-styled"
-            value={form.profile}
-            onChange={event => {
-              const next = model.profiles.find(
-                p => p.name === event.target.value
-              );
-              const usual = emptyForm(next, form.parameters);
-              change({
-                profile: event.target.value,
-                nodes: usual.nodes,
-                ranksPerNode: usual.ranksPerNode,
-                time: usual.time,
-                launcher: ''
-              });
-            }}
-          >
-            {model.profiles.map(p => (
-              <option key={p.name} value={p.name} disabled={!!p.error}>
-                {p.name} {p.backend ? `(${p.backend})` : ''}
-              </option>
-            ))}
-          </select>
-        )}
-      </Row>
-      {field('nodes', trans.__('Nodes'), { inputMode: 'numeric' })}
-      {field('ranksPerNode', trans.__('Ranks on each'), {
-        inputMode: 'numeric',
-        placeholder: trans.__('as the machine has GPUs')
-      })}
-      {slurm &&
-        field('time', trans.__('Time limit'), { placeholder: '02:00:00' })}
-      {slurm && (
-        <Row label={trans.__('Launcher')}>
-          {id => (
-            <select
-              id={id}
-              className="jp-mod-styled"
-              value={form.launcher}
-              onChange={event =>
-                change({ launcher: event.target.value as IForm['launcher'] })
-              }
-            >
-              <option value="">{trans.__('as the profile says')}</option>
-              <option value="srun">srun</option>
-              <option value="torchrun">torchrun</option>
-            </select>
-          )}
-        </Row>
-      )}
-      <h2>{trans.__('What')}</h2>
-      {field('name', trans.__('Name'), {
-        placeholder: trans.__("the notebook's")
-      })}
-      <Row
-        label={trans.__('Parameters')}
-        error={
-          bad === 'parameters' ? trans.__('Write each as name = value.') : ''
-        }
-        help={trans.__('They replace those of the cell tagged parameters.')}
-      >
-        {id => (
-          <textarea
-            id={id}
-            className="jp-mod-styled"
-            rows={3}
-            spellCheck={false}
-            value={form.parameters}
-            onChange={event => change({ parameters: event.target.value })}
-          />
-        )}
-      </Row>
-      <Row
-        label={trans.__('Files')}
-        help={
-          packed.length
-            ? trans.__(
-                '%1 files, %2 KiB are copied; .dtrainignore leaves files out.',
-                packed.length,
-                Math.ceil(bytes / 1024)
-              )
-            : ''
-        }
-      >
-        {id => (
-          <label>
-            <input
-              id={id}
-              type="checkbox"
-              checked={form.files}
-              onChange={event => change({ files: event.target.checked })}
-            />{' '}
-            {trans.__("Small files of the notebook's folder")}
-          </label>
-        )}
-      </Row>
-      <h2>{trans.__('If it stops')}</h2>
-      {field('retries', trans.__('On failure, again'), {
-        inputMode: 'numeric'
-      })}
-      {slurm &&
-        field('warn', trans.__('Warn ranks before time-out, s'), {
-          inputMode: 'numeric'
-        })}
-      {slurm && field('mail', trans.__('Mail'), { type: 'email' })}
-      {field('notify', trans.__('Command at its end'), {
-        placeholder: trans.__('runs where the job ran')
-      })}
-      {field('after', trans.__('After job'), {
-        placeholder: trans.__('id or name')
-      })}
-    </>
-  );
-}
-
-function Row(props: {
-  label: string;
-  error?: string;
-  help?: string;
-  children: (id: string) => React.ReactNode;
-}): JSX.Element {
-  const id = useId();
-  return (
-    <div className="jp-Dtrain-field">
-      <label htmlFor={id}>{props.label}</label>
-      <div>
-        {props.children(id)}
-        {props.error && <p className="jp-Dtrain-fieldError">{props.error}</p>}
-        {props.help && <p className="jp-Dtrain-under">{props.help}</p>}
-      </div>
-    </div>
-  );
 }

@@ -11,8 +11,10 @@ import {
   showDialog,
   WidgetTracker
 } from '@jupyterlab/apputils';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CommandToolbarButton } from '@jupyterlab/ui-components';
 import { PathExt } from '@jupyterlab/coreutils';
@@ -23,10 +25,10 @@ import { CommandIDs } from '../commands';
 import { namesIn } from '../notebook/kernel';
 import { IClusters } from '../tokens';
 import { distributedIcon } from '../ui/icons';
-import { INotebook } from './form';
+import { IDrafts, INotebook } from './form';
 import { Jobs } from './model';
 import { announceJobs } from './notices';
-import { defaultsOf } from './request';
+import { defaultsOf, IForm } from './request';
 import type { JobsView, JobView, SubmitView } from './widgets';
 
 /** Jobs: list, views, the form, and what can be done with them. */
@@ -41,7 +43,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     IDefaultFileBrowser,
     ICommandPalette,
     ILayoutRestorer,
-    ITranslator
+    ITranslator,
+    IStateDB,
+    IEditorLanguageRegistry
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -51,7 +55,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     browser: IDefaultFileBrowser | null,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
-    translator: ITranslator | null
+    translator: ITranslator | null,
+    state: IStateDB | null,
+    languages: IEditorLanguageRegistry | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const { commands, shell } = app;
@@ -221,6 +227,13 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
         await panel?.context.ready;
         const view = new SubmitView({
           notebook: notebookOf(panel, path, openNotebook),
+          drafts: draftsIn(state),
+          highlight: async (code, language, into) => {
+            const known = languages?.findBest(language) ?? null;
+            await (languages
+              ? languages.highlight(code, known, into)
+              : into.append(code));
+          },
           like,
           model,
           jobs,
@@ -290,6 +303,26 @@ const JOB_ARGS = {
     }
   }
 } as const;
+
+/** Forms kept in the browser's state; without one they last as long as this page. */
+function draftsIn(state: IStateDB | null): IDrafts {
+  const held = new Map<string, IForm>();
+  const key = (path: string): string => `dtrain-lab:submit:${path}`;
+  return {
+    load: async path =>
+      ((await state?.fetch(key(path))) as unknown as IForm | undefined) ??
+      held.get(path) ??
+      null,
+    save: async (path, form) => {
+      held.set(path, form);
+      await state?.save(key(path), { ...form });
+    },
+    remove: async path => {
+      held.delete(path);
+      await state?.remove(key(path));
+    }
+  };
+}
 
 /** The code cell of a name ("[3]": the third), and the line in it. */
 async function goTo(

@@ -16,6 +16,8 @@ export function Report(props: {
   plan: JobPlan | null;
   error: Error | null;
   busy: boolean;
+  /** When it was checked. */
+  at?: Date;
   trans: TranslationBundle;
   open: (finding: Finding) => void;
   again: () => void;
@@ -47,6 +49,14 @@ export function Report(props: {
     <section aria-label={trans.__('Check')}>
       <div className="jp-Dtrain-reportHead">
         <h2 role="status">{sentence}</h2>
+        {props.at && !props.busy && (
+          <span className="jp-Dtrain-under">
+            {trans.__(
+              'Checked at %1; nothing was run.',
+              props.at.toLocaleTimeString()
+            )}
+          </span>
+        )}
         <button type="button" className="jp-Dtrain-link" onClick={props.again}>
           {props.busy ? trans.__('Checking …') : trans.__('Check again')}
         </button>
@@ -78,17 +88,38 @@ export function Report(props: {
                 </details>
               )}
             </div>
-            {finding.cell && (
+            {(finding.cell || finding.field) && (
               <button
                 type="button"
                 className="jp-Dtrain-link"
                 onClick={() => props.open(finding)}
               >
-                {trans.__('cell %1, line %2', finding.cell, finding.line ?? 1)}
+                {finding.cell
+                  ? trans.__(
+                      'cell %1, line %2',
+                      finding.cell,
+                      finding.line ?? 1
+                    )
+                  : trans.__('Show the field')}
               </button>
             )}
           </li>
         ))}
+        {plan && plan.cells > 0 && (
+          <li data-severity="good">
+            <Glyph kind="good" label={trans.__('good')} />
+            <div>
+              {trans._n('%1 cell converts.', '%1 cells convert.', plan.cells)}{' '}
+              {plan.modules === null
+                ? ''
+                : trans._n(
+                    '%1 imported module is in the environment.',
+                    '%1 imported modules are in the environment.',
+                    plan.modules
+                  )}
+            </div>
+          </li>
+        )}
       </ul>
     </section>
   );

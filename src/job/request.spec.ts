@@ -4,8 +4,10 @@ import {
   defaultsOf,
   emptyForm,
   FormError,
+  linesOf,
   parametersOf,
-  wantedOf
+  wantedOf,
+  withValue
 } from './request';
 
 it('reads parameters as Python and JSON write them', () => {
@@ -44,4 +46,30 @@ it('takes plain assignments from the tagged cell', () => {
   expect(defaultsOf('# set\nlr = 0.1\nif x == 1:\n    y = 2\nepochs = 3')).toBe(
     'lr = 0.1\nepochs = 3'
   );
+});
+
+it('changes one parameter and leaves the rest as it was typed', () => {
+  const text = '# rates\nlr = 0.1  # small\nepochs=3';
+  expect(withValue(text, 'lr', '0.2')).toBe(
+    '# rates\nlr = 0.2  # small\nepochs=3'
+  );
+  expect(linesOf(text)).toEqual([
+    { name: 'lr', value: '0.1' },
+    { name: 'epochs', value: '3' }
+  ]);
+});
+
+it('sends what is put in the place of the profile', () => {
+  const form = {
+    ...emptyForm(undefined, ''),
+    partition: 'gpu',
+    environment: 'conda:/opt/torch',
+    options: '--exclusive\n\n --reservation=r '
+  };
+  expect(wantedOf(form, 'a.ipynb')).toMatchObject({
+    partition: 'gpu',
+    environment: 'conda:/opt/torch',
+    interface: null,
+    options: ['--exclusive', '--reservation=r']
+  });
 });

@@ -3,22 +3,46 @@ import { JobRequest, Profile } from '../tokens';
 /** Fields of the form; texts, as they are typed. */
 export interface IForm {
   profile: string;
+  partition: string;
   nodes: string;
   ranksPerNode: string;
   time: string;
   launcher: '' | 'srun' | 'torchrun';
   name: string;
   parameters: string;
+  environment: string;
   files: boolean;
   retries: string;
   warn: string;
   after: string;
   mail: string;
   notify: string;
+  network: string;
+  options: string;
 }
 
 /** A request as the server takes it; defaults may be left out. */
 export type Wanted = Partial<JobRequest> & { notebook: string };
+
+/** Which field shows what a request's key is about. */
+export const FIELDS: Readonly<Record<string, keyof IForm>> = {
+  profile: 'profile',
+  partition: 'partition',
+  nodes: 'nodes',
+  ranks: 'ranksPerNode',
+  ranks_per_node: 'ranksPerNode',
+  time: 'time',
+  launcher: 'launcher',
+  name: 'name',
+  parameters: 'parameters',
+  environment: 'environment',
+  retries: 'retries',
+  warn_s: 'warn',
+  after: 'after',
+  mail: 'mail',
+  interface: 'network',
+  options: 'options'
+};
 
 /** The form of a notebook that was never submitted: as its profile says. */
 export function emptyForm(
@@ -28,18 +52,22 @@ export function emptyForm(
   const known = profile?.profile;
   return {
     profile: profile?.name ?? 'local',
+    partition: '',
     nodes: String(known?.nodes ?? 1),
     ranksPerNode: known?.ranks_per_node ? String(known.ranks_per_node) : '',
     time: known?.slurm.time ?? '',
     launcher: '',
     name: '',
     parameters,
+    environment: '',
     files: true,
     retries: '0',
     warn: '60',
     after: '',
     mail: '',
-    notify: ''
+    notify: '',
+    network: '',
+    options: ''
   };
 }
 
@@ -48,6 +76,7 @@ export function formOf(request: JobRequest, parameters: string): IForm {
   const given = Object.entries(request.parameters);
   return {
     profile: request.profile,
+    partition: request.partition ?? '',
     nodes: request.nodes === null ? '' : String(request.nodes),
     ranksPerNode:
       request.ranks_per_node === null
@@ -61,12 +90,15 @@ export function formOf(request: JobRequest, parameters: string): IForm {
     parameters: given.length
       ? given.map(([k, v]) => `${k} = ${JSON.stringify(v)}`).join('\n')
       : parameters,
+    environment: request.environment ?? '',
     files: request.files,
     retries: String(request.retries),
     warn: String(request.warn_s),
     after: '',
     mail: request.mail ?? '',
-    notify: request.notify ?? ''
+    notify: request.notify ?? '',
+    network: request.interface ?? '',
+    options: request.options.join('\n')
   };
 }
 
@@ -86,21 +118,30 @@ export class FormError extends Error {
  * @throws FormError
  */
 export function wantedOf(form: IForm, notebook: string): Wanted {
+  const text = (field: Exclude<keyof IForm, 'files'>): string | null =>
+    form[field].trim() || null;
   return {
     notebook,
     profile: form.profile,
+    partition: text('partition'),
     nodes: numberOf('nodes', form.nodes),
     ranks_per_node: numberOf('ranksPerNode', form.ranksPerNode),
-    time: form.time.trim() || null,
+    time: text('time'),
     launcher: form.launcher || null,
-    name: form.name.trim() || null,
+    name: text('name'),
     parameters: parametersOf(form.parameters),
+    environment: text('environment'),
     files: form.files,
     retries: numberOf('retries', form.retries) ?? 0,
     warn_s: numberOf('warn', form.warn) ?? 0,
-    after: form.after.trim() || null,
-    mail: form.mail.trim() || null,
-    notify: form.notify.trim() || null
+    after: text('after'),
+    mail: text('mail'),
+    notify: text('notify'),
+    interface: text('network'),
+    options: form.options
+      .split('\n')
+      .map(line => line.trim())
+      .filter(line => line)
   };
 }
 
@@ -114,9 +155,19 @@ function numberOf(field: keyof IForm, text: string): number | null {
   return Number(text);
 }
 
-/** Lines of "name = value"; a value is JSON, as Python writes it, or a plain text. */
-export function parametersOf(text: string): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
+/** A parameter as it is typed; `value` is JSON, as Python writes it, or a plain text. */
+export interface IParameter {
+  name: string;
+  value: string;
+}
+
+/**
+ * Lines of "name = value", one by one.
+ *
+ * @throws FormError
+ */
+export function linesOf(text: string): IParameter[] {
+  const found: IParameter[] = [];
   for (const line of text.split('\n')) {
     const bare = line.replace(/\s#.*$/, '').trim();
     if (!bare || bare.startsWith('#')) {
@@ -126,9 +177,35 @@ export function parametersOf(text: string): Record<string, unknown> {
     if (at < 1) {
       throw new FormError('parameters', `"${bare}"`);
     }
-    found[bare.slice(0, at).trim()] = valueOf(bare.slice(at + 1).trim());
+    const [name, value] = [bare.slice(0, at), bare.slice(at + 1)];
+    found.push({ name: name.trim(), value: value.trim() });
   }
   return found;
+}
+
+/**
+ * Parameters by name.
+ *
+ * @throws FormError
+ */
+export function parametersOf(text: string): Record<string, unknown> {
+  return Object.fromEntries(
+    linesOf(text).map(({ name, value }) => [name, valueOf(value)])
+  );
+}
+
+/** The text with another value of one parameter; comments and other lines stay. */
+export function withValue(text: string, name: string, value: string): string {
+  return text
+    .split('\n')
+    .map(line => {
+      const at = line.indexOf('=');
+      const comment = /\s+#.*$/.exec(line)?.[0] ?? '';
+      return at > 0 && line.slice(0, at).trim() === name
+        ? `${name} = ${value}${comment}`
+        : line;
+    })
+    .join('\n');
 }
 
 function valueOf(text: string): unknown {

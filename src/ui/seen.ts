@@ -26,6 +26,12 @@ export abstract class SeenWidget extends ReactWidget {
     this._setSeen(false);
   }
 
+  protected override onCloseRequest(message: Message): void {
+    super.onCloseRequest(message);
+    // else its tracker would find it again, with no place to show it
+    this.dispose();
+  }
+
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
     this._setSeen(this.isVisible);

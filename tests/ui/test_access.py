@@ -57,10 +57,21 @@ def test_axe_finds_nothing(lab: Lab, page: Any) -> None:
         page.locator(f"body[data-jp-theme-name='{theme}']").wait_for(state="attached")
         page.locator("#jupyterlab-splash").wait_for(state="detached")
         found += [f"{theme}: cells: {f}" for f in findings(page)]
-        page.get_by_role("button", name="Open ranks view").click()
+        open_view = page.get_by_role("button", name="Open ranks view")
+        open_view.click()
+        page.locator(".lm-TabBar-tab", has_text="Ranks:").locator(".lm-TabBar-tabCloseIcon").click()
+        page.locator(".lm-TabBar-tab", has_text="Ranks:").wait_for(state="detached")
+        open_view.click()
         page.locator(".jp-Dtrain-view [data-row='1']").wait_for()
         found += [f"{theme}: ranks view: {f}" for f in findings(page)]
         shot(page, f"access-{theme.split()[-1].lower()}")
+        page.get_by_role("tab", name="access.ipynb").click()
+        page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
+        page.locator(".jp-Dtrain-submitReport").get_by_text("cells convert").wait_for()
+        page.locator(".jp-Dtrain-submitForm summary").click()
+        found += [f"{theme}: form: {f}" for f in findings(page)]
+        shot(page, f"access-form-{theme.split()[-1].lower()}")
+        page.locator(".lm-TabBar-tab", has_text="Submit:").locator(".lm-TabBar-tabCloseIcon").click()
         page.get_by_role("tab", name="access.ipynb").click()
     lab.request("DELETE", "clusters/access")
     assert not found, "\n".join(found)

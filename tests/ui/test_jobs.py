@@ -21,6 +21,15 @@ def fill(page: Any, label: str, value: str) -> None:
     page.locator(".jp-Dtrain-submitForm").get_by_label(label, exact=True).fill(value)
 
 
+def parameters(page: Any, text: str) -> None:
+    """All at once, as text."""
+    form = page.locator(".jp-Dtrain-submitForm:visible")
+    as_text = form.get_by_role("button", name="Edit as text")
+    if as_text.is_visible():
+        as_text.click()
+    fill(page, "Parameters", text)
+
+
 def submit(page: Any) -> Any:
     """Press Submit once the check allows it; the view of the job."""
     bar = page.locator(".jp-Dtrain-submitBar:visible")
@@ -36,11 +45,17 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
     form = page.locator(".jp-Dtrain-submitForm")
     form.get_by_text("Submit train.ipynb").wait_for()
-    assert form.get_by_label("Parameters").input_value() == "steps = 5\nfails = -1\npause = 0.0"
-    fill(page, "Nodes", "2")
+    given = {name: form.get_by_label(name, exact=True).input_value() for name in ("steps", "fails", "pause")}
+    assert given == {"steps": "5", "fails": "-1", "pause": "0.0"}
+    fill(page, "steps", "6")
+    form.get_by_role("button", name="Edit as text").click()
+    assert form.get_by_label("Parameters").input_value() == "steps = 6\nfails = -1\npause = 0.0"
+    form.get_by_role("button", name="Nodes: one more").click()
+    assert form.get_by_label("Nodes", exact=True).input_value() == "2"
     fill(page, "Ranks on each", "1")
+    form.get_by_text("= 2 ranks").wait_for()
     fill(page, "Name", "first")
-    fill(page, "Parameters", "steps = 400\nfails = 320\npause = 0.02")
+    parameters(page, "steps = 400\nfails = 320\npause = 0.02")
     report = page.locator(".jp-Dtrain-submitReport")
     report.get_by_role("status").get_by_text("Ready to submit").wait_for()
     report.get_by_text("%load_ext dtrain_lab is left out.").wait_for()
@@ -90,6 +105,7 @@ def test_problems_stop_a_submission_and_lead_to_their_cell(lab: Lab, page: Any) 
     bar.get_by_text("Fix 2 problems to submit").wait_for()
     fill(page, "Ranks on each", "9999")
     report.get_by_text("more than this machine can hold").wait_for()
+    page.locator(".jp-Dtrain-fieldError").get_by_text("more than this machine can hold").wait_for()
     fill(page, "Ranks on each", "1")
     shot(page, "submit-problems")
     report.get_by_role("button", name="cell [2], line 2").click()
@@ -137,7 +153,20 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
     choose(page, "Profile", "queue")
     choose(page, "Launcher", "srun")
-    fill(page, "Parameters", "steps = 10000\nfails = -1\npause = 0.02")
+    fill(page, "Time limit", "2-00:00:00")
+    page.locator(".jp-Dtrain-fieldError").get_by_text("main ends jobs at 01:00:00").wait_for()
+    choose(page, "Partition", "main")
+    page.locator(".jp-Dtrain-submitReport").get_by_role("tab", name="Job file").click()
+    page.locator(".jp-Dtrain-lineMark").get_by_text("Ask for at most 01:00:00.").wait_for()
+    shot(page, "submit-never")
+    page.locator(".jp-Dtrain-submitForm").get_by_role("button", name="Set 01:00:00").click()
+    page.locator(".jp-Dtrain-submitBar").get_by_role("button", name="Save for later").click()
+    page.locator(".jp-Dtrain-submitBar").get_by_role("button", name="Saved").wait_for()
+    page.locator(".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible").last.click()
+    page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
+    page.locator(".jp-Dtrain-submitForm").get_by_text("as you saved it for later").wait_for()
+    assert page.locator(".jp-Dtrain-submitForm").get_by_label("Time limit").input_value() == "01:00:00"
+    parameters(page, "steps = 10000\nfails = -1\npause = 0.02")
     fill(page, "Name", "by-srun")
     page.locator(".jp-Dtrain-submitBar").get_by_text("2 nodes × 1 = 2 ranks").wait_for()
     report = page.locator(".jp-Dtrain-submitReport")
@@ -157,7 +186,7 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     form = page.locator(".jp-Dtrain-submitForm:visible")
     form.get_by_text("Filled in from job").wait_for()
     choose(page, "Launcher", "torchrun")
-    fill(page, "Parameters", "steps = 30\nfails = 27\npause = 0.02")
+    parameters(page, "steps = 30\nfails = 27\npause = 0.02")
     fill(page, "Name", "by-torchrun")
     report.get_by_role("tab", name="Job file").click()
     report.get_by_text("torch.distributed.run").wait_for()
