@@ -25,6 +25,8 @@ export type Point = Schemas['Point'];
 export type LogPiece = Schemas['LogPiece'];
 export type LogLine = Schemas['Log'];
 export type Finding = Schemas['Finding'];
+export type Holder = Schemas['Holder'];
+export type Slots = Schemas['Slots'];
 
 /** How the browser stands to the server. */
 export type Link = 'connecting' | 'open' | 'lost';

@@ -244,7 +244,8 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         <p>
           <b>
             {plan?.size
-              ? trans.__(
+              ? trans._n(
+                  '%1 node × %2 = %3 ranks%4',
                   '%1 nodes × %2 = %3 ranks%4',
                   plan.size.nodes,
                   plan.size.ranks_per_node,

@@ -8,6 +8,7 @@ import { formatSpan } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { IMenuItem, openContextMenu } from '../ui/menu';
 import { Jobs } from './model';
+import { SlotsSection } from './slots';
 import {
   hasEnded,
   jobGlyph,
@@ -135,6 +136,7 @@ export function JobList(props: IJobsProps): JSX.Element {
           {trans.__('Submit…')}
         </button>
       </div>
+      <SlotsSection {...props} />
       <div
         className="jp-Dtrain-chips"
         role="group"

@@ -1,7 +1,14 @@
 import { ServerConnection } from '@jupyterlab/services';
 
 import { request } from '../request/rest';
-import { Job, JobMetrics, JobPlan, JobRequest, LogPiece } from '../tokens';
+import {
+  Job,
+  JobMetrics,
+  JobPlan,
+  JobRequest,
+  LogPiece,
+  Slots
+} from '../tokens';
 import { Wanted } from './request';
 
 /** Where to read in a log, and whose lines. */
@@ -32,6 +39,11 @@ export class Jobs {
 
   submit(body: Wanted): Promise<Job> {
     return request(this._settings, 'POST', 'jobs', body);
+  }
+
+  slots(profile: string): Promise<Slots> {
+    const query = new URLSearchParams({ profile });
+    return request(this._settings, 'GET', `slots?${query}`);
   }
 
   requestOf(id: string): Promise<JobRequest> {

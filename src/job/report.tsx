@@ -48,7 +48,9 @@ export function Report(props: {
   return (
     <section aria-label={trans.__('Check')}>
       <div className="jp-Dtrain-reportHead">
-        <h2 role="status">{sentence}</h2>
+        <h2>
+          <span role="status">{sentence}</span>
+        </h2>
         {props.at && !props.busy && (
           <span className="jp-Dtrain-under">
             {trans.__(

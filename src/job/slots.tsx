@@ -1,0 +1,166 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React, { useEffect, useState } from 'react';
+
+import { CommandIDs } from '../commands';
+import { RequestError } from '../request/rest';
+import { Holder, IClusters, Slots } from '../tokens';
+import { Jobs } from './model';
+
+/** Asked for so often while it is looked at, ms. */
+const AGAIN = 5000;
+
+/** Somebody who holds slots of a node, and how many. */
+export interface IHeld {
+  holder: Holder;
+  slots: number;
+  devices: string[];
+}
+
+/** Who holds how many slots of a node, the largest first. */
+export function heldOf(node: Slots['nodes'][number]): IHeld[] {
+  const found = new Map<string, IHeld>();
+  for (const { held_by: holder, device } of node.slots) {
+    if (holder) {
+      const key = `${holder.kind} ${holder.id}`;
+      const held = found.get(key) ?? { holder, slots: 0, devices: [] };
+      held.slots += 1;
+      held.devices.push(device);
+      found.set(key, held);
+    }
+  }
+  return [...found.values()].sort((a, b) => b.slots - a.slots);
+}
+
+/** Who holds the slots of this machine, or of a profile's hosts: why a job does not start. */
+export function SlotsSection(props: {
+  model: IClusters;
+  jobs: Jobs;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { model, jobs, trans } = props;
+  const [open, setOpen] = useState(false);
+  const [profile, setProfile] = useState('local');
+  const [found, setFound] = useState<Slots | null>(null);
+  const [error, setError] = useState('');
+  useEffect(() => {
+    if (!open) {
+      return;
+    }
+    let gone = false;
+    let timer = 0;
+    const ask = async (): Promise<void> => {
+      try {
+        const slots = await jobs.slots(profile);
+        if (!gone) {
+          setFound(slots);
+          setError('');
+        }
+      } catch (failure) {
+        if (!(failure instanceof RequestError)) {
+          throw failure;
+        }
+        if (!gone) {
+          setError(`${failure.body.message} ${failure.body.hint}`.trim());
+        }
+      }
+      if (!gone) {
+        timer = window.setTimeout(() => void ask(), AGAIN);
+      }
+    };
+    setFound(null);
+    void ask();
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [open, profile, jobs]);
+  const profiles = model.profiles.filter(
+    p => p.backend === 'local' || p.backend === 'ssh'
+  );
+  return (
+    <details
+      className="jp-Dtrain-slots"
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>{trans.__('Slots: who holds them, and who waits')}</summary>
+      {profiles.length > 1 && (
+        <select
+          className="jp-mod-styled"
+          aria-label={trans.__('Machines of the profile')}
+          value={profile}
+          onChange={event => setProfile(event.target.value)}
+        >
+          {profiles.map(p => (
+            <option key={p.name} value={p.name}>
+              {p.name}
+            </option>
+          ))}
+        </select>
+      )}
+      {error && <p role="status">{error}</p>}
+      {found?.nodes.map(node => (
+        <section key={node.name} aria-label={node.name}>
+          <p>
+            <b>{node.name}</b>{' '}
+            {trans.__(
+              '%1 of %2 slots are free',
+              node.slots.filter(s => !s.held_by).length,
+              node.slots.length
+            )}
+          </p>
+          <ul>
+            {heldOf(node).map(held => (
+              <li key={held.holder.id}>
+                <Name {...props} holder={held.holder} />{' '}
+                <span className="jp-Dtrain-under">
+                  {trans._n('%1 slot', '%1 slots', held.slots)}
+                  {held.devices[0].startsWith('cuda')
+                    ? ` · ${held.devices.join(', ')}`
+                    : ''}
+                  {held.holder.owner ? ` · ${held.holder.owner}` : ''}
+                </span>
+              </li>
+            ))}
+            {node.waiting.map(holder => (
+              <li key={holder.id}>
+                <Name {...props} holder={holder} />{' '}
+                <span className="jp-Dtrain-under">{trans.__('waits')}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </details>
+  );
+}
+
+function Name(props: {
+  holder: Holder;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { holder, commands, trans } = props;
+  const label = {
+    cluster: trans.__('cluster %1', holder.name),
+    job: trans.__('job %1', holder.name),
+    foreign: trans.__('process %1 %2', holder.pid ?? '', holder.name)
+  }[holder.kind];
+  if (holder.kind === 'foreign') {
+    return <>{label}</>;
+  }
+  const command =
+    holder.kind === 'job' ? CommandIDs.openJob : CommandIDs.showRanks;
+  return (
+    <button
+      type="button"
+      className="jp-Dtrain-link"
+      onClick={() =>
+        void commands.execute(command, { id: holder.id, name: holder.name })
+      }
+    >
+      {label}
+    </button>
+  );
+}
