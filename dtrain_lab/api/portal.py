@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures
 import os
+import queue
 import threading
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from dtrain_lab.api import person
+from dtrain_lab.backends import signin
+from dtrain_lab.backends.signin import Questions
 from dtrain_lab.core.kinds import LeaseKind
 from dtrain_lab.services.jobs import Jobs
 from dtrain_lab.services.worlds import Worlds
 
 T = TypeVar("T")
 RELEASE_WITHIN_S = 3.0
+
+
+class Asked(NamedTuple):
+    """Questions of a host, and where the answers go; None: nobody answers."""
+
+    questions: Questions
+    answers: concurrent.futures.Future[list[str] | None]
 
 
 class Portal:
@@ -28,6 +40,9 @@ class Portal:
         self.worlds = Worlds(kind, notebook=notebook, server=server, pid=pid)
         self._jobs: Jobs | None = None
         self.loop = asyncio.new_event_loop()
+        self._listening: list[queue.SimpleQueue[Asked | None]] = []
+        """Of the threads that wait, where a person can be asked."""
+        signin.asked_by(self.loop, self._ask)
         self._thread = threading.Thread(target=self.loop.run_forever, name="dtrain-portal", daemon=True)
         # a debugger of this process leaves this thread alone: it carries the ranks' debuggers
         self._thread.pydev_do_not_trace = self._thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
@@ -65,11 +80,28 @@ class Portal:
                 "a sync call from the portal's own thread would wait for itself; use the async twin"
             )
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        said: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
+        future.add_done_callback(lambda _: said.put(None))
+        if person.is_there():
+            self._listening.append(said)
         try:
+            while (asked := said.get()) is not None:
+                asked.answers.set_result(person.ask(asked.questions))
             return future.result()
         except KeyboardInterrupt:
             future.cancel()
             raise
+        finally:
+            if said in self._listening:
+                self._listening.remove(said)
+
+    async def _ask(self, questions: Questions) -> list[str] | None:
+        """A host's questions go to a thread that waits, and has a person before it."""
+        if not self._listening:
+            return None
+        asked = Asked(questions, concurrent.futures.Future())
+        self._listening[-1].put(asked)
+        return await asyncio.wrap_future(asked.answers)
 
     def post(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine in the loop thread; nobody waits for it."""

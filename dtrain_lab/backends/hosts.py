@@ -1,7 +1,7 @@
 """SSH connections: one a host, with the user's own configuration, agent and jump hosts.
 
 Host keys are checked as the user's ssh would. A refusal is not tried again by itself: the next attempt is a
-person's. Questions (a second factor) are not answered: such a host refuses us.
+person's. What a host asks on the way (a second factor) is a person's to answer (`signin`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dtrain_lab.backends.signin import SignIn
+from dtrain_lab.backends.signin import client as signin_client
 from dtrain_lab.core import command
 from dtrain_lab.core.profile import Profile
-from dtrain_lab.errors import SignInNeeded, Unreachable
+from dtrain_lab.errors import NotFound, SignInNeeded, Unreachable
 
 if TYPE_CHECKING:
     import asyncssh  # 0.2 s that only worlds on other machines need
@@ -30,7 +32,14 @@ class Done(NamedTuple):
     err: str
 
 
-_connections: dict[tuple[int, str], asyncio.Task[asyncssh.SSHClientConnection]] = {}
+class Attempt(NamedTuple):
+    """To connect to a host; its result is the connection."""
+
+    task: asyncio.Task[asyncssh.SSHClientConnection]
+    signin: SignIn
+
+
+_attempts: dict[tuple[int, str], Attempt] = {}
 _refused: dict[str, SignInNeeded] = {}
 
 
@@ -43,19 +52,54 @@ async def connection(host: str) -> asyncssh.SSHClientConnection:
     """The connection to a host, made if there is none.
 
     Raises:
-        SignInNeeded: it refuses us, or its key is not known.
+        SignInNeeded: it refuses us, its key is not known, or it asks what a person has to answer.
         Unreachable: it does not answer.
     """
     if host in _refused:
         raise _refused[host]
     key = (id(asyncio.get_running_loop()), host)
-    task = _connections.get(key)
-    if task is not None and task.done() and (task.exception() or task.result().is_closed()):
-        task = None
-    if task is None:
-        task = _connections[key] = asyncio.create_task(_connect(host))
+    attempt = _attempts.get(key)
+    if attempt is None or _is_over(attempt.task):
+        signin = SignIn(host)
+        attempt = _attempts[key] = Attempt(asyncio.create_task(_connect(host, signin)), signin)
+        attempt.task.add_done_callback(_is_over)  # where nobody waits any more, nobody else looks
+    return await _outcome(host, attempt)
+
+
+async def answer(identity: str, answers: Sequence[str]) -> str:
+    """Pass on what a person answered to a host's questions; the host, once it has let us in.
+
+    Args:
+        identity: of the questions.
+        answers: to each.
+
+    Raises:
+        NotFound: nothing waits for them any more.
+        SignInNeeded: it asks more, or refuses us.
+        Unreachable: it does not answer.
+    """
+    loop = id(asyncio.get_running_loop())
+    for (of, host), attempt in _attempts.items():
+        if of == loop and attempt.signin.answer(identity, answers):
+            await _outcome(host, attempt)
+            return host
+    raise NotFound("Nothing waits for this answer any more.", "Try again.", code="no_question")
+
+
+def _is_over(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
+    return task.done() and (task.cancelled() or bool(task.exception()) or task.result().is_closed())
+
+
+async def _outcome(host: str, attempt: Attempt) -> asyncssh.SSHClientConnection:
+    asked = asyncio.create_task(attempt.signin.asked.wait())
     try:
-        return await asyncio.shield(task)
+        await asyncio.wait({attempt.task, asked}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        asked.cancel()
+    if not attempt.task.done():
+        raise attempt.signin.needed()
+    try:
+        return attempt.task.result()
     except SignInNeeded as error:
         _refused[host] = error
         raise
@@ -71,9 +115,9 @@ async def run(host: str, words: Sequence[str] | str, stdin: bytes = b"", within_
     import asyncssh
 
     line = words if isinstance(words, str) else shlex.join(words)
+    link = await connection(host)
     try:
         async with asyncio.timeout(within_s):
-            link = await connection(host)
             done = await link.run(line, input=stdin, encoding=None)
     except TimeoutError:
         raise Unreachable(f"{host} did not answer in {within_s:.0f} s.", f"Try: ssh {host}") from None
@@ -84,19 +128,28 @@ async def run(host: str, words: Sequence[str] | str, stdin: bytes = b"", within_
     return Done(done.returncode if done.returncode is not None else 255, out, err.decode("utf-8", "replace"))
 
 
-async def _connect(host: str) -> asyncssh.SSHClientConnection:
+async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
     import asyncssh
 
     user, _, name = host.rpartition("@")
     options: dict[str, Any] = {"username": user} if user else {}
+
+    async def connect() -> asyncssh.SSHClientConnection:
+        return await asyncssh.connect(
+            name,
+            client_factory=signin_client(signin),
+            keepalive_interval=KEEPALIVE_S,
+            keepalive_count_max=30,
+            **options,
+        )
+
+    link = asyncio.create_task(connect())
     try:
-        async with asyncio.timeout(CONNECT_WITHIN_S):
-            return await asyncssh.connect(
-                name,
-                keepalive_interval=KEEPALIVE_S,
-                keepalive_count_max=30,
-                **options,
-            )
+        while not (await asyncio.wait({link}, timeout=CONNECT_WITHIN_S))[0]:
+            if not signin.asking:
+                link.cancel()
+                raise TimeoutError
+        return await link
     except asyncssh.HostKeyNotVerifiable as error:
         raise SignInNeeded(
             f"The key of {host} is not known, or has changed: {error.reason}.",

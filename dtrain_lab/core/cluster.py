@@ -25,7 +25,7 @@ class Alternative(Struct, frozen=True):
 
 
 class Reason(Struct, frozen=True):
-    """Why a world waits, failed or can't start; `final`: it never can."""
+    """Why a world waits, failed or can't start; `final`: it never can. `host`: one that wants a sign-in."""
 
     code: str
     message: str
@@ -35,6 +35,7 @@ class Reason(Struct, frozen=True):
     ahead: int | None = None
     alternatives: tuple[Alternative, ...] = ()
     final: bool = False
+    host: str | None = None
 
 
 class World(Struct, frozen=True):

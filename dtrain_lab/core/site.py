@@ -52,3 +52,20 @@ class Error(Struct, frozen=True):
     message: str
     hint: str
     details: dict[str, Any]
+
+
+class SignIn(Struct, frozen=True, forbid_unknown_fields=True):
+    """To begin to sign in to a host, or to answer its questions: their id, and an answer to each.
+
+    Answers are passed on to the host and kept nowhere.
+    """
+
+    host: str | None = None
+    id: str | None = None
+    answers: tuple[str, ...] = ()
+
+
+class SignedIn(Struct, frozen=True):
+    """A host has let us in."""
+
+    host: str

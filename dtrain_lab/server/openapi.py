@@ -21,7 +21,7 @@ from dtrain_lab.core.diagnosis import Diagnosis
 from dtrain_lab.core.history import Point
 from dtrain_lab.core.job import Job, JobMetrics, JobPlan, JobRequest, LogPiece
 from dtrain_lab.core.plan import Request
-from dtrain_lab.core.site import Error, LiveFrame, RankSet, Site, Size
+from dtrain_lab.core.site import Error, LiveFrame, RankSet, SignedIn, SignIn, Site, Size
 from dtrain_lab.core.slots import Slots
 from dtrain_lab.services.profiles import Listed
 
@@ -94,6 +94,7 @@ OPERATIONS = (
     Operation("post", "/jobs/{identity}/cancel", "End it, on all its nodes.", Job, 202),
     Operation("post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202),
     Operation("get", "/slots", "Who holds the slots of a profile's machines.", Slots, query=("profile",)),
+    Operation("post", "/sign-in", "Sign in to a host that asks for something.", SignedIn, 200, SignIn),
     Operation(
         "get",
         "/live",

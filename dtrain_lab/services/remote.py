@@ -20,7 +20,7 @@ from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.record import HeadRecord, Remote
 from dtrain_lab.core.wire import doors
 from dtrain_lab.core.wire.links import CellOutput
-from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
+from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unreachable
 from dtrain_lab.services import records
 from dtrain_lab.services.reach import ANSWER_WITHIN_S, Connection
 
@@ -134,7 +134,8 @@ class RemoteConnection(Connection):
                             await self._ended_early()
                         return
             except DtrainError as error:
-                self._status = Status("pending", Reason(error.code, error.message, error.hint))
+                host = error.details.get("host") if isinstance(error, SignInNeeded) else None
+                self._status = Status("pending", Reason(error.code, error.message, error.hint, host=host))
             self._tell()
             await asyncio.sleep(LOOK_S)
 

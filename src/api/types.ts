@@ -1232,6 +1232,55 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in to a host that asks for something. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["SignIn"];
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SignedIn"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/site": {
         parameters: {
             query?: never;
@@ -2220,7 +2269,7 @@ export interface components {
         };
         /**
          * Reason
-         * @description Why a world waits, failed or can't start; `final`: it never can.
+         * @description Why a world waits, failed or can't start; `final`: it never can. `host`: one that wants a sign-in.
          */
         Reason: {
             /** @default null */
@@ -2234,6 +2283,8 @@ export interface components {
             final: boolean;
             /** @default  */
             hint: string;
+            /** @default null */
+            host: string | null;
             message: string;
             /** @default null */
             since_s: number | null;
@@ -2284,6 +2335,27 @@ export interface components {
             line: number;
             log: string;
             path: string;
+        };
+        /**
+         * SignedIn
+         * @description A host has let us in.
+         */
+        SignedIn: {
+            host: string;
+        };
+        /**
+         * SignIn
+         * @description To begin to sign in to a host, or to answer its questions: their id, and an answer to each.
+         *
+         *         Answers are passed on to the host and kept nowhere.
+         */
+        SignIn: {
+            /** @default [] */
+            answers: string[];
+            /** @default null */
+            host: string | null;
+            /** @default null */
+            id: string | null;
         };
         /**
          * Site

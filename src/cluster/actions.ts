@@ -16,6 +16,7 @@ import {
   showDiagnosis,
   showStacks
 } from './dialogs';
+import { signedIn, signInTo } from './signin';
 
 type Args = ReadonlyPartialJSONObject;
 
@@ -180,6 +181,22 @@ export function addClusterCommands(
     Notification.success(trans.__('The report is on the clipboard.'));
   });
 
+  commands.addCommand(CommandIDs.signIn, {
+    label: trans.__('Sign In…'),
+    caption: trans.__('Answer what a host asks'),
+    isEnabled: args => !!args.host,
+    execute: args =>
+      guarded(trans, async () => {
+        await signInTo(String(args.host), trans);
+      }),
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: { host: { type: 'string', description: 'The host' } }
+      }
+    }
+  });
+
   commands.addCommand(CommandIDs.goToTrouble, {
     label: trans.__('Go to Trouble'),
     caption: trans.__('Show the first cluster that needs somebody'),
@@ -228,7 +245,9 @@ async function start(
     ? await askStart(model, profile, trans)
     : { profile, ranks: (args.ranks as number | undefined) ?? null };
   if (request) {
-    await model.start({ ...request, kernel, notebook: model.notebook });
+    await signedIn(trans, async () => {
+      await model.start({ ...request, kernel, notebook: model.notebook });
+    });
   }
 }
 
@@ -238,7 +257,7 @@ export async function guarded(
   work: () => Promise<void> | void
 ): Promise<void> {
   try {
-    await work();
+    await signedIn(trans, work);
   } catch (error) {
     await showFailure(error, trans);
   }

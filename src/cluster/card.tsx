@@ -70,6 +70,19 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
           <p>{cluster.reason.message}</p>
           <p>{cluster.reason.hint}</p>
           <Waiting reason={cluster.reason} trans={trans} />
+          {cluster.reason.host && (
+            <button
+              type="button"
+              className="jp-Dtrain-button"
+              onClick={() =>
+                void props.commands.execute(CommandIDs.signIn, {
+                  host: cluster.reason?.host ?? ''
+                })
+              }
+            >
+              {trans.__('Sign in …')}
+            </button>
+          )}
         </div>
       )}
       <Actions {...props} />

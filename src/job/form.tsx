@@ -2,6 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useRef, useState } from 'react';
 
+import { guarded } from '../cluster/actions';
+import { questionsOf, signIn } from '../cluster/signin';
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { Finding, IClusters, JobPlan } from '../tokens';
@@ -235,6 +237,15 @@ export function SubmitForm(props: IFormProps): JSX.Element {
             }
           }}
           again={() => setRound(round + 1)}
+          signIn={() => {
+            const asked = questionsOf(error);
+            if (asked) {
+              void guarded(trans, async () => {
+                await signIn(asked, trans);
+                setRound(round + 1);
+              });
+            }
+          }}
         />
         {plan && (
           <Preview plan={plan} highlight={props.highlight} trans={trans} />

@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
+import { questionsOf } from '../cluster/signin';
 import { RequestError } from '../request/rest';
 import { Finding, JobPlan } from '../tokens';
 import { Glyph, GlyphKind } from '../ui/glyph';
@@ -21,6 +22,8 @@ export function Report(props: {
   trans: TranslationBundle;
   open: (finding: Finding) => void;
   again: () => void;
+  /** Answer what a host asks. */
+  signIn: () => void;
 }): JSX.Element {
   const { plan, error, trans } = props;
   const found = plan?.findings ?? [];
@@ -75,6 +78,15 @@ export function Report(props: {
               </b>
               {error instanceof RequestError && <p>{error.body.hint}</p>}
             </div>
+            {questionsOf(error) && (
+              <button
+                type="button"
+                className="jp-Dtrain-link"
+                onClick={props.signIn}
+              >
+                {trans.__('Sign in …')}
+              </button>
+            )}
           </li>
         )}
         {found.map((finding, index) => (

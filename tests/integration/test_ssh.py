@@ -165,6 +165,7 @@ def test_a_breakpoint_in_a_file_that_one_host_lacks_says_who_does_not_stop(
         running.join(20)
         assert not running.is_alive()
     cluster.run(f"subprocess.run(['umount', {str(folder)!r}], check=True)", ranks="2")
+    cluster.run("del only_here")
 
 
 def test_a_rank_of_the_other_host_is_killed_and_training_goes_on(cluster: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.server.routes import clusters, jobs, live, profiles
+from dtrain_lab.server.routes import clusters, jobs, live, profiles, signin
 
 ID = r"(?P<identity>[A-Za-z0-9._-]+)"
 
@@ -34,5 +34,6 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/jobs/{ID}/request", jobs.JobRequestHandler),
         (rf"/dtrain-lab/jobs/{ID}/(?P<action>cancel|resume)", jobs.JobActionHandler),
         (r"/dtrain-lab/slots", jobs.SlotsHandler),
+        (r"/dtrain-lab/sign-in", signin.SignInHandler),
         (r"/dtrain-lab/live", live.LiveHandler),
     ]

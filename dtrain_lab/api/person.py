@@ -1,0 +1,42 @@
+"""The person before this process: at a terminal, or at a notebook whose front end can ask."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+import threading
+from typing import Any
+
+from dtrain_lab.backends.signin import Questions
+
+
+def is_there() -> bool:
+    """Whether somebody can be asked, from this thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    kernel = _kernel()
+    if kernel is not None:
+        return bool(kernel._allow_stdin)
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def ask(asked: Questions) -> list[str] | None:
+    """Ask what a host wants to know; None where nobody answers any more."""
+    for line in (asked.title, asked.instructions):
+        if line:
+            print(line)
+    try:
+        return [
+            (getpass.getpass if question.hidden else input)(f"{asked.host}: {question.text} ")
+            for question in asked.questions
+        ]
+    except EOFError:
+        return None
+
+
+def _kernel() -> Any:
+    if "IPython" not in sys.modules:
+        return None
+    from IPython.core.getipython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None)

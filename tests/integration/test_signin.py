@@ -1,0 +1,92 @@
+"""A host that asks for a second factor: who is asked, and what becomes of the answer."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.core.site import SignIn
+from dtrain_lab.errors import NotFound, SignInNeeded
+from dtrain_lab.services import signin
+from tests.doorkeeper import CODE, Guarded, doorkeeper
+from tests.integration.test_ssh import write_profile
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guarded]:
+    """The host of the profile `guarded`."""
+    with doorkeeper(tmp_path) as host:
+        (tmp_path / ".ssh").mkdir()
+        (tmp_path / ".ssh" / "config").write_text(host.entry)
+        monkeypatch.setenv("HOME", str(tmp_path))
+        write_profile("guarded", 'backend = "ssh"\n[ssh]\nhosts = ["guarded"]\n')
+        yield host
+
+
+def ask(**request: Any) -> str:
+    return Portal.get().call(signin.sign_in(SignIn(**request))).host
+
+
+def test_without_a_person_the_questions_are_told_and_the_answer_goes_on(guarded: Guarded) -> None:
+    with pytest.raises(SignInNeeded, match=r"guarded asks: One-time code\.") as refused:
+        dt.start("guarded", ranks=1)
+    asked = refused.value.details
+    assert refused.value.code == "sign_in"
+    assert asked["instructions"] == "From your telephone."
+    assert list(asked["questions"]) == [{"text": "One-time code:", "hidden": True}]
+    with pytest.raises(SignInNeeded) as again:
+        ask(id=asked["id"], answers=("wrong",))
+    assert again.value.code == "sign_in", "it asks once more"
+    assert ask(id=again.value.details["id"], answers=(CODE,)) == "guarded"
+    assert guarded.answers == ["wrong", CODE]
+    with dt.start("guarded", ranks=1) as cluster:
+        assert cluster.run("print('in')").stdout == {0: "in\n"}
+    assert guarded.answers == ["wrong", CODE], "one sign-in for all"
+    with pytest.raises(NotFound, match="Nothing waits"):
+        ask(id=asked["id"], answers=(CODE,))
+
+
+def test_who_gives_no_right_answer_is_refused_and_not_asked_by_itself(guarded: Guarded) -> None:
+    request: dict[str, Any] = {"host": "guarded"}
+    for _ in range(3):
+        with pytest.raises(SignInNeeded) as refused:
+            ask(**request)
+        assert refused.value.code == "sign_in"
+        request = {"id": refused.value.details["id"], "answers": ("wrong",)}
+    with pytest.raises(SignInNeeded, match="refused to let us in"):
+        ask(**request)
+    assert guarded.answers == ["wrong"] * 3
+    with pytest.raises(NotFound, match="No profile names"):
+        ask(host="elsewhere")
+
+
+def test_at_a_terminal_the_person_is_asked_and_the_answer_is_not_shown(guarded: Guarded) -> None:
+    main, side = pty.openpty()
+    words = [sys.executable, "-m", "dtrain_lab", "slots", "--profile", "guarded", "--json"]
+    with subprocess.Popen(
+        words, stdin=side, stdout=subprocess.PIPE, stderr=side, start_new_session=True, text=True
+    ) as process:
+        os.close(side)
+        seen = ""
+        while "One-time code:" not in seen:
+            seen += os.read(main, 4096).decode()
+        os.write(main, f"{CODE}\n".encode())
+        assert process.stdout is not None
+        out = process.stdout.read()
+        assert process.wait(30) == 0
+    os.close(main)
+    assert guarded.answers == [CODE]
+    assert re.search(r'"slots": \[', out)
+    assert CODE not in out + seen
