@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.jobs_browser import in_the_browser
 from benchmarks.measure import Row, emit, middle
 from tests.books import write
 from tests.hosts import Hosts, running_hosts
@@ -258,6 +259,7 @@ def main() -> None:
     os.environ.update(IPYTHONDIR=str(root / "ipython"), HOME=str(root / "home"), DTRAIN_LAB_POLL_FLOOR_S="1")
     (root / "home" / ".ssh").mkdir(parents=True)
     emit(local(root))
+    emit(in_the_browser())
     if os.getuid() == 0 and shutil.which("sbatch") and shutil.which("sshd"):
         with running_hosts(2) as hosts:
             hosts.start_ssh()

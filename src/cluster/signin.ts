@@ -68,6 +68,7 @@ export async function signIn(
     const answered: Dialog.IResult<string[]> = await showDialog({
       title: trans.__('Sign in to %1', round.host),
       body: new Answers(round),
+      focusNodeSelector: 'input',
       buttons: [
         Dialog.cancelButton(),
         Dialog.okButton({ label: trans.__('Sign in') })
