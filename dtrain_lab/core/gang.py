@@ -34,6 +34,8 @@ class Gang(Struct, frozen=True):
     heard: tuple[float, ...]
     holds: frozenset[int] = frozenset()
     reasons: dict[int, Reason] = {}
+    returned: dict[int, int] = {}
+    """The last hold that a host was told to give back: it may still speak of it, not having heard."""
     gone: bool = False
 
 
@@ -58,8 +60,9 @@ def hear(gang: Gang, said: Said, now: float) -> tuple[Gang, dict[int, Word]]:
     if isinstance(said, Waits):
         held, reasons = gang.holds - {said.node}, {**gang.reasons, said.node: said.reason}
         return replace(gang, holds=held, reasons=reasons), {said.node: "heard"}
-    if said.returns:
-        return replace(gang, holds=gang.holds - {said.node}), {said.node: "return"}
+    if said.returns or said.hold <= gang.returned.get(said.node, 0):
+        returned = {**gang.returned, said.node: said.hold}
+        return replace(gang, holds=gang.holds - {said.node}, returned=returned), {said.node: "return"}
     reasons = {node: reason for node, reason in gang.reasons.items() if node != said.node}
     gang = replace(gang, holds=gang.holds | {said.node}, reasons=reasons)
     if len(gang.holds) < len(gang.heard):

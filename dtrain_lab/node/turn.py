@@ -37,9 +37,6 @@ SAY_S = 1.0
 HEAD_WITHIN_S = 60.0
 
 
-WORDS = {"return": wire.Return(), "heard": wire.Heard()}
-
-
 class Failed(Exception):
     """It will not start; the reason is written where doors read it."""
 
@@ -60,6 +57,8 @@ class Turn:
         self._node = node or 0
         self._facts = local_facts()
         self._said = b""
+        self._hold = 0
+        """How often it has taken slots."""
         self.devices: tuple[int, ...] = ()
         """GPUs that it holds."""
         size = record.plan.size if node is None else record.plan.nodes[node].ranks
@@ -73,16 +72,19 @@ class Turn:
             living = tickets.living()
             mine = next(ticket for ticket in living if ticket.id == self._record.id)
             if mine.holds:
-                return wire.Holds(self._node, slots.keeps_earlier_waiting(living, mine))
+                return wire.Holds(self._node, self._hold, slots.keeps_earlier_waiting(living, mine))
             answer = slots.turn(living, mine.id, self._facts, sorted(gpu_processes()))
             if isinstance(answer, Reason):
                 return wire.Waits(self._node, answer)
             tickets.put(answer)
             self.devices = answer.devices
-            return wire.Holds(self._node)
+            self._hold += 1
+            return wire.Holds(self._node, self._hold)
 
-    def give_back(self) -> None:
-        """Wait again."""
+    def give_back(self, hold: int) -> None:
+        """Wait again, unless that hold was given back before."""
+        if hold != self._hold:
+            return
         with tickets.locked():
             mine = next(ticket for ticket in tickets.living() if ticket.id == self._record.id)
             tickets.put(msgspec.structs.replace(mine, holds=False, devices=()))
@@ -206,11 +208,15 @@ class First:
             left = self._ports[gang.PORTS :]
             self._meeting = next((port for port in left if _is_free(port)), left[0])
         for node, answer in answers.items():
+            word: wire.Answer = wire.Heard()
+            if answer == "go":
+                word = wire.Go(self._meeting)
+            elif answer == "return" and isinstance(said, wire.Holds):
+                word = wire.Return(said.hold)
             if node == 0:
-                if answer == "return":
-                    self._turn.give_back()
+                if isinstance(word, wire.Return):
+                    self._turn.give_back(word.hold)
             elif node in self._peers:
-                word = wire.Go(self._meeting) if answer == "go" else WORDS[answer]
                 await self._socket.send_multipart([self._peers[node], wire.encode(word)])
 
 
@@ -254,7 +260,7 @@ class Member:
             if isinstance(answer, wire.Go):
                 return answer.port
             if isinstance(answer, wire.Return):
-                self._turn.give_back()
+                self._turn.give_back(answer.hold)
         raise Failed(f"{self._place} was not heard of for {gang.SILENT_S:.0f} s.")
 
     async def tell(self) -> None:

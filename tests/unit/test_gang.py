@@ -20,28 +20,30 @@ FULL = Reason("slots", "It needs 1 slots; 0 of 1 are free: job other holds 1.")
 
 
 def test_all_go_once_the_last_has_room() -> None:
-    made, answers = gang.hear(gang.begin(2, 0.0), wire.Holds(1), 1.0)
+    made, answers = gang.hear(gang.begin(2, 0.0), wire.Holds(1, 1), 1.0)
     assert (made.gone, answers) == (False, {1: "heard"})
     made, answers = gang.hear(made, wire.Waits(0, FULL), 1.0)
     assert gang.why(made, NAMES, 2.0, 1).message == f"a: {FULL.message}"
-    made, answers = gang.hear(made, wire.Holds(0), 2.0)
+    made, answers = gang.hear(made, wire.Holds(0, 1), 2.0)
     assert (made.gone, answers) == (True, {0: "go", 1: "go"})
 
 
 def test_what_is_held_is_given_back_until_all_go() -> None:
-    made, _ = gang.hear(gang.begin(2, 0.0), wire.Holds(1), 1.0)
-    made, answers = gang.hear(made, wire.Holds(1, returns=True), 2.0)
+    made, _ = gang.hear(gang.begin(2, 0.0), wire.Holds(1, 1), 1.0)
+    made, answers = gang.hear(made, wire.Holds(1, 1, True), 2.0)
     assert answers == {1: "return"}
-    made, _ = gang.hear(made, wire.Holds(0), 3.0)
+    made, _ = gang.hear(made, wire.Holds(0, 1), 3.0)
     assert not made.gone
-    made, _ = gang.hear(made, wire.Holds(1), 4.0)
+    made, answers = gang.hear(made, wire.Holds(1, 1), 3.5)
+    assert (made.gone, answers) == (False, {1: "return"}), "said before it heard"
+    made, _ = gang.hear(made, wire.Holds(1, 2), 4.0)
     # it asked just before it heard that all go
-    made, answers = gang.hear(made, wire.Holds(1, returns=True), 5.0)
+    made, answers = gang.hear(made, wire.Holds(1, 2, True), 5.0)
     assert answers == {1: "go"}
 
 
 def test_a_host_that_is_never_heard_of_is_named_with_the_port_to_open() -> None:
-    made, _ = gang.hear(gang.begin(2, 0.0), wire.Holds(0), 50.0)
+    made, _ = gang.hear(gang.begin(2, 0.0), wire.Holds(0, 1), 50.0)
     assert not gang.why(made, NAMES, 59.0, 20_005).final
     reason = gang.why(made, NAMES, 61.0, 20_005)
     assert reason.final
@@ -58,9 +60,9 @@ def test_ports_are_in_the_profiles_range_and_none_is_tried_twice(identity: str, 
 
 
 def test_words_travel() -> None:
-    for said in (wire.Waits(1, FULL), wire.Holds(2, True)):
+    for said in (wire.Waits(1, FULL), wire.Holds(2, 3, True)):
         assert wire.said(wire.encode(said)) == said
-    for answer in (wire.Go(20_001), wire.Return(), wire.Heard(), wire.HeadFound(b"{}")):
+    for answer in (wire.Go(20_001), wire.Return(2), wire.Heard(), wire.HeadFound(b"{}")):
         assert wire.answer(wire.encode(answer)) == answer
 
 
@@ -69,54 +71,92 @@ JOBS = st.lists(st.sets(st.integers(0, 2), min_size=1, max_size=3).map(sorted), 
 
 @given(JOBS, st.randoms(use_true_random=False))
 def test_every_job_runs_in_the_end_whoever_is_heard_of_first(jobs: list[list[int]], random: Random) -> None:
-    """Three hosts with a slot each; jobs on some of them, which look for room in any order."""
+    """Three hosts with a slot each; jobs on some of them, which look for room and are heard in any order."""
     site = Site(jobs)
-    for _ in range(3 * len(jobs) * len(NAMES)):
-        turns = [(job, node) for job in site.gangs for node in range(len(jobs[job]))]
-        random.shuffle(turns)
-        for job, node in turns:
-            site.look(job, node)
+    for _ in range(8 * len(jobs) * len(NAMES)):
+        steps = [step for part in site.parts for step in (part.look, part.told, part.heard)]
+        random.shuffle(steps)
+        for step in steps:
+            step()
         if site.running and random.random() < 0.7:
             site.end(site.running[0])
     while site.running:
         site.end(site.running[0])
-    assert not site.gangs, "nobody waits for ever"
+    assert not site.parts, "nobody waits for ever"
 
 
-class Site:
-    """Hosts, their tickets, and the gangs of jobs that have not ended."""
+class Part:
+    """A host's part in a job: what it says, and what it hears, takes a while."""
 
-    def __init__(self, jobs: list[list[int]]) -> None:
-        self.jobs = jobs
-        self.hosts: list[dict[str, Ticket]] = [{} for _ in NAMES]
-        self.gangs = {job: gang.begin(len(on), 0.0) for job, on in enumerate(jobs)}
-        self.running: list[int] = []
-        for job, on in enumerate(jobs):
-            for host in on:
-                self.hosts[host][str(job)] = Ticket(str(job), "job", "", "me", 1, 1.0, 1, float(job))
+    def __init__(self, site: Site, job: int, node: int, host: int) -> None:
+        self.site, self.job, self.node = site, job, node
+        self.tickets = site.hosts[host]
+        self.tickets[job] = Ticket(str(job), "job", "", "me", 1, 1.0, 1, float(job))
+        self.up: list[wire.Said] = []
+        self.down: list[tuple[gang.Word, wire.Said]] = []
+        self.hold = 0
+        self.goes = False
 
-    def look(self, job: int, node: int) -> None:
-        """A host of a job looks for room, and tells the job's first host."""
-        tickets = self.hosts[self.jobs[job][node]]
-        mine, living = tickets[str(job)], list(tickets.values())
+    def look(self) -> None:
+        """Look for room, and say where this host stands."""
+        if self.goes or self.job not in self.tickets:
+            return
+        mine, living = self.tickets[self.job], list(self.tickets.values())
         if mine.holds:
-            said: wire.Said = wire.Holds(node, slots.keeps_earlier_waiting(living, mine))
+            said: wire.Said = wire.Holds(self.node, self.hold, slots.keeps_earlier_waiting(living, mine))
         else:
             answer = slots.turn(living, mine.id, GPU)
             if isinstance(answer, Ticket):
-                tickets[mine.id] = answer
-            said = wire.Holds(node) if isinstance(answer, Ticket) else wire.Waits(node, answer)
-        before, (self.gangs[job], answers) = self.gangs[job], gang.hear(self.gangs[job], said, 1.0)
-        if answers[node] == "return":
-            tickets[mine.id] = msgspec.structs.replace(mine, holds=False, devices=())
-        if self.gangs[job].gone and not before.gone:
-            self.running.append(job)
-            assert all(self.hosts[host][mine.id].holds for host in self.jobs[job]), "all of it, or none"
-        assert sum(ticket.holds for ticket in tickets.values()) <= 1
+                self.tickets[self.job] = answer
+                self.hold += 1
+                said = wire.Holds(self.node, self.hold)
+            else:
+                said = wire.Waits(self.node, answer)
+        self.up.append(said)
+        assert sum(ticket.holds for ticket in self.tickets.values()) <= 1
+
+    def told(self) -> None:
+        """The first host hears the next of what was said."""
+        if not self.up or self.job not in self.site.gangs:
+            return
+        said = self.up.pop(0)
+        before = self.site.gangs[self.job]
+        self.site.gangs[self.job], answers = gang.hear(before, said, 1.0)
+        for part in self.site.parts:
+            if part.job == self.job and part.node in answers:
+                part.down.append((answers[part.node], said))
+        if self.site.gangs[self.job].gone and not before.gone:
+            self.site.running.append(self.job)
+
+    def heard(self) -> None:
+        """This host hears the next answer."""
+        if not self.down:
+            return
+        answer, said = self.down.pop(0)
+        if answer == "go":
+            self.goes = True
+            assert self.tickets[self.job].holds, "it goes where it has room"
+        elif answer == "return" and isinstance(said, wire.Holds) and said.hold == self.hold:
+            self.tickets[self.job] = msgspec.structs.replace(self.tickets[self.job], holds=False, devices=())
+
+
+class Site:
+    """Hosts, their tickets, and the jobs that have not ended."""
+
+    def __init__(self, jobs: list[list[int]]) -> None:
+        self.hosts: list[dict[int, Ticket]] = [{} for _ in NAMES]
+        self.gangs = {job: gang.begin(len(on), 0.0) for job, on in enumerate(jobs)}
+        self.running: list[int] = []
+        self.parts = [Part(self, job, n, host) for job, on in enumerate(jobs) for n, host in enumerate(on)]
 
     def end(self, job: int) -> None:
-        """It gives all back."""
+        """Once all its hosts have begun, it ends and gives all back."""
+        mine = [part for part in self.parts if part.job == job]
+        for part in mine:
+            while part.down:
+                part.heard()
+            assert part.goes
+            del part.tickets[job]
         self.running.remove(job)
         del self.gangs[job]
-        for tickets in self.hosts:
-            tickets.pop(str(job), None)
+        self.parts = [part for part in self.parts if part.job != job]

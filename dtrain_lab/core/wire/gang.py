@@ -29,9 +29,14 @@ class Waits(Word, frozen=True, tag="waits"):
 
 
 class Holds(Word, frozen=True, tag="holds"):
-    """This host has room, and keeps it for the job. `returns`: it asks to give that back."""
+    """This host has room, and keeps it for the job.
+
+    `hold`: how often it has taken room so far, from 1: what was said of an earlier one counts no more. `returns`:
+    it asks to give that back.
+    """
 
     node: int
+    hold: int
     returns: bool = False
 
 
@@ -42,7 +47,9 @@ class Go(Word, frozen=True, tag="go"):
 
 
 class Return(Word, frozen=True, tag="return"):
-    """Give back what is held."""
+    """Give back what is held, if that is still this hold."""
+
+    hold: int
 
 
 class Heard(Word, frozen=True, tag="heard"):
