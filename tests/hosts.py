@@ -7,6 +7,7 @@ and for Slurm slurmctld, slurmd, slurm-client and munge. Everything is ended by 
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import shutil
@@ -290,3 +291,22 @@ def running_hosts(count: int) -> Iterator[Hosts]:
     finally:
         hosts.down()
         shutil.rmtree(root, ignore_errors=True)
+
+
+def listening(process: psutil.Process) -> set[str]:
+    """Addresses that a process listens at (TCP), also in another network: psutil looks at its own only."""
+    inodes = set()
+    for file in Path(f"/proc/{process.pid}/fd").iterdir():
+        try:
+            inodes.add(os.readlink(file).removeprefix("socket:[").removesuffix("]"))
+        except FileNotFoundError:
+            continue
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{process.pid}/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and words[9] in inodes:
+                packed = bytes.fromhex(words[1].partition(":")[0])
+                turned = b"".join(packed[i : i + 4][::-1] for i in range(0, len(packed), 4))
+                found.add(str(ipaddress.ip_address(turned)))
+    return found

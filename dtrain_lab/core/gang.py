@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.core.cluster import Reason
-from dtrain_lab.core.wire.gang import Said, Waits
+from dtrain_lab.core.wire.gang import Stands, Waits
 
 SILENT_S = 60.0
 """A host that is not heard of for so long does not take part."""
@@ -47,7 +47,7 @@ def begin(size: int, now: float) -> Gang:
 Word = Literal["go", "return", "heard"]
 
 
-def hear(gang: Gang, said: Said, now: float) -> tuple[Gang, dict[int, Word]]:
+def hear(gang: Gang, said: Stands, now: float) -> tuple[Gang, dict[int, Word]]:
     """A host has said where it stands.
 
     Returns:

@@ -34,6 +34,7 @@ from dtrain_lab.core.history import point
 from dtrain_lab.core.job import JobRecord, Live
 from dtrain_lab.core.kinds import RankPhase
 from dtrain_lab.core.wire import doors, links
+from dtrain_lab.core.wire.doors import NOT_YET
 from dtrain_lab.core.wire.links import RankSample
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.head import elsewhere, ports
@@ -83,7 +84,7 @@ class Observer:
         self._hosts: dict[int, HostUse] = {}
         """Of when ranks were last alive: an ended job keeps its figures."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._relay = Relay(self._to_rank, self._to_door, self._alive, lambda: None)
+        self._relay = Relay(self._to_rank, self._to_door, self._alive, lambda: None, self._absent)
 
     async def run(self) -> None:
         """Watch until the batch script says so, or is gone."""
@@ -246,6 +247,9 @@ class Observer:
 
     def _alive(self) -> tuple[int, ...]:
         return tuple(rank for rank, w in self._ranks.items() if w.code is None)
+
+    def _absent(self, rank: int) -> str:
+        return "has ended" if rank in self._ranks else NOT_YET
 
     def _to_rank(self, rank: int, message: links.Message) -> None:
         self._link.send(self._ranks[rank].peer, [links.encode(message)])

@@ -45,11 +45,13 @@ class Relay:
         to_door: Callable[[bytes, bytes], None],
         ranks: Callable[[], tuple[int, ...]],
         changed: Callable[[], None],
+        absent: Callable[[int], str] = lambda rank: "has ended",
     ) -> None:
         self._to_rank = to_rank
         self._to_door = to_door
         self._ranks = ranks
         self._changed = changed
+        self._absent = absent
         self._holder: Holder | None = None
         self._watched = TurnHolders(self._gone)
         self._number = 0
@@ -111,7 +113,7 @@ class Relay:
             raise Conflict("This is not the one who debugs these ranks.", "Turn the debugger on.")
         self._holder.heard = time.monotonic()
         there = set(self._ranks())
-        answers = {rank: _no("has ended") for rank in order.arguments if rank not in there}
+        answers = {rank: _no(self._absent(rank)) for rank in order.arguments if rank not in there}
         if order.command == "attach":
             self._attached |= there & set(order.arguments)
         futures = {

@@ -66,7 +66,7 @@ class Turn:
             started = psutil.Process(script).create_time()
             tickets.put(slots.job_ticket(record, script, started, size))
 
-    def look(self) -> wire.Said:
+    def look(self) -> wire.Stands:
         """Hold slots if there is room; say where this host stands."""
         with tickets.locked():
             living = tickets.living()
@@ -144,6 +144,8 @@ class First:
         self._port = 0
         self._meeting = 0
         self._peers: dict[int, bytes] = {}
+        self._know: set[int] = set()
+        """Hosts that know how the head is reached."""
         if others:
             made = msgspec.json.decode((folder / jobfiles.GANG).read_bytes(), type=wire.GangKeys)
             self._curve = Curve(self._context, (made.keys, made.secret))
@@ -174,14 +176,8 @@ class First:
         if self._socket is None:
             return
         until = time.monotonic() + HEAD_WITHIN_S
-        path = self._folder / jobfiles.ENDPOINTS
-        while time.monotonic() < until:
+        while time.monotonic() < until and len(self._know) < len(self._names) - 1:
             await self._listen_for(LOOK_S)
-            if path.exists():
-                word = wire.encode(wire.HeadFound(path.read_bytes()))
-                for peer in self._peers.values():
-                    await self._socket.send_multipart([peer, word])
-                return
 
     def close(self) -> None:
         """What was said still leaves."""
@@ -198,9 +194,22 @@ class First:
         until = time.monotonic() + seconds
         while await self._socket.poll(max(0, int(1e3 * (until - time.monotonic())))):
             peer, data = await self._socket.recv_multipart()
-            await self._hear(wire.said(data), peer)
+            said = wire.said(data)
+            if isinstance(said, wire.Asks):
+                await self._lead(said, peer)
+            else:
+                await self._hear(said, peer)
 
-    async def _hear(self, said: wire.Said, peer: bytes) -> None:
+    async def _lead(self, said: wire.Asks, peer: bytes) -> None:
+        """Tell a host of the head, once that is there."""
+        path = self._folder / jobfiles.ENDPOINTS
+        if said.knows:
+            self._know.add(said.node)
+        elif path.exists():
+            word = wire.HeadFound(path.read_bytes())
+            await self._socket.send_multipart([peer, wire.encode(word)])
+
+    async def _hear(self, said: wire.Stands, peer: bytes) -> None:
         if peer:
             self._peers[said.node] = peer
         self._gang, answers = gang.hear(self._gang, said, time.monotonic())
@@ -227,11 +236,13 @@ class Member:
         turn: its own.
         record: of the job.
         folder: of the job.
+        node: which of its hosts this is.
     """
 
-    def __init__(self, turn: Turn, record: JobRecord, folder: Path) -> None:
+    def __init__(self, turn: Turn, record: JobRecord, folder: Path, node: int) -> None:
         self._turn = turn
         self._folder = folder
+        self._node = node
         made = msgspec.json.decode((folder / jobfiles.GANG).read_bytes(), type=wire.GangKeys)
         first = record.plan.nodes[0]
         address = first.address or first.name
@@ -268,16 +279,18 @@ class Member:
         path = self._folder / jobfiles.ENDPOINTS
         until = time.monotonic() + HEAD_WITHIN_S
         while time.monotonic() < until and not path.exists():
+            await self._say(wire.Asks(self._node))
             answer = await self._hear(LOOK_S)
             if isinstance(answer, wire.HeadFound):
                 part = path.with_suffix(".part")
                 part.write_bytes(answer.endpoints)
                 part.rename(path)
+        await self._say(wire.Asks(self._node, knows=True))
 
     def close(self) -> None:
         """Nothing more is said."""
         for one in self._sockets:
-            one.close(linger=0)
+            one.close(linger=2000)
         self._context.term()
 
     def _connect(self, url: str, keys: Keys) -> Any:
@@ -362,7 +375,7 @@ async def run(folder: Path, node: int | None) -> int:
     mine: First | Member
     try:
         if node:
-            mine = Member(turn, record, folder)
+            mine = Member(turn, record, folder, node)
         else:
             mine = First(turn, record, folder, node is not None and len(record.plan.nodes) > 1)
     except Failed as error:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from dtrain_lab.core.debug import across, events, replies, requests, waiting
 from dtrain_lab.core.debug.state import FIRST_THREAD, Dap, State, sized
 from dtrain_lab.core.wire import doors
+from dtrain_lab.core.wire.doors import NOT_YET
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.services.reach import Connection
 
@@ -102,7 +104,13 @@ class Debugging:
         missing = [r.rank for r in self.state.ranks if not r.attached]
         if not missing:
             return
+        until = time.monotonic() + ATTACH_WITHIN_S
         answers = await self._ask(requests.Order("attach", {r: {} for r in missing}, ATTACH_WITHIN_S))
+        while late := [r for r, a in answers.items() if NOT_YET in str(a.get("message", ""))]:
+            if time.monotonic() > until:
+                break
+            await asyncio.sleep(LOOK_S)  # ranks of a job's other hosts find its head a moment later
+            answers |= await self._ask(requests.Order("attach", {r: {} for r in late}, ATTACH_WITHIN_S))
         notes = []
         for rank, answer in sorted(answers.items()):
             if not answer.get("success"):

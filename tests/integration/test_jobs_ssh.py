@@ -13,7 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 import dtrain_lab as dt
@@ -21,7 +20,7 @@ from dtrain_lab.api.job import Job
 from dtrain_lab.core.slots import total
 from dtrain_lab.machine import local_facts
 from tests.books import FAILING_LINE, looping, training, write
-from tests.hosts import Hosts, need, running_hosts
+from tests.hosts import Hosts, listening, need, running_hosts
 from tests.integration.test_jobs_debugger import look_around
 from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
@@ -81,15 +80,13 @@ def test_a_job_waits_for_all_of_its_hosts_and_says_for_which(hosts: Hosts, tmp_p
         info = job.info()
         assert info["state"] == "queued"
         assert "cluster somebody holds" in info["reason"]["message"]
-        listening = {
+        at = {
             (node, "node turn" in " ".join(process.cmdline()))
             for node in ("node1", "node2")
             for process in hosts.processes(node)
-            if job.id in " ".join(process.cmdline())
-            for connection in process.net_connections("inet")
-            if connection.status == psutil.CONN_LISTEN
+            if job.id in " ".join(process.cmdline()) and listening(process)
         }
-        assert listening == {("node1", True)}
+        assert at == {("node1", True)}
         first, second = slots_of("hosts")
         holds = [slot["held_by"]["id"] for slot in first["slots"] if slot["held_by"]]
         assert (first["name"], holds, first["waiting"]) == ("node1", [job.id], []), "kept for it"

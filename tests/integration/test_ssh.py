@@ -24,7 +24,7 @@ from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import EnvironmentUnfit, SignInNeeded, StartFailed, Unreachable
 from dtrain_lab.services import folders, slots
 from tests.faults import note
-from tests.hosts import Hosts, need, running_hosts
+from tests.hosts import Hosts, listening, need, running_hosts
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)]
@@ -284,13 +284,16 @@ def test_a_connection_that_breaks_comes_back_and_no_line_is_lost(cluster: Any, h
 
 def test_every_listening_socket_is_accounted_for(cluster: Any, hosts: Hosts) -> None:
     cluster.run("import torch, torch.distributed as dist; dist.barrier()")
+    seen: set[str] = set()
     for name in ("node1", "node2"):
         for process in ours_on(hosts, name):
-            listening = {c.laddr.ip for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN}
+            at = listening(process)
+            seen |= at
             # the head, the ipyparallel controller and gloo; never on all interfaces
-            assert listening <= {hosts.address(name), "172.17.0.1", "127.0.0.1"}, process.cmdline()
+            assert at <= {hosts.address(name), "172.17.0.1", "127.0.0.1"}, process.cmdline()
             if process.cmdline()[-1:] == ["dtrain_lab.node"] or "join" in process.cmdline():
-                assert not listening, "an agent only connects"
+                assert not at, "an agent only connects"
+    assert hosts.address("node1") in seen, "the head does listen"
 
 
 def test_a_strangers_key_and_none_at_all_get_no_answer(cluster: Any) -> None:

@@ -60,7 +60,7 @@ def test_ports_are_in_the_profiles_range_and_none_is_tried_twice(identity: str, 
 
 
 def test_words_travel() -> None:
-    for said in (wire.Waits(1, FULL), wire.Holds(2, 3, True)):
+    for said in (wire.Waits(1, FULL), wire.Holds(2, 3, True), wire.Asks(1, True)):
         assert wire.said(wire.encode(said)) == said
     for answer in (wire.Go(20_001), wire.Return(2), wire.Heard(), wire.HeadFound(b"{}")):
         assert wire.answer(wire.encode(answer)) == answer
@@ -92,8 +92,8 @@ class Part:
         self.site, self.job, self.node = site, job, node
         self.tickets = site.hosts[host]
         self.tickets[job] = Ticket(str(job), "job", "", "me", 1, 1.0, 1, float(job))
-        self.up: list[wire.Said] = []
-        self.down: list[tuple[gang.Word, wire.Said]] = []
+        self.up: list[wire.Stands] = []
+        self.down: list[tuple[gang.Word, wire.Stands]] = []
         self.hold = 0
         self.goes = False
 
@@ -103,7 +103,7 @@ class Part:
             return
         mine, living = self.tickets[self.job], list(self.tickets.values())
         if mine.holds:
-            said: wire.Said = wire.Holds(self.node, self.hold, slots.keeps_earlier_waiting(living, mine))
+            said: wire.Stands = wire.Holds(self.node, self.hold, slots.keeps_earlier_waiting(living, mine))
         else:
             answer = slots.turn(living, mine.id, GPU)
             if isinstance(answer, Ticket):

@@ -172,6 +172,10 @@ class ReadHistory(Body, frozen=True, tag="read_history"):
     since: float = 0.0
 
 
+NOT_YET = "has not come yet"
+"""Answers for a rank of a job that its head does not know so far."""
+
+
 class HoldDebugger(Body, frozen=True, tag="hold_debugger"):
     """Be the one who debugs this world; renewed within 10 s, or the ranks run on and are let go.
 

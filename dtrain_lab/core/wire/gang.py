@@ -31,13 +31,20 @@ class Waits(Word, frozen=True, tag="waits"):
 class Holds(Word, frozen=True, tag="holds"):
     """This host has room, and keeps it for the job.
 
-    `hold`: how often it has taken room so far, from 1: what was said of an earlier one counts no more. `returns`:
-    it asks to give that back.
+    `hold`: how often it has taken room so far, from 1: what was said of an earlier one counts no more.
+    `returns`: it asks to give that back.
     """
 
     node: int
     hold: int
     returns: bool = False
+
+
+class Asks(Word, frozen=True, tag="asks"):
+    """This host goes, and does not know yet how the job's head is reached; `knows`: now it does."""
+
+    node: int
+    knows: bool = False
 
 
 class Go(Word, frozen=True, tag="go"):
@@ -62,7 +69,8 @@ class HeadFound(Word, frozen=True, tag="head"):
     endpoints: bytes
 
 
-Said = Waits | Holds
+Stands = Waits | Holds
+Said = Stands | Asks
 Answer = Go | Return | Heard | HeadFound
 
 _ENCODER = msgspec.msgpack.Encoder()
