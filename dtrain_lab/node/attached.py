@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 GRACE_S = 5.0
 """Peers of a rank that failed may say what they know before they are ended."""
+TELL_WITHIN_S = 20.0
+"""A head that is starting is waited for."""
 LOOK_S = 0.5
 TAIL_S = 0.5
 ASKED_WITHIN_S = 0.4
@@ -104,6 +106,10 @@ class Attached:
         link = HeadLink(self)
         tasks = [asyncio.create_task(self._look()), asyncio.create_task(link.run())]
         await asyncio.gather(*(self._keep(kept, link) for kept in self.kept))
+        if self._first is not None and self._size > len(self.kept):
+            # it failed at once: its peers on other nodes end when the head tells them
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(link.connected.wait(), TELL_WITHIN_S)
         for task in tasks:
             task.cancel()
         link.close()

@@ -42,6 +42,10 @@ class HeadLink:
     def __init__(self, agent: Attached) -> None:
         self._agent = agent
         self._socket: Any = None
+        self._ended: list[links.Exited] = []
+        """Before there was a way to the head."""
+        self.connected = asyncio.Event()
+        """The head will hear what was said so far."""
         self._context = zmq.asyncio.Context()
         self._devices = Devices(local_facts().gpus)
         self._host = Host()
@@ -69,13 +73,20 @@ class HeadLink:
                 restart=int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")),
             )
         )
+        for message in self._ended:
+            self._say(message)
+        self.connected.set()
         await asyncio.gather(
             self._measure(), self._obey(), *(self._pass_on(kept) for kept in self._agent.kept)
         )
 
     def ended(self, kept: Kept, code: int) -> None:
         """A rank has ended."""
-        self._say(links.Exited(key=kept.rank, pid=kept.pid, code=code))
+        message = links.Exited(key=kept.rank, pid=kept.pid, code=code)
+        if self.connected.is_set():
+            self._say(message)
+        else:
+            self._ended.append(message)
 
     def close(self) -> None:
         """What was said still leaves."""
