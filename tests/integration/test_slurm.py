@@ -192,7 +192,7 @@ def test_a_queued_world_is_cancelled(hosts: Hosts) -> None:
             '[slurm]\npartition = "short"\ntime = "01:00:00"\n',
             {"ranks": 1},
             BadSize,
-            "more than partition short",
+            "never start: partition short ends jobs at 00:05:00",
         ),
         ('[slurm]\npartition = "short"\n', {"nodes": 2, "ranks_per_node": 1}, BadSize, "partition short"),
         ('[slurm]\ngres = "gpu:9"\n', {"ranks": 1}, StartFailed, "Slurm refuses"),
