@@ -20,7 +20,7 @@ import struct
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.estimate import ring
@@ -89,6 +89,7 @@ class Attached:
         self._attempt = int(restart or "0")
         self._warned = False
         self._ending = False
+        self._cancelled = asyncio.Event()
         self._first: tuple[int, int] | None = None
         """Rank that failed first here, and its code."""
 
@@ -96,7 +97,7 @@ class Attached:
         """Keep the ranks to their end; the exit code of the first that failed."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            loop.add_signal_handler(number, self._end_soon)
+            loop.add_signal_handler(number, self._cancel)
         # schedulers send it to all processes; ranks get it from us, once
         loop.add_signal_handler(signal.SIGUSR2, self._warn)
         await asyncio.gather(*(self._start(kept) for kept in self.kept))
@@ -104,12 +105,13 @@ class Attached:
         from dtrain_lab.node.headlink import HeadLink
 
         link = HeadLink(self)
-        tasks = [asyncio.create_task(self._look()), asyncio.create_task(link.run())]
+        tasks: list[asyncio.Task[Any]] = [asyncio.create_task(self._look()), asyncio.create_task(link.run())]
         await asyncio.gather(*(self._keep(kept, link) for kept in self.kept))
         if self._first is not None and self._size > len(self.kept):
             # it failed at once: its peers on other nodes end when the head tells them
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(link.connected.wait(), TELL_WITHIN_S)
+            either = [asyncio.create_task(event.wait()) for event in (link.connected, self._cancelled)]
+            await asyncio.wait(either, timeout=TELL_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
+            tasks += either
         for task in tasks:
             task.cancel()
         link.close()
@@ -241,6 +243,11 @@ class Attached:
 
     # ---- end
 
+    def _cancel(self) -> None:
+        """Somebody wants an end: nobody has to be told of it."""
+        self._cancelled.set()
+        self._end_soon()
+
     def _end_soon(self) -> None:
         """SIGTERM now, SIGKILL if that does not do."""
         if self._ending:
@@ -278,7 +285,7 @@ class Attached:
             if (self.folder / jobfiles.WARNED).exists():
                 self._warn()
             if (self.folder / jobfiles.CANCELLED).exists():
-                self._end_soon()
+                self._cancel()
 
     # ---- stacks
 
