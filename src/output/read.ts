@@ -7,6 +7,8 @@ import {
   IStream
 } from '@jupyterlab/nbformat';
 
+import { Signal } from '@lumino/signaling';
+
 import { ILine, parseLines, parseRanks } from './lines';
 import { around, trimmed } from './trim';
 
@@ -102,6 +104,10 @@ export function trimOutputs(cell: CodeCell): void {
       const short = trimmed(text);
       if (short !== null) {
         outputs.set(i, { ...output, text: short });
+        // the cell's model stays connected to the text that was there, and would keep all of it
+        if (model.streamText) {
+          Signal.clearData(model.streamText);
+        }
       }
     }
   }
