@@ -75,7 +75,8 @@ def main() -> None:
         run_lab(Path(root) / "lab") as lab,
         sync_playwright() as playwright,
     ):
-        pid = next(p.pid for p in psutil.process_iter() if f"--ServerApp.root_dir={lab.work}" in p.cmdline())
+        listed = psutil.process_iter(["cmdline"])  # None of one that has just ended
+        pid = next(p.pid for p in listed if f"--ServerApp.root_dir={lab.work}" in (p.info["cmdline"] or ()))
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 960})
         page.set_default_timeout(60_000)
