@@ -481,6 +481,8 @@ def test_a_refusal_is_not_tried_again(hosts: Hosts) -> None:
                 dt.start("stranger", ranks=1)
         assert "ssh stranger" in error.value.hint
         # each start is a person's attempt, and tries once
-        assert log.read_text().count("Connection closed by authenticating user") == 2
+        closed = "Connection closed by authenticating user"
+        wait_until(lambda: log.read_text().count(closed) >= 2, 10, "sshd to write it down")
+        assert log.read_text().count(closed) == 2
     finally:
         config.write_text(before)
