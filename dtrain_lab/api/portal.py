@@ -15,6 +15,7 @@ from dtrain_lab.api import person
 from dtrain_lab.backends import signin
 from dtrain_lab.backends.signin import Questions
 from dtrain_lab.core.kinds import LeaseKind
+from dtrain_lab.errors import SignInNeeded
 from dtrain_lab.services.jobs import Jobs
 from dtrain_lab.services.worlds import Worlds
 
@@ -86,7 +87,12 @@ class Portal:
             self._listening.append(said)
         try:
             while (asked := said.get()) is not None:
-                asked.answers.set_result(person.ask(asked.questions))
+                try:
+                    asked.answers.set_result(person.ask(asked.questions))
+                except BaseException:  # an interrupt, say: the attempt ends, the next one asks anew
+                    host = asked.questions.host
+                    asked.answers.set_exception(SignInNeeded(f"{host} got no answer.", "Try again."))
+                    raise
             return future.result()
         except KeyboardInterrupt:
             future.cancel()

@@ -18,8 +18,6 @@ from dtrain_lab.errors import SignInNeeded
 
 ANSWER_WITHIN_S = 110.0
 """sshd gives up after 120 s, unless told otherwise."""
-
-
 TRIES = 3
 
 
