@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
     from dtrain_lab.training.guard import guard
     from dtrain_lab.training.log import log
+    from dtrain_lab.training.staged import staged
     from dtrain_lab.training.step import step
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "jobs",
     "latest_checkpoint",
     "log",
+    "staged",
     "start",
     "step",
     "submit",
@@ -39,6 +41,7 @@ IN_RANKS = {
     "latest_checkpoint": "checkpoint",
     "guard": "guard",
     "log": "log",
+    "staged": "staged",
     "step": "step",
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dtrain_lab.core import diff as differences
 from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.core.amounts import size_text
 from dtrain_lab.errors import BadRequest
 
 
@@ -225,16 +226,6 @@ def _check_name(name: str) -> None:
 def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[0] if lines else ""
-
-
-def size_text(size: int) -> str:
-    """Bytes for a person: "3.1 MB"."""
-    value = float(size)
-    for unit in ("bytes", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.2f} GB"
 
 
 def copied_sentence(

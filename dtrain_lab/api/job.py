@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,15 @@ def submit(
     launcher: JobLauncher | None = None,
     after: str | Job | None = None,
     retries: int = 0,
+    stage: Sequence[str] = (),
+    partition: str | None = None,
+    environment: str | None = None,
+    interface: str | None = None,
+    options: Sequence[str] = (),
+    warn_s: int = 60,
+    mail: str | None = None,
+    notify: str | None = None,
+    files: bool = True,
     dry_run: bool = False,
 ) -> Any:
     """Submit a notebook as a job.
@@ -191,6 +201,13 @@ def submit(
         launcher: of Slurm: "srun" or "torchrun".
         after: a job that has to succeed first.
         retries: how often a failed run begins anew.
+        stage: files and folders that are copied to each node's own disk before ranks start (`dt.staged`).
+        partition, environment, interface, options: in the place of the profile's; `environment` as
+            "kind:path", `options` are more lines for the scheduler.
+        warn_s: so long before the time limit every rank gets SIGUSR2; 0 for never.
+        mail: address that Slurm writes to.
+        notify: a command that runs when the job ends.
+        files: take the small files of the notebook's folder along.
         dry_run: only plan: returns a `JobPlan` with files, command and findings.
 
     Raises:
@@ -212,6 +229,15 @@ def submit(
         after=after.id if isinstance(after, Job) else after,
         retries=retries,
         python=sys.executable,
+        stage=tuple(stage),
+        partition=partition,
+        environment=environment,
+        interface=interface,
+        options=tuple(options),
+        warn_s=warn_s,
+        mail=mail,
+        notify=notify,
+        files=files,
     )
     if dry_run:
         return plan(portal, request, file)

@@ -44,6 +44,7 @@ FOLLOW_S = 0.3
 @click.option("--interface", help="Network interface, in the place of the profile's.")
 @click.option("--option", "options", multiple=True, help="A line for the scheduler; may be repeated.")
 @click.option("--time", "limit", help='Time limit, "02:00:00".')
+@click.option("--stage", multiple=True, help="Data to copy to each node's own disk; may be repeated.")
 @click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Of Slurm.")
 @click.option("--after", help="A job that has to succeed first.")
 @click.option("--retries", type=int, default=0, help="How often a failed run begins anew.")
@@ -65,6 +66,7 @@ def submit(
     interface: str | None,
     options: tuple[str, ...],
     limit: str | None,
+    stage: tuple[str, ...],
     launcher: Any,
     after: str | None,
     retries: int,
@@ -94,6 +96,7 @@ def submit(
         environment=environment,
         interface=interface,
         options=options,
+        stage=stage,
     )
     file = Path(notebook).expanduser().absolute()
     if dry_run:

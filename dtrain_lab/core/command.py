@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dtrain_lab.core.profile import Environment
 from dtrain_lab.errors import BadProfile
@@ -44,21 +44,55 @@ def python(environment: Environment, current: str) -> list[str]:
     return [*shlex.split(path), "python3"]
 
 
-def lines(environment: Environment, variables: Mapping[str, str]) -> list[str]:
+def said(name: str, path: str) -> list[str]:
+    """A shell says that the file of a secret can't be read here."""
+    return [f'echo {shlex.quote(no_secret(name, path, ""))}"$(hostname)." >&2']
+
+
+def lines(
+    environment: Environment, variables: Mapping[str, str], unread: Callable[[str, str], list[str]] = said
+) -> list[str]:
     """Lines of a shell before Python is started: the profile's own `setup`, then variables, quoted.
+
+    A secret is read where the lines run; what is written down here is its path.
+
+    Args:
+        environment: of the profile.
+        variables: to be exported.
+        unread: from a secret's name and path, what the shell does before it ends as that can't be read.
 
     Raises:
         BadProfile: a variable's name is none.
     """
-    for name in variables:
-        if not VARIABLE.fullmatch(name):
-            raise BadProfile(
-                f'[environment] variables: "{name}" can\'t be the name of a variable.',
-                "Use letters, digits and underscores.",
-                code="bad_variable",
-            )
+    for key, names in (("variables", variables), ("secrets", environment.secrets)):
+        for name in names:
+            if not VARIABLE.fullmatch(name):
+                raise BadProfile(
+                    f'[environment] {key}: "{name}" can\'t be the name of a variable.',
+                    "Use letters, digits and underscores.",
+                    code="bad_variable",
+                )
     exports = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
-    return [*environment.setup, *exports]
+    secrets = [
+        line
+        for name, path in environment.secrets.items()
+        for line in (
+            f"{name}=$(cat {_place(path)}) && export {name} || {{",
+            *(f"  {told}" for told in unread(name, path)),
+            "  exit 1",
+            "}",
+        )
+    ]
+    return [*environment.setup, *exports, *secrets]
+
+
+def no_secret(name: str, path: str, where: str) -> str:
+    """What is said where the file of a secret can't be read."""
+    return f"[environment] secrets: {name} is not there, as {path} can't be read on {where}"
+
+
+def _place(path: str) -> str:
+    return f'"$HOME"/{shlex.quote(path[2:])}' if path.startswith("~/") else shlex.quote(path)
 
 
 def script(environment: Environment, variables: Mapping[str, str], words: Sequence[str]) -> str:

@@ -24,6 +24,8 @@ class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     writes to. `notify`: a command of the user's that runs when the job ends. `parameters`: for the cell that
     is tagged so. `python`: interpreter, for environments of the kind "current".
 
+    `stage`: files and folders that are copied to each node's own disk before ranks start (`dt.staged`).
+
     In the place of the profile's: `partition`; `environment`, as "kind:path" ("conda:/opt/envs/torch"), or
     "current" for the notebook's own; `interface`; and `options`, more lines for the scheduler.
     """
@@ -53,6 +55,7 @@ class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     environment: str | None = None
     interface: str | None = None
     options: tuple[str, ...] = ()
+    stage: tuple[str, ...] = ()
 
 
 class JobSize(Struct, frozen=True):
@@ -218,6 +221,13 @@ class Live(Struct, frozen=True):
     values: dict[str, Any] = {}
 
 
+class Staging(Struct, frozen=True):
+    """How many bytes of the job's data a node has copied, of all: `staging.N.json`."""
+
+    done: int
+    total: int
+
+
 class End(Struct, frozen=True):
     """How a node, or the whole, ended: `exit.N` and `exit`."""
 
@@ -237,4 +247,6 @@ class Found(Struct, frozen=True):
     doing: Doing | None = None
     attempt: int = 0
     waiting: Reason | None = None
-    """Of a queue without a scheduler."""
+    """Of a queue without a scheduler; or why it never starts."""
+    staging: tuple[Staging, ...] = ()
+    """Of each node."""

@@ -9,7 +9,7 @@ import msgspec
 
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.cluster import Reason
-from dtrain_lab.core.job import Doing, End, Found, JobError, Live
+from dtrain_lab.core.job import Doing, End, Found, JobError, Live, Staging
 
 PATTERNS = (
     jobfiles.EXIT,
@@ -20,6 +20,7 @@ PATTERNS = (
     jobfiles.ATTEMPT,
     jobfiles.WAITING,
     jobfiles.DOING,
+    "staging.*.json",
 )
 T = TypeVar("T")
 
@@ -36,6 +37,11 @@ def found_in(files: Mapping[str, bytes]) -> Found:
         for name, data in files.items()
         if name.startswith(f"{jobfiles.EXIT}.") and (end := _decode(data, End)) is not None
     ]
+    staging = [
+        part
+        for name, data in files.items()
+        if name.startswith("staging.") and (part := _decode(data, Staging)) is not None
+    ]
     return Found(
         started_at=_number(files.get(jobfiles.STARTED)),
         exit=_decode(files.get(jobfiles.EXIT), End),
@@ -45,6 +51,7 @@ def found_in(files: Mapping[str, bytes]) -> Found:
         doing=_decode(files.get(jobfiles.DOING), Doing),
         attempt=int(_number(files.get(jobfiles.ATTEMPT)) or 0),
         waiting=_decode(files.get(jobfiles.WAITING), Reason),
+        staging=tuple(staging),
     )
 
 

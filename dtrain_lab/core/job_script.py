@@ -6,10 +6,11 @@ classic forms: `srun` alone, each task a rank; and `srun torchrun`, one agent of
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 
-from dtrain_lab.core import command, jobfiles, slurm
+from dtrain_lab.core import command, jobfiles, slurm, staged
 from dtrain_lab.core.job import JobRecord
 from dtrain_lab.errors import BadProfile
 
@@ -17,6 +18,9 @@ PORT = "port=$((20000 + SLURM_JOB_ID % 12000))  # below the ports that systems g
 NEXT = 'while (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((port + 1)); done'
 """Another where it is taken; only where one script chooses for all nodes."""
 EXPORT = "export MASTER_PORT=$port"
+SCRATCH = '"${SLURM_TMPDIR:-${TMPDIR:-/tmp}}"'
+"""A node's own disk, where the profile names none."""
+SECRET_HINT = "Write its value into that file, for your eyes only (chmod 600), where each node can read it."
 
 
 def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1") -> str:
@@ -40,7 +44,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         'cd "$folder" || exit 1',
         "umask 077",
         f"echo $$ > {jobfiles.PID}",
-        *_environment(record),
+        *_environment(record, node or 0),
         f"export MASTER_ADDR={shlex.quote(address)} DTRAIN_SIZE={plan.size} DTRAIN_PEER={shlex.quote(peer)}",
         "",
         "# wait for room, on all hosts at once",
@@ -48,6 +52,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         f"read -r first devices <&3 || {{ {_exit_line(node or 0, '1')}; exit 1; }}; exec 3<&-",
         '[ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices',
         "",
+        *_staged(record, f"{python} dtrain_lab.node stage", f" {node or 0}", 1, node or 0),
         "ended=",
         f"trap 'ended=1; touch \"$folder/{jobfiles.CANCELLED}\"' TERM INT HUP",
         f"trap 'touch \"$folder/{jobfiles.WARNED}\"' USR2",
@@ -78,7 +83,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         "  done",
         '  [ $code = 0 ] || [ -n "$ended" ] && break',
         "done",
-        *_ending(node or 0, record.request.notify if not node else None),
+        *_ending(node or 0, record.request.notify if not node else None, staging=bool(record.request.stage)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -104,10 +109,21 @@ def for_slurm(record: JobRecord) -> str:
         "umask 077",
         "# what the submission's shell had belongs to it",
         "unset ${!SLURM_EXPORT*} ${!PMI*}",
-        *_environment(record),
+        *_environment(record, 0),
         'nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))',
         f"export MASTER_ADDR=${{nodes[0]}} DTRAIN_PEER={'${nodes[-1]}' if nodes > 1 else ''}",
         "",
+        *_where_installed(
+            words,
+            _staged(
+                record,
+                f"srun --overlap --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 --cpus-per-task=1 "
+                f"--kill-on-bad-exit=1 {python} dtrain_lab.node stage",
+                "",
+                nodes,
+                0,
+            ),
+        ),
         f"trap 'touch \"$folder/{jobfiles.WARNED}\"' USR2  # the time is nearly over: agents tell the ranks",
         f"date +%s.%N > {jobfiles.STARTED}",
         f"head -c 65536 /dev/zero > {jobfiles.RESERVE}  # room to say how it ended, on a full disk",
@@ -125,8 +141,9 @@ def for_slurm(record: JobRecord) -> str:
         NEXT,
         EXPORT,
     ]
+    own_copy = f"{staged.VARIABLE}+=.$SLURM_NODEID; " if request.stage else ""
     if by_rank:
-        task = (
+        task = own_copy + (
             "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "
             f'LOCAL_WORLD_SIZE={per_node} NODE_RANK=$SLURM_NODEID; exec "$@"'
         )
@@ -136,7 +153,7 @@ def for_slurm(record: JobRecord) -> str:
             f'  bash -c {shlex.quote(task)} task "${{rank[@]}}" &',
         ]
     else:
-        torchrun = (
+        torchrun = own_copy + (
             f'export NODE_RANK=$SLURM_NODEID; host=0; [ "$SLURM_NODEID" != 0 ] || host=1; '
             f"exec {python} torch.distributed.run --nnodes={nodes} --nproc-per-node={per_node} "
             f"--max-restarts={request.retries} --rdzv-backend=c10d --rdzv-id=$SLURM_JOB_ID "
@@ -163,7 +180,7 @@ def for_slurm(record: JobRecord) -> str:
         ]
     lines += [
         *step,
-        *_ending(0, request.notify),
+        *_ending(0, request.notify, staging=bool(request.stage)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -196,7 +213,13 @@ def directives(record: JobRecord) -> list[str]:
     return options
 
 
-def _environment(record: JobRecord) -> list[str]:
+def _environment(record: JobRecord, node: int) -> list[str]:
+    def never_starts(name: str, path: str) -> list[str]:
+        """Where doors read why, as nothing is there yet that could tell them."""
+        message = f"{command.no_secret(name, path, 'its node')}."
+        reason = json.dumps({"code": "no_secret", "message": message, "hint": SECRET_HINT, "final": True})
+        return [f"echo {shlex.quote(reason)} > {jobfiles.WAITING}", _exit_line(node, "1")]
+
     plan, profile = record.plan, record.profile
     ours = {
         jobfiles.FOLDER_VARIABLE: record.directory,
@@ -208,7 +231,42 @@ def _environment(record: JobRecord) -> list[str]:
         ours["OMP_NUM_THREADS"] = str(plan.cpus_per_rank or plan.nodes[0].threads)
     if plan.interface is not None:
         ours |= {"GLOO_SOCKET_IFNAME": plan.interface, "NCCL_SOCKET_IFNAME": plan.interface}
-    return command.lines(profile.environment, {**ours, **plan.variables})
+    return command.lines(profile.environment, {**ours, **plan.variables}, never_starts)
+
+
+def _staged(record: JobRecord, keeper: str, which: str, copies: int, node: int) -> list[str]:
+    """Copies of the data on nodes' own disks; who keeps one says so in a line.
+
+    Args:
+        record: of the job.
+        keeper: the command.
+        which: its last words.
+        copies: how many it makes.
+        node: whose script this is.
+    """
+    if not record.request.stage:
+        return []
+    suffix = "" if record.plan.backend == "slurm" else f".{node}"
+    base = record.profile.scratch
+    scratch = shlex.quote(base) if base else SCRATCH
+    return [
+        "# a copy of the data on each node's own disk, as long as this runs",
+        f"export {staged.VARIABLE}={scratch}/dtrain-lab-data-$UID/{record.id}{suffix}",
+        f'exec 4< <(exec {keeper} "$folder" "${staged.VARIABLE}"{which} < /dev/null)',
+        "keeper=$!",
+        f"for copy in $(seq {copies}); do read -r -u 4 || {{ {_exit_line(node, '1')}; exit 1; }}; done",
+    ]
+
+
+def _where_installed(words: list[str], lines: list[str]) -> list[str]:
+    """Lines that need dtrain-lab on the nodes; without it the plain script runs."""
+    if not lines:
+        return []
+    return [
+        f"if {shlex.join(words)} -c 'import dtrain_lab' 2> /dev/null; then",
+        *(f"  {line}" for line in lines),
+        "fi",
+    ]
 
 
 def _head(python: str) -> list[str]:
@@ -220,10 +278,15 @@ def _head(python: str) -> list[str]:
     ]
 
 
-def _ending(node: int, notify: str | None) -> list[str]:
+def _ending(node: int, notify: str | None, *, staging: bool) -> list[str]:
     return [
         "",
         *(["kill $head 2> /dev/null; wait $head 2> /dev/null"] if node == 0 else []),
+        *(
+            ['[ -z "$keeper" ] || { exec 4<&-; kill -USR1 $keeper; wait $keeper; } 2> /dev/null']
+            if staging
+            else []
+        ),
         'cd "$folder"',
         f"rm -f {jobfiles.RESERVE}",
         _exit_line(node, "$code"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.core import ranks as rank_names
+from dtrain_lab.core.amounts import size_text
 from dtrain_lab.core.cells import CONNECTION_ERRORS
 from dtrain_lab.core.cluster import Metrics, Node, Phase, Rank, Reason, Summary, World
 from dtrain_lab.core.job import Found, Job, JobError, JobRecord, JobSize
@@ -146,7 +147,10 @@ def _ends_at(record: JobRecord, found: Found) -> float | None:
 
 
 def _progress(found: Found, now: float) -> tuple[Phase, ...]:
-    """Cells that have begun, of all."""
+    """Bytes that were copied to the nodes, of all; then cells that have begun, of all."""
+    if found.started_at is None and found.staging:
+        done, total = (sum(getattr(s, key) for s in found.staging) for key in ("done", "total"))
+        return (Phase("staging", done, total, 0.0),)
     doing = found.doing
     if doing is None or found.started_at is None:
         return ()
@@ -206,6 +210,11 @@ def _summary(
     if state == "queued":
         text = f"Waiting to start. {reason.message}" if reason else "Waiting to start."
         return Summary("job_queued", {**values, "reason": reason.message if reason else ""}, text)
+    if state == "starting" and found.started_at is None and found.staging:
+        done, total = (size_text(sum(getattr(s, key) for s in found.staging)) for key in ("done", "total"))
+        nodes = len(record.plan.nodes)
+        text = f"Copying data to {nodes} node{'s' if nodes > 1 else ''}: {done} of {total}."
+        return Summary("job_staging", {**values, "done": done, "bytes": total}, text)
     if state in ("planned", "starting"):
         return Summary(f"job_{state}", values, f"Starting {rank_names.count(size)}.")
     if state == "stopping":

@@ -46,6 +46,11 @@ def failed(attempt: int) -> str:
     return f"failed.{attempt}"
 
 
+def staging(node: int) -> str:
+    """How much of the job's data a node has copied."""
+    return f"staging.{node}.json"
+
+
 def log(node: int) -> str:
     """Log of a node: a line for each that its ranks wrote."""
     return f"log.{node}"

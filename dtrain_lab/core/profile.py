@@ -16,12 +16,13 @@ from dtrain_lab.errors import BadProfile
 
 
 class Environment(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where Python comes from on the nodes."""
+    """Where Python comes from on the nodes. `secrets`: variables whose values lie in files there."""
 
     kind: EnvironmentKind = "current"
     path: str | None = None
     setup: tuple[str, ...] = ()
     variables: dict[str, str] = {}
+    secrets: dict[str, str] = {}
 
 
 class Network(Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,6 +74,7 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     cpus_per_rank: int | None = None
     memory_per_node: str | None = None
     workdir: str | None = None
+    scratch: str | None = None
     monitor: bool = True
     environment: Environment = Environment()
     network: Network = Network()

@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dtrain_lab.api.cluster import Cluster, cell_id
-from dtrain_lab.api.data import size_text
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.core import cells
 from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.core.amounts import size_text
 from dtrain_lab.core.cluster import CellRecord, Output
 from dtrain_lab.core.cluster import Cluster as Info
 from dtrain_lab.core.debug.places import cell_name

@@ -9,6 +9,10 @@ if __name__ == "__main__":
         from dtrain_lab.node.turn import main as turn
 
         sys.exit(turn(sys.argv[1:]))
+    if sys.argv[1:2] == ["stage"]:
+        from dtrain_lab.node.stage import main as stage
+
+        sys.exit(stage(sys.argv[1:]))
     from dtrain_lab.node.main import main
 
     main()

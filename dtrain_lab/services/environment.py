@@ -8,8 +8,11 @@ import json
 import os
 import sys
 from importlib import util
+from pathlib import Path
 
-from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.core import command
+from dtrain_lab.core.profile import Environment
+from dtrain_lab.errors import BadProfile, EnvironmentUnfit
 from dtrain_lab.machine import RUNTIME_VARIABLE
 
 NEEDED = ("dtrain_lab", "torch", "ipyparallel", "ipykernel")
@@ -33,17 +36,35 @@ CHECK = "import importlib.util as u,json;print(json.dumps([n for n in %r if u.fi
 CHECK_WITHIN_S = 30.0
 
 
-def variables(profile: dict[str, str]) -> dict[str, str]:
-    """Variables of head, agents and ranks: this process's, without its secrets, then the profile's."""
+def variables(profile: Environment) -> dict[str, str]:
+    """Variables of head, agents and ranks here: this process's, without its secrets, then the profile's.
+
+    Raises:
+        BadProfile: the file of a secret can't be read.
+    """
     own = {k: v for k, v in os.environ.items() if not k.startswith(SECRET)}
-    return {**own, **profile}
+    return {**own, **profile.variables, **_secrets(profile.secrets)}
 
 
-def key(python: str, profile: dict[str, str]) -> str:
+def _secrets(paths: dict[str, str]) -> dict[str, str]:
+    read = {}
+    for name, path in paths.items():
+        try:
+            read[name] = Path(path).expanduser().read_text().rstrip("\n")
+        except (OSError, ValueError) as error:
+            raise BadProfile(
+                f"{command.no_secret(name, path, 'this machine')}: "
+                f"{error.strerror if isinstance(error, OSError) else 'it is no text'}.",
+                "Write the value into that file, for your eyes only (chmod 600), or name another.",
+                code="no_secret",
+            ) from error
+    return read
+
+
+def key(python: str, profile: Environment) -> str:
     """Tells environments apart: a warm head can be claimed only by a start with the same key."""
-    lasting = {
-        k: v for k, v in variables(profile).items() if k not in PASSING and not k.startswith(PASSING_PREFIXES)
-    }
+    known = variables(profile).items()
+    lasting = {k: v for k, v in known if k not in PASSING and not k.startswith(PASSING_PREFIXES)}
     text = json.dumps([os.path.realpath(python), os.path.dirname(python), sorted(lasting.items())])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends import hosts, registry
 from dtrain_lab.backends.jobs import job_backend
-from dtrain_lab.core import jobfiles, slurm
+from dtrain_lab.core import jobfiles, slurm, staged
 from dtrain_lab.core import policy as core_policy
 from dtrain_lab.core.check import Around, check, imports
 from dtrain_lab.core.finding import Finding
@@ -100,7 +100,7 @@ async def prepare(request: JobRequest, file: Path) -> Submission:
         shared=profile.backend == "local",
         parameters=frozenset(request.parameters),
     )
-    findings = check(cells, around) + script.findings
+    findings = check(cells, around) + script.findings + _to_stage(request, profile)
     if never is not None:
         field, value = never.details["field"], never.details["value"]
         first = Finding("problem", never.code, never.message, never.hint, field=field, value=value)
@@ -214,6 +214,24 @@ def _check_request(request: JobRequest) -> None:
         )
     if request.time is not None:
         slurm.time_s(request.time)
+    staged.names(request.stage)
+
+
+def _to_stage(request: JobRequest, profile: Profile) -> tuple[Finding, ...]:
+    """What is not there of the data that nodes are to copy, where this machine sees what they see."""
+    if profile.backend == "ssh" or profile.ssh.login:
+        return ()
+    gone = [path for path in request.stage if not Path(path).expanduser().exists()]
+    return tuple(
+        Finding(
+            "problem",
+            "no_data",
+            f"There is no {path} to copy to the nodes.",
+            "Name data that is there, or leave it out.",
+            field="stage",
+        )
+        for path in gone
+    )
 
 
 def _is_mail(text: str) -> bool:

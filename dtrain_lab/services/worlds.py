@@ -140,7 +140,7 @@ class Worlds:
         backend = registry.backend(profile.backend)
         python = python or environment.kernel_python(None)
         await environment.check(python)
-        key = environment.key(python, profile.environment.variables)
+        key = environment.key(python, profile.environment)
         if any(r.warm and r.environment == key for r in records.living()):
             return False
         plan = backend.plan(
@@ -258,7 +258,7 @@ class Worlds:
 
     async def _claim(self, plan: Plan, profile: Profile, request: Request, name: str) -> Connection | None:
         """Use a warm head of the same environment, unless somebody else is faster."""
-        key = environment.key(plan.python, profile.environment.variables)
+        key = environment.key(plan.python, profile.environment)
         for record in records.living():
             if not record.warm or record.environment != key:
                 continue
@@ -331,7 +331,7 @@ class Worlds:
             "id": identity,
             "directory": str(directory),
             "record": str(record),
-            "environment": environment.key(plan.python, profile.environment.variables),
+            "environment": environment.key(plan.python, profile.environment),
             "node": await registry.backend(profile.backend).facts(profile),
             "variables": plan.variables,
             "server": self._server,
@@ -342,7 +342,13 @@ class Worlds:
         backend = registry.backend(profile.backend)
         handle = await backend.submit(
             Submission(
-                identity, "", plan, profile, settings, str(directory), environment.variables(plan.variables)
+                identity,
+                "",
+                plan,
+                profile,
+                settings,
+                str(directory),
+                environment.variables(profile.environment),
             )
         )
         until = time.monotonic() + HEAD_WITHIN_S

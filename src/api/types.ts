@@ -1581,7 +1581,7 @@ export interface components {
         };
         /**
          * Environment
-         * @description Where Python comes from on the nodes.
+         * @description Where Python comes from on the nodes. `secrets`: variables whose values lie in files there.
          */
         Environment: {
             /**
@@ -1591,6 +1591,10 @@ export interface components {
             kind: "apptainer" | "command" | "conda" | "current" | "modules" | "venv";
             /** @default null */
             path: string | null;
+            /** @default {} */
+            secrets: {
+                [key: string]: string;
+            };
             /** @default [] */
             setup: string[];
             /** @default {} */
@@ -1827,6 +1831,8 @@ export interface components {
          *         writes to. `notify`: a command of the user's that runs when the job ends. `parameters`: for the cell that
          *         is tagged so. `python`: interpreter, for environments of the kind "current".
          *
+         *         `stage`: files and folders that are copied to each node's own disk before ranks start (`dt.staged`).
+         *
          *         In the place of the profile's: `partition`; `environment`, as "kind:path" ("conda:/opt/envs/torch"), or
          *         "current" for the notebook's own; `interface`; and `options`, more lines for the scheduler.
          */
@@ -1874,6 +1880,8 @@ export interface components {
             ranks_per_node: number | null;
             /** @default 0 */
             retries: number;
+            /** @default [] */
+            stage: string[];
             /** @default null */
             time: string | null;
             /** @default 60 */
@@ -2122,6 +2130,7 @@ export interface components {
              * @default {
              *       "kind": "current",
              *       "path": null,
+             *       "secrets": {},
              *       "setup": [],
              *       "variables": {}
              *     }
@@ -2144,6 +2153,8 @@ export interface components {
             nodes: number | null;
             /** @default null */
             ranks_per_node: number | null;
+            /** @default null */
+            scratch: string | null;
             /**
              * @default {
              *       "account": null,

@@ -1,23 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useId, useState } from 'react';
+import React, { useState } from 'react';
 
 import { RequestError } from '../request/rest';
 import { Finding, JobPlan, Profile } from '../tokens';
-import {
-  emptyForm,
-  FIELDS,
-  FormError,
-  IForm,
-  IParameter,
-  linesOf,
-  withValue
-} from './request';
-
-/** What is wrong with a field, and what would mend it. */
-export interface IProblem {
-  text: string;
-  value?: string;
-}
+import { Data, Environment, Files } from './content';
+import { Parameters } from './parameters';
+import { emptyForm, FIELDS, FormError, IForm } from './request';
+import { IProblem, Row, Stepper } from './row';
 
 /** Problems by field: of the form itself, of the server's refusal, of its check. */
 export function problemsOf(
@@ -48,7 +37,7 @@ export function problemsOf(
 }
 
 /** Fields that are a line of text. */
-type TextField = Exclude<keyof IForm, 'launcher' | 'files'>;
+type TextField = Exclude<keyof IForm, 'launcher' | 'files' | 'stage'>;
 
 interface IFieldsProps {
   form: IForm;
@@ -229,6 +218,12 @@ export function Fields(props: IFieldsProps): JSX.Element {
         trans={trans}
       />
       <Files form={form} change={change} plan={plan} trans={trans} />
+      <Data
+        form={form}
+        change={change}
+        problem={problems.stage}
+        trans={trans}
+      />
       <h2>{trans.__('If it stops')}</h2>
       {row('retries', trans.__('On failure, again'), {
         inputMode: 'numeric'
@@ -306,278 +301,5 @@ function Partitions(props: {
         </option>
       ))}
     </>
-  );
-}
-
-/** A number between a button that lowers it and one that raises it. */
-function Stepper(props: {
-  label: string;
-  value: string;
-  change: (value: string) => void;
-  trans: TranslationBundle;
-  children: (
-    given: Partial<React.InputHTMLAttributes<HTMLInputElement>>
-  ) => JSX.Element;
-}): JSX.Element {
-  const { label, value, change, trans } = props;
-  const by = (step: number): void =>
-    change(String(Math.max(1, (Number(value) || 0) + step)));
-  return (
-    <span className="jp-Dtrain-stepper">
-      <button
-        type="button"
-        aria-label={trans.__('%1: one fewer', label)}
-        disabled={Number(value) <= 1}
-        onClick={() => by(-1)}
-      >
-        −
-      </button>
-      {props.children({ 'aria-label': label, inputMode: 'numeric' })}
-      <button
-        type="button"
-        aria-label={trans.__('%1: one more', label)}
-        onClick={() => by(1)}
-      >
-        +
-      </button>
-    </span>
-  );
-}
-
-/** A field for each parameter of the tagged cell, or all as text. */
-function Parameters(props: {
-  text: string;
-  change: (text: string) => void;
-  problem?: IProblem;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { text, change, problem, trans } = props;
-  const [asText, setAsText] = useState(false);
-  let fields: IParameter[] | null = null;
-  try {
-    fields = asText ? null : linesOf(text);
-  } catch (error) {
-    if (!(error instanceof FormError)) {
-      throw error;
-    }
-    // what can't be read as fields stays a text
-  }
-  if (fields?.length) {
-    return (
-      <Row
-        label={trans.__('Parameters')}
-        help={
-          <>
-            {trans.__('From the cell tagged parameters.')}{' '}
-            <button
-              type="button"
-              className="jp-Dtrain-link"
-              onClick={() => setAsText(true)}
-            >
-              {trans.__('Edit as text')}
-            </button>
-          </>
-        }
-        group
-        trans={trans}
-      >
-        {() => (
-          <div className="jp-Dtrain-parameters">
-            {fields?.map(({ name, value }) => (
-              <label key={name}>
-                <span>{name}</span>
-                <input
-                  className="jp-mod-styled"
-                  value={value}
-                  spellCheck={false}
-                  onChange={event =>
-                    change(withValue(text, name, event.target.value))
-                  }
-                />
-              </label>
-            ))}
-          </div>
-        )}
-      </Row>
-    );
-  }
-  return (
-    <Row
-      label={trans.__('Parameters')}
-      problem={problem}
-      help={
-        <>
-          {trans.__('They replace those of the cell tagged parameters.')}{' '}
-          {asText && (
-            <button
-              type="button"
-              className="jp-Dtrain-link"
-              onClick={() => setAsText(false)}
-            >
-              {trans.__('Edit as fields')}
-            </button>
-          )}
-        </>
-      }
-      trans={trans}
-    >
-      {id => (
-        <textarea
-          id={id}
-          data-field="parameters"
-          className="jp-mod-styled"
-          rows={3}
-          spellCheck={false}
-          value={text}
-          aria-invalid={!!problem}
-          onChange={event => change(event.target.value)}
-        />
-      )}
-    </Row>
-  );
-}
-
-/** Where Python comes from: as the profile says, as here, or another. */
-function Environment(props: {
-  form: IForm;
-  change: (part: Partial<IForm>) => void;
-  problem?: IProblem;
-  profile: Profile | undefined;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { form, change, problem, profile, trans } = props;
-  const theirs = profile?.profile?.environment;
-  const [other, setOther] = useState(
-    !['', 'current'].includes(form.environment)
-  );
-  const chosen = other ? 'other' : form.environment;
-  return (
-    <Row label={trans.__('Environment')} problem={problem} trans={trans}>
-      {id => (
-        <>
-          <select
-            id={id}
-            data-field="environment"
-            className="jp-mod-styled"
-            value={chosen}
-            onChange={event => {
-              const value = event.target.value;
-              setOther(value === 'other');
-              change({ environment: value === 'other' ? 'venv:' : value });
-            }}
-          >
-            <option value="">
-              {theirs && theirs.kind !== 'current'
-                ? trans.__(
-                    "%1: %2, the profile's",
-                    theirs.kind,
-                    theirs.path ?? ''
-                  )
-                : trans.__("this notebook's Python")}
-            </option>
-            {theirs && theirs.kind !== 'current' && (
-              <option value="current">
-                {trans.__("this notebook's Python")}
-              </option>
-            )}
-            <option value="other">{trans.__('another …')}</option>
-          </select>
-          {other && (
-            <input
-              className="jp-mod-styled"
-              aria-label={trans.__('Kind and path of the environment')}
-              placeholder="conda:/opt/envs/torch"
-              value={form.environment}
-              aria-invalid={!!problem}
-              onChange={event => change({ environment: event.target.value })}
-            />
-          )}
-        </>
-      )}
-    </Row>
-  );
-}
-
-function Files(props: {
-  form: IForm;
-  change: (part: Partial<IForm>) => void;
-  plan: JobPlan | null;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { form, change, plan, trans } = props;
-  const packed = (plan?.files ?? []).filter(f => f.path.startsWith('code/'));
-  const bytes = packed.reduce((n, f) => n + f.bytes, 0);
-  return (
-    <Row
-      label={trans.__('Files')}
-      help={
-        packed.length
-          ? trans.__(
-              '%1 files, %2 KiB are copied; .dtrainignore leaves files out.',
-              packed.length,
-              Math.ceil(bytes / 1024)
-            )
-          : ''
-      }
-      trans={trans}
-    >
-      {id => (
-        <label>
-          <input
-            id={id}
-            type="checkbox"
-            checked={form.files}
-            onChange={event => change({ files: event.target.checked })}
-          />{' '}
-          {trans.__("Small files of the notebook's folder")}
-        </label>
-      )}
-    </Row>
-  );
-}
-
-function Row(props: {
-  label: string;
-  problem?: IProblem;
-  /** Takes the value that would mend it. */
-  mend?: (value: string) => void;
-  help?: React.ReactNode;
-  /** Several controls, each with a name of its own. */
-  group?: boolean;
-  trans: TranslationBundle;
-  children: (id: string) => React.ReactNode;
-}): JSX.Element {
-  const { problem, mend, trans } = props;
-  const id = useId();
-  return (
-    <div
-      className="jp-Dtrain-field"
-      role={props.group ? 'group' : undefined}
-      aria-labelledby={props.group ? `${id}-label` : undefined}
-    >
-      {props.group ? (
-        <span id={`${id}-label`}>{props.label}</span>
-      ) : (
-        <label htmlFor={id}>{props.label}</label>
-      )}
-      <div>
-        {props.children(id)}
-        {problem && (
-          <p className="jp-Dtrain-fieldError">
-            {problem.text}{' '}
-            {problem.value && mend && (
-              <button
-                type="button"
-                className="jp-Dtrain-link"
-                onClick={() => mend(problem.value ?? '')}
-              >
-                {trans.__('Set %1', problem.value)}
-              </button>
-            )}
-          </p>
-        )}
-        {props.help && <p className="jp-Dtrain-under">{props.help}</p>}
-      </div>
-    </div>
   );
 }

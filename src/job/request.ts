@@ -19,6 +19,7 @@ export interface IForm {
   notify: string;
   network: string;
   options: string;
+  stage: string;
 }
 
 /** A request as the server takes it; defaults may be left out. */
@@ -41,7 +42,8 @@ export const FIELDS: Readonly<Record<string, keyof IForm>> = {
   after: 'after',
   mail: 'mail',
   interface: 'network',
-  options: 'options'
+  options: 'options',
+  stage: 'stage'
 };
 
 /** The form of a notebook that was never submitted: as its profile says. */
@@ -67,7 +69,8 @@ export function emptyForm(
     mail: '',
     notify: '',
     network: '',
-    options: ''
+    options: '',
+    stage: ''
   };
 }
 
@@ -98,7 +101,8 @@ export function formOf(request: JobRequest, parameters: string): IForm {
     mail: request.mail ?? '',
     notify: request.notify ?? '',
     network: request.interface ?? '',
-    options: request.options.join('\n')
+    options: request.options.join('\n'),
+    stage: request.stage.join('\n')
   };
 }
 
@@ -138,11 +142,16 @@ export function wantedOf(form: IForm, notebook: string): Wanted {
     mail: text('mail'),
     notify: text('notify'),
     interface: text('network'),
-    options: form.options
-      .split('\n')
-      .map(line => line.trim())
-      .filter(line => line)
+    options: linesIn(form.options),
+    stage: linesIn(form.stage)
   };
+}
+
+function linesIn(text: string): string[] {
+  return text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line);
 }
 
 function numberOf(field: keyof IForm, text: string): number | null {

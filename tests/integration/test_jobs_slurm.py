@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,6 +130,42 @@ def test_the_error_is_named_by_its_cell_and_a_resumed_job_goes_on(
     assert "goes on from 5" in again.logs(0)
     assert "[0] done 9" in again.logs()
     hosts.wait_until_idle()
+
+
+@pytest.mark.parametrize("launcher", ["srun", "torchrun"])
+def test_data_lies_on_each_nodes_own_disk_while_it_runs(hosts: Hosts, tmp_path: Path, launcher: Any) -> None:
+    data = tmp_path / "set"
+    data.mkdir()
+    (data / "a.bin").write_bytes(bytes(100_000))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as scratch:  # both nodes of this machine share it
+        profile = f'backend = "slurm"\nworkdir = "{hosts.root}/work"\nscratch = "{scratch}"\n'
+        write_profile("scratch", profile)
+        code = (
+            "import dtrain_lab as dt, os\nwhere = dt.staged(path)\n"
+            "print(os.environ['SLURM_NODEID'], where, where.stat().st_size)\nassert rank or not fails"
+        )
+        code = code.replace("path)", f"{str(data / 'a.bin')!r})")
+        book = write(tmp_path / "reads.ipynb", [code.replace("fails", "False")])
+        asked = {"nodes": 2, "ranks_per_node": 2, "launcher": launcher, "stage": [str(data)]}
+        job: Job = dt.submit(book, "scratch", **asked)
+        assert job.wait(120) == "succeeded", job.logs()
+        base = f"{scratch}/dtrain-lab-data-{os.getuid()}"
+        lines = sorted(job.logs().splitlines())
+        assert lines == [
+            f"[{rank}] {rank // 2} {base}/{job.id}.{rank // 2}/set/a.bin 100000" for rank in range(4)
+        ]
+        assert os.listdir(base) == []
+        # also where it fails, and where it is cancelled
+        job = dt.submit(write(tmp_path / "f.ipynb", [code.replace("fails", "True")]), "scratch", **asked)
+        assert job.wait(120) == "failed"
+        wait_until(lambda: os.listdir(base) == [], 30, "the copies' end")
+        sleeps = write(tmp_path / "s.ipynb", ["import time\nprint('sleeps', flush=True)\ntime.sleep(600)"])
+        job = dt.submit(sleeps, "scratch", **asked)
+        wait_until(lambda: job.logs().count("sleeps") == 4, 60, "its start")
+        assert len(os.listdir(base)) == 2
+        job.cancel()
+        assert job.wait(60) == "cancelled"
+        wait_until(lambda: os.listdir(base) == [], 60, "the copies' end")
 
 
 @pytest.mark.parametrize("launcher", ["srun", "torchrun"])

@@ -19,7 +19,13 @@ GOLDEN = Path(__file__).parent / "golden"
 FULL = Profile(
     backend="slurm",
     memory_per_node="64G",
-    environment=Environment("venv", "/scratch/me/venv", ("module load CUDA",), {"NCCL_DEBUG": "WARN"}),
+    environment=Environment(
+        "venv",
+        "/scratch/me/venv",
+        ("module load CUDA",),
+        {"NCCL_DEBUG": "WARN"},
+        {"WANDB_API_KEY": "~/.wandb key"},
+    ),
     slurm=Slurm("gpu", "project", "normal", "a100", "gpu:4", time="02:00:00", options=("--exclusive",)),
     name="cluster",
 )
@@ -59,13 +65,19 @@ def asked(**more: Any) -> JobRequest:
 
 SCRIPTS = {
     "job_local": job_script.on_hosts(
-        record(Profile(), 2, 2, launcher="agents", request=asked(retries=1)), None
+        record(Profile(), 2, 2, launcher="agents", request=asked(retries=1, stage=("/data/set",))), None
     ),
     "job_host": job_script.on_hosts(
         record(Profile(backend="ssh"), 2, 2, launcher="agents"), 1, address="10.0.0.1"
     ),
     "job_srun": job_script.for_slurm(
-        record(FULL, 2, 4, gpus=4, request=asked(mail="me@example.org", notify="say 'done'", retries=2))
+        record(
+            FULL,
+            2,
+            4,
+            gpus=4,
+            request=asked(mail="me@example.org", notify="say 'done'", retries=2, stage=("/data/set",)),
+        )
     ),
     "job_torchrun": job_script.for_slurm(record(FULL, 2, 4, gpus=4, launcher="torchrun")),
 }

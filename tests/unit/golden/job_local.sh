@@ -16,6 +16,11 @@ exec 3< <(exec /venv/bin/python -P -m dtrain_lab.node turn "$folder")
 read -r first devices <&3 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; exec 3<&-
 [ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices
 
+# a copy of the data on each node's own disk, as long as this runs
+export DTRAIN_STAGED="${SLURM_TMPDIR:-${TMPDIR:-/tmp}}"/dtrain-lab-data-$UID/0123456789ab.0
+exec 4< <(exec /venv/bin/python -P -m dtrain_lab.node stage "$folder" "$DTRAIN_STAGED" 0 < /dev/null)
+keeper=$!
+for copy in $(seq 1); do read -r -u 4 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; done
 ended=
 trap 'ended=1; touch "$folder/cancelled"' TERM INT HUP
 trap 'touch "$folder/warned"' USR2
@@ -46,6 +51,7 @@ for attempt in $(seq 0 1); do
 done
 
 kill $head 2> /dev/null; wait $head 2> /dev/null
+[ -z "$keeper" ] || { exec 4<&-; kill -USR1 $keeper; wait $keeper; } 2> /dev/null
 cd "$folder"
 rm -f .reserve
 printf '{"code": %d, "at": %s}\n' $code "$(date +%s.%N)" > .exit && mv .exit exit

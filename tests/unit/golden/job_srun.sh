@@ -30,9 +30,21 @@ export DTRAIN_MONITOR=1
 export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
 export OMP_NUM_THREADS=6
 export NCCL_DEBUG=WARN
+WANDB_API_KEY=$(cat "$HOME"/'.wandb key') && export WANDB_API_KEY || {
+  echo '{"code": "no_secret", "message": "[environment] secrets: WANDB_API_KEY is not there, as ~/.wandb key can'"'"'t be read on its node.", "hint": "Write its value into that file, for your eyes only (chmod 600), where each node can read it.", "final": true}' > waiting.json
+  printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit
+  exit 1
+}
 nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
 export MASTER_ADDR=${nodes[0]} DTRAIN_PEER=${nodes[-1]}
 
+if /scratch/me/venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
+  # a copy of the data on each node's own disk, as long as this runs
+  export DTRAIN_STAGED="${SLURM_TMPDIR:-${TMPDIR:-/tmp}}"/dtrain-lab-data-$UID/0123456789ab
+  exec 4< <(exec srun --overlap --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 /scratch/me/venv/bin/python -P -m dtrain_lab.node stage "$folder" "$DTRAIN_STAGED" < /dev/null)
+  keeper=$!
+  for copy in $(seq 2); do read -r -u 4 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; done
+fi
 trap 'touch "$folder/warned"' USR2  # the time is nearly over: agents tell the ranks
 date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
@@ -56,7 +68,7 @@ for attempt in $(seq 0 2); do
   echo $attempt > attempt; export DTRAIN_ATTEMPT=$attempt
   rm -f error.*.json
   srun --nodes=2 --ntasks=8 --ntasks-per-node=4 --cpus-per-task=6 --kill-on-bad-exit=0 \
-    bash -c 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS LOCAL_WORLD_SIZE=4 NODE_RANK=$SLURM_NODEID; exec "$@"' task "${rank[@]}" &
+    bash -c 'DTRAIN_STAGED+=.$SLURM_NODEID; export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS LOCAL_WORLD_SIZE=4 NODE_RANK=$SLURM_NODEID; exec "$@"' task "${rank[@]}" &
   step=$!
   # a signal ends `wait`, not the step
   while :; do wait "$step"; code=$?; kill -0 "$step" 2> /dev/null || break; done
@@ -64,6 +76,7 @@ for attempt in $(seq 0 2); do
 done
 
 kill $head 2> /dev/null; wait $head 2> /dev/null
+[ -z "$keeper" ] || { exec 4<&-; kill -USR1 $keeper; wait $keeper; } 2> /dev/null
 cd "$folder"
 rm -f .reserve
 printf '{"code": %d, "at": %s}\n' $code "$(date +%s.%N)" > .exit && mv .exit exit
