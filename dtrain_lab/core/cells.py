@@ -57,6 +57,10 @@ CONNECTION_ERRORS = (
 )
 
 
+NO_ANSWER = "NoAnswer"
+"""Type of the failure of a rank that does not answer an interrupt."""
+
+
 def blame(failures: Sequence[Failure]) -> tuple[Failure, ...]:
     """Tell who is at fault from whom they took along.
 
@@ -91,7 +95,8 @@ def failure_sentence(failures: Sequence[Failure], ranks: Sequence[int]) -> str:
     parts = []
     lost = [f for f in failures if f.kind == "lost"]
     raised = [f for f in failures if f.kind == "raised"]
-    taken = [f for f in failures if f.kind in ("aborted", "interrupted")]
+    silent = [f for f in failures if f.type == NO_ANSWER]
+    taken = [f for f in failures if f.kind in ("aborted", "interrupted") and f not in silent]
     if lost:
         verb = "was" if len(lost) == 1 else "were"
         ways = sorted({f.message for f in lost})
@@ -100,6 +105,10 @@ def failure_sentence(failures: Sequence[Failure], ranks: Sequence[int]) -> str:
         kinds = sorted({f"{f.type}: {f.message}" if f.message else f.type for f in raised})
         more = "" if len(kinds) == 1 else f" (and {len(kinds) - 1} other)"
         parts.append(f"{_who(raised)} failed: {_one_line(kinds[0])}{more}.")
+    if silent:
+        verb = "does" if len(silent) == 1 else "do"
+        restart = f"%distributed restart {rank_names.compact(f.rank for f in silent)}"
+        parts.append(f"{_who(silent)} {verb} not answer the interrupt: wait, or {restart}.")
     if taken:
         parts.append(_taken(taken))
     return " ".join(parts) if parts else f"{rank_names.sentence_name(ranks)} ended."

@@ -35,6 +35,12 @@ def end(turns: Turns, cell: str) -> tuple[Turns, tuple[Turn, ...]]:
     )
 
 
+def keep(turns: Turns, cell: str, ranks: frozenset[int]) -> tuple[Turns, tuple[Turn, ...]]:
+    """A cell that runs needs no more than these of its ranks; returns the turns that begin now."""
+    running = tuple(Turn(cell, ranks) if t.cell == cell else t for t in turns.running)
+    return _begin(replace(turns, running=running))
+
+
 def _begin(turns: Turns) -> tuple[Turns, tuple[Turn, ...]]:
     taken = frozenset[int]().union(*(t.ranks for t in turns.running))
     begun: list[Turn] = []

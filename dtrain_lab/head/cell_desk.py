@@ -88,6 +88,8 @@ class CellDesk:
                 f"Restart: %distributed restart {rank_sets.compact(lost)}, or use the other ranks.",
                 code="rank_lost",
             )
+        if set(ranks) & set(state.deaf) and state.reason is not None:
+            raise Conflict(state.reason[1], state.reason[2], code=state.reason[0])
         if state.phase == "degraded" and state.reason is not None:
             raise Conflict(state.reason[1], state.reason[2], code=state.reason[0])
         return ranks

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from dtrain_lab.core import mismatch
 from dtrain_lab.core import turns as pure
-from dtrain_lab.core.cells import blame, failure_sentence, render_failure
+from dtrain_lab.core.cells import NO_ANSWER, blame, failure_sentence, render_failure
 from dtrain_lab.core.cluster import CellRecord, CellResult, Failure, RunningCell
 from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.core.kinds import CellState
@@ -35,8 +35,10 @@ class Running:
     failures: list[Failure] = field(default_factory=list)
     timed_out: bool = False
     hopeless: str = ""
-    calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
     """Why it was ended without anybody asking."""
+    calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
+    silent: set[int] = field(default_factory=set)
+    """Ranks that do not answer its interrupt."""
     result: CellResult | None = None
 
     @property
@@ -187,6 +189,13 @@ class Cells:
             cell.failures.append(Failure(rank, "lost", "RankLost", message))
             self._leave(cell, rank)
 
+    def give_up(self, ranks: tuple[int, ...]) -> None:
+        """Ranks do not answer: their cells end without them. Each keeps its turn until it is free again."""
+        for cell in list(self._cells.values()):
+            if cell.began_at is not None:
+                cell.silent |= cell.left & set(ranks)
+                self._tell_without_silent(cell)
+
     def called(self, rank: int, calls: tuple[Call, ...]) -> None:
         """The last collectives of a rank that has died."""
         cell = self.of_rank(rank)
@@ -229,12 +238,35 @@ class Cells:
 
     def _leave(self, cell: Running, rank: int) -> None:
         cell.left.discard(rank)
+        cell.silent.discard(rank)
         if not cell.left:
             self._end(cell)
+        else:
+            self._tell_without_silent(cell)
+
+    def _tell_without_silent(self, cell: Running) -> None:
+        if cell.result is not None or not cell.left or cell.left - cell.silent:
+            return
+        cell.failures += [Failure(rank, "interrupted", NO_ANSWER, "") for rank in sorted(cell.silent)]
+        self._tell(cell)
+        cell.door = None  # what they still print is kept in the journal
+        self._turns, begun = pure.keep(self._turns, cell.order.cell, frozenset(cell.left))
+        self._pending = [*self._pending, *begun]
 
     def _end(self, cell: Running) -> None:
         name = cell.order.cell
         del self._cells[name]
+        if cell.result is None:
+            self._tell(cell)
+        self._ended[name] = cell
+        while len(self._ended) > KNOWN:
+            self._ended.pop(next(iter(self._ended)))
+        self._turns, begun = pure.end(self._turns, name)
+        self._pending = [*self._pending, *begun]
+
+    def _tell(self, cell: Running) -> None:
+        """A cell has its result."""
+        name = cell.order.cell
         failures = blame(cell.failures)
         sentence = _sentence(cell, failures)
         cell.result = CellResult(
@@ -246,13 +278,8 @@ class Cells:
             timed_out=cell.timed_out,
             traceback=tuple(render_failure(failures, sentence)) if failures else (),
         )
-        self._ended[name] = cell
-        while len(self._ended) > KNOWN:
-            self._ended.pop(next(iter(self._ended)))
         if cell.door is not None:
             self._to_door(cell.door, doors.encode(doors.CellEnded(cell.result)))
-        self._turns, begun = pure.end(self._turns, name)
-        self._pending = [*self._pending, *begun]
         if failures and cell.order.aborts and cell.began_at is not None:
             behind = [n for n, c in self._cells.items() if c.source == cell.source and c.order.aborts]
             self.withdraw(behind, f"cell {cell.order.label} before it failed.")

@@ -257,6 +257,10 @@ class Head:
         """A rank will never answer its cell."""
         self.cells.lose(rank, message)
 
+    def give_up(self, ranks: tuple[int, ...]) -> None:
+        """Ranks do not answer: their cells end without them."""
+        self.cells.give_up(ranks)
+
     def end(self) -> None:
         """The world is over: end everything; a failed one stays to say why."""
         if self.membership.state.phase == "failed":
@@ -272,8 +276,8 @@ class Head:
                 self.aggregate.idle_since = time.time()
             self.aggregate.phase_ended("connect")
         if state.phase in ("ready", "degraded") and not state.forming:
-            lost = set(state.lost)
-            blocked = [n for n in self.cells.waiting() if (c := self.cells.get(n)) and lost & set(c.ranks)]
+            out = {*state.lost, *state.deaf}
+            blocked = [n for n in self.cells.waiting() if (c := self.cells.get(n)) and out & set(c.ranks)]
             self.cells.withdraw(blocked, self.cluster().summary.text)
             self.cells.go_on()
         elif state.phase in ("stopping", "failed"):

@@ -34,6 +34,9 @@ class Hands(Protocol):
     def fail_cell(self, rank: int, message: str) -> None:
         """A rank will never answer its cell."""
 
+    def give_up(self, ranks: tuple[int, ...]) -> None:
+        """Ranks do not answer: their cells end without them."""
+
     def end(self) -> None:
         """End everything."""
 
@@ -97,6 +100,8 @@ class Membership:
                 hands.signal(ranks, signal.SIGKILL)
             case do.FailCell(rank, message):
                 hands.fail_cell(rank, message)
+            case do.GiveUp(ranks):
+                hands.give_up(ranks)
             case do.StartTimer(timer, seconds):
                 self._start(timer, seconds)
             case do.StopTimer(timer):

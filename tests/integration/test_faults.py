@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from typing import Any
@@ -200,10 +202,41 @@ if rank == 1:
     pair.interrupt()
     said = "Rank 1 does not answer the interrupt."
     wait_until(lambda: pair.info()["summary"]["text"] == said, 20, "the sentence")
-    pair.restart([1])
     thread.join(20)
-    assert results[0].sentence == "Rank 1 was lost: killed by signal 9 (SIGKILL)."
+    assert results[0].sentence == "Rank 1 does not answer the interrupt: wait, or %distributed restart 1."
+    with pytest.raises(Conflict, match="Rank 1 does not answer"):
+        pair.run("print(rank)")
+    assert pair.run("print(rank)", ranks=[0]).stdout == {0: "0\n"}
+    pair.restart([1])
     assert pair.run("import torch.distributed as dist\ndist.barrier()", timeout=30).ok
+
+
+def test_a_time_out_ends_a_cell_also_when_a_rank_is_stopped_and_it_may_come_back(pair: dt.Cluster) -> None:
+    pair.run("kept = rank + 40")
+    pid = pair.info()["ranks"][1]["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        result = pair.run("import torch.distributed as dist\ndist.barrier()", timeout=2, check=False)
+        took = time.monotonic() - began
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert result.sentence == (
+        "The cell took longer than 2 s. Rank 1 does not answer the interrupt: wait, or "
+        "%distributed restart 1. Rank 0 was interrupted in barrier; variables are kept."
+    )
+    note(
+        "a rank is stopped (SIGSTOP), or in C code that nothing interrupts, and the cell is interrupted",
+        "the head, 5 s after the rank should have answered",
+        "Rank 1 does not answer the interrupt: wait, or %distributed restart 1.",
+        "everything; the rank's own as well, if it comes back",
+        "cell ended, of that 2 s its time-out",
+        took,
+    )
+    wait_until(lambda: pair.info()["summary"]["text"].startswith("Ready"), 30, "its coming back")
+    code = "import torch, torch.distributed as dist\nt = torch.ones(1)\ndist.all_reduce(t)\n"
+    code += "print(t.item(), kept)"
+    assert pair.run(code, timeout=30).stdout == {0: "2.0 40\n", 1: "2.0 41\n"}
 
 
 def test_a_destroyed_group_comes_back_with_the_next_cell(pair: dt.Cluster) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.core.turns import Turn, Turns, add, end
+from dtrain_lab.core.turns import Turn, Turns, add, end, keep
 
 
 def turn(cell: str, *ranks: int) -> Turn:
@@ -19,6 +19,16 @@ def test_disjoint_cells_run_at_once_overlapping_ones_in_order() -> None:
     assert [t.cell for t in begun] == ["c"]
     turns, begun = end(turns, "a")
     assert [t.cell for t in begun] == ["b"]
+
+
+def test_a_cell_that_keeps_some_of_its_ranks_frees_the_others() -> None:
+    turns, _ = add(Turns(), turn("a", 0, 1))
+    turns, _ = add(turns, turn("b", 0))
+    turns, _ = add(turns, turn("c", 1))
+    turns, begun = keep(turns, "a", frozenset({1}))
+    assert [t.cell for t in begun] == ["b"]
+    turns, begun = end(turns, "a")
+    assert [t.cell for t in begun] == ["c"]
 
 
 def test_a_later_cell_never_overtakes_one_that_waits_for_its_ranks() -> None:

@@ -90,10 +90,13 @@ def test_a_rank_that_nothing_frees_is_named_and_not_killed() -> None:
     state, _ = play(state, on.CellReplied(0, "interrupted"))
     state, actions = play(state, on.TimerFired("abort"), on.TimerFired("deaf"))
     assert not of(do.KillRanks, actions)
+    assert of(do.GiveUp, actions) == [do.GiveUp((1,))]
     assert state.reason is not None
     assert state.reason[1] == "Rank 1 does not answer the interrupt."
-    state, _ = play(state, on.CellReplied(1, "interrupted"))
-    assert state.reason is None
+    assert state.deaf == (1,)
+    state, actions = play(state, on.CellReplied(1, "interrupted"))
+    assert (state.reason, state.deaf) == (None, ())
+    assert of(do.FormGroup, actions), "its group can't be trusted"
 
 
 def test_an_interrupt_of_an_idle_world_does_nothing() -> None:

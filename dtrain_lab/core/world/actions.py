@@ -49,6 +49,12 @@ class FailCell(Base, frozen=True):
     message: str
 
 
+class GiveUp(Base, frozen=True):
+    """End the cells of ranks that do not answer, without them; they may come back."""
+
+    ranks: tuple[int, ...]
+
+
 class StartTimer(Base, frozen=True):
     """Come back with `TimerFired` after some seconds; starting it again moves it."""
 
@@ -73,6 +79,7 @@ Action = (
     | AbortRanks
     | KillRanks
     | FailCell
+    | GiveUp
     | StartTimer
     | StopTimer
     | EndWorld

@@ -17,8 +17,8 @@ from dtrain_lab.core.world.state import HISTORY, Loss, Member, State
 ABORT_AFTER_S = 0.25
 """A Python loop answers SIGINT well within this; what doesn't waits in a collective."""
 DEAF_AFTER_S = 5.0
-"""A rank that neither SIGINT nor a broken collective could free in this time is named. Nothing is killed: a
-long call into C may still come back, and its variables with it."""
+"""A rank that neither SIGINT nor a broken collective could free in this time is named, and its cell ends
+without it. Nothing is killed: a long call into C may still come back, and its variables with it."""
 PEERS_AFTER_S = 1.0
 """After the first rank raised, its peers get this long to end their collectives by themselves."""
 FORM_WITHIN_S = 60.0
@@ -146,13 +146,21 @@ def _rank_exited(state: State, event: on.RankExited) -> Moved:
             generation=-1,
             expected_exit=False,
             interrupted=False,
+            deaf=False,
         )
         return state, [*failed, do.ForkRanks((event.rank,)), do.StartTimer("join", JOIN_WITHIN_S)]
     if state.phase in ("starting", "connecting") and all(m.new for m in state.members):
         message = f"{rank_names.sentence_name([event.rank])} ended while it started: {_how(event)}."
         return _fail(state, "rank_ended", message, _last_line(event.last) or "Its log has the details.")
     state = state.member(
-        event.rank, pid=None, joined=False, cell=None, generation=-1, lost=True, interrupted=False
+        event.rank,
+        pid=None,
+        joined=False,
+        cell=None,
+        generation=-1,
+        lost=True,
+        interrupted=False,
+        deaf=False,
     )
     was_forming = state.forming
     loss = Loss(event.rank, event.code, event.last, member.cell, event.how)
@@ -176,7 +184,12 @@ def _cell_replied(state: State, event: on.CellReplied) -> Moved:
     member = state.members[event.rank]
     cell = member.cell
     state = state.member(
-        event.rank, cell=None, interrupted=False, raised=event.outcome == "raised", sequence=event.sequence
+        event.rank,
+        cell=None,
+        interrupted=False,
+        deaf=False,
+        raised=event.outcome == "raised",
+        sequence=event.sequence,
     )
     if member.interrupted or event.outcome == "interrupted" or not event.has_group:
         state = replace(state, dirty=True)
@@ -289,8 +302,10 @@ def _deaf(state: State) -> Moved:
         return state, []
     verb = "does" if len(deaf) == 1 else "do"
     message = f"{rank_names.sentence_name(deaf)} {verb} not answer the interrupt."
-    hint = f"Wait, or %distributed restart {rank_names.compact(deaf)} from another notebook or the panel."
-    return replace(state, reason=("deaf", message, hint)), []
+    hint = f"Wait until it does, or replace it: %distributed restart {rank_names.compact(deaf)}"
+    for rank in deaf:
+        state = state.member(rank, deaf=True)
+    return replace(state, reason=("deaf", message, hint)), [do.GiveUp(tuple(deaf))]
 
 
 def _end_peers(state: State) -> Moved:

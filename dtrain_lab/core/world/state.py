@@ -16,7 +16,8 @@ class Member(Struct, frozen=True):
     """One rank.
 
     `joined`: on the link. `generation`: of the group it is in, -1 for none. `cell`: it runs; `last`: it ran
-    last. `raised` and `sequence` (collectives it has issued) are of that last cell.
+    last. `raised` and `sequence` (collectives it has issued) are of that last cell. `deaf`: it does not
+    answer an interrupt; its cell has ended without it.
     """
 
     rank: int
@@ -30,6 +31,7 @@ class Member(Struct, frozen=True):
     sequence: int | None = None
     lost: bool = False
     expected_exit: bool = False
+    deaf: bool = False
 
     @property
     def new(self) -> bool:
@@ -77,6 +79,11 @@ class State(Struct, frozen=True):
     def lost(self) -> tuple[int, ...]:
         """Ranks that ended unasked and were not replaced."""
         return tuple(m.rank for m in self.members if m.lost)
+
+    @property
+    def deaf(self) -> tuple[int, ...]:
+        """Ranks that do not answer an interrupt."""
+        return tuple(m.rank for m in self.members if m.deaf)
 
     def member(self, rank: int, **changes: object) -> State:
         """The same state with one rank changed."""
