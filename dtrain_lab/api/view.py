@@ -14,9 +14,13 @@ from ipyparallel.client.view import DirectView
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.core.wire import doors
+from dtrain_lab.errors import Unreachable
 from dtrain_lab.services.reach import Connection
 
 VIEW_WITHIN_S = 15.0
+LOOK_S = 2.0
+BEGUN = "begun"
+"""In the connection's file: how often the controller has begun."""
 ATTEMPTS = 4
 
 
@@ -27,9 +31,11 @@ class TurnedView(DirectView):  # type: ignore[misc]
     back when the last call has been answered. Calls of one view may overlap, as ever.
     """
 
-    def hold_turns(self, take: Callable[[], None], give: Callable[[], None]) -> TurnedView:
-        """Use these to take and to give back a turn."""
-        self._take, self._give = take, give
+    def hold_turns(
+        self, take: Callable[[], None], give: Callable[[], None], lost: Callable[[], bool]
+    ) -> TurnedView:
+        """Use these to take and to give back a turn; `lost`: calls that left will not be answered."""
+        self._take, self._give, self._lost = take, give, lost
         self._calls = 0
         self._counting = threading.Lock()
         return self
@@ -61,7 +67,20 @@ class TurnedView(DirectView):  # type: ignore[misc]
         result.add_done_callback(lambda _: self._end())
         if block is None:
             block = self.block
-        return result.get() if block else result
+        return self._get(result) if block else result
+
+    def _get(self, result: Any) -> Any:
+        while True:
+            try:
+                return result.get(timeout=LOOK_S)
+            except TimeoutError:
+                if result.done():  # the code's own
+                    raise
+            if self._lost():
+                raise Unreachable(
+                    "ipyparallel's controller ended while the call ran; another runs now.",
+                    "Make the view anew (cluster.view()), and call again. Variables are as they were.",
+                )
 
     def _begin(self) -> None:
         with self._counting:
@@ -88,9 +107,13 @@ class Views:
         self._portal = portal
         self._connection = connection
         self._client: Any = None
+        self._begun = 0
+        """Which controller the client is connected to."""
 
     def of(self, ranks: Iterable[int], size: int) -> TurnedView:
         """A view of these ranks; waits until all of the world are registered with ipyparallel."""
+        if self._client is not None and self._portal.call(self._count()) != self._begun:
+            self.close()
         for attempt in range(ATTEMPTS):
             if self._client is None:
                 self._client = Client(connection_info=self._portal.call(self._where()))
@@ -106,14 +129,20 @@ class Views:
         plain = self._client[list(ranks)]
         turn = f"view.{secrets.token_hex(6)}"
         view = TurnedView(client=self._client, socket=plain._socket, targets=plain.targets)
+        begun = self._begun
         return view.hold_turns(
             lambda: self._take(turn, tuple(plain.targets)),
             lambda: self._portal.post(self._connection.ask(doors.GiveTurn(turn))),
+            lambda: self._portal.call(self._count()) != begun,
         )
+
+    async def _count(self) -> int:
+        return int(json.loads(await self._connection.ask(doors.Engines()))[BEGUN])
 
     async def _where(self) -> dict[str, Any]:
         """ipyparallel's connection, with addresses that lead to the controller from here."""
         info: dict[str, Any] = json.loads(await self._connection.ask(doors.Engines()))
+        self._begun = info.pop(BEGUN)
         address = info["interface"].removeprefix("tcp://").strip("[]")
         for key in [k for k, v in info.items() if isinstance(v, int) and not isinstance(v, bool)]:
             near, info[key] = await self._connection.forward(address, info[key])

@@ -69,6 +69,12 @@ class CellDesk:
         if not self._head.cells.follow(order.cell, door):
             raise NotFound("This cell is not known any more.", "Its output may still be in the journal.")
 
+    def calls_lost(self) -> None:
+        """ipyparallel's controller has ended: calls that were on their way are not answered any more."""
+        for turn in self._head.cells.others_running():
+            self._holders.drop(turn)
+            self._given(turn)
+
     def completed(self, message: links.Completed) -> None:
         """A rank has answered."""
         asked = self._completing.get(message.id)

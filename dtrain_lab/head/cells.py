@@ -136,6 +136,11 @@ class Cells:
             self._turns, begun = pure.end(self._turns, turn)
             self._pending = [*self._pending, *begun]
 
+    def others_running(self) -> list[str]:
+        """What has begun and is no cell."""
+        waiting = {turn.cell for turn in self._pending}
+        return [t.cell for t in self._turns.running if t.cell in self._others and t.cell not in waiting]
+
     def go_on(self) -> None:
         """The world is ready: start the cells whose turn it is."""
         pending, self._pending = self._pending, []

@@ -337,10 +337,15 @@ class Head:
 
     def _exited(self, message: links.Exited) -> None:
         if message.key == links.CONTROLLER:
-            if not self.ending and self.membership.state.phase in ("pending", "starting"):
+            if self.ending:
+                return
+            if self.membership.state.phase in ("pending", "starting"):
                 self.membership.happened(
                     on.NodeFailed(0, "the ipyparallel controller ended", message.last.strip()[-500:])
                 )
+            else:
+                self.nodes.controller_ended()
+                self.desk.cells.calls_lost()
             return
         if self.pid(message.key) == message.pid:
             self._last_words(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import time
 from pathlib import Path
@@ -15,8 +16,9 @@ from dtrain_lab.core.plan import Plan
 from dtrain_lab.core.wire import VERSION, links
 from dtrain_lab.core.world import events as on
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.head import controller, orders, ports
+from dtrain_lab.head import orders, ports
 from dtrain_lab.head.agents import Agents
+from dtrain_lab.head.controller import SOCKETS, Controller
 from dtrain_lab.head.network import Network
 
 if TYPE_CHECKING:
@@ -45,8 +47,7 @@ class Nodes:
         self._loaded: list[links.Preloaded] = []
         self._network: Network | None = None
         self._engines: asyncio.Task[None] | None = None
-        self.engine_file = ""
-        self.client_file = ""
+        self._controller: Controller | None = None
 
     @property
     def count(self) -> int:
@@ -69,6 +70,19 @@ class Nodes:
         """Send an order to an agent."""
         self._head.link.send(self._peers[node], [links.encode(message)])
 
+    @property
+    def client_file(self) -> str:
+        """What ipyparallel's clients connect by, and how often the controller has begun; or nothing yet."""
+        if self._controller is None or not self._controller.client_file:
+            return ""
+        info = json.loads(self._controller.client_file)
+        return json.dumps({**info, "begun": 1 + self._controller.endings})
+
+    def controller_ended(self) -> None:
+        """It begins anew."""
+        if self._controller is not None:
+            self._controller.ended()
+
     def leave(self) -> None:
         """All agents end, with all that they have made."""
         for node in self._peers:
@@ -78,6 +92,8 @@ class Nodes:
         """Wait for the head's own agents."""
         if self._engines is not None:
             self._engines.cancel()
+        if self._controller is not None:
+            self._controller.close()
         await self._own.close(within_s)
 
     def received(self, peer: bytes, message: links.Message) -> None:
@@ -117,7 +133,7 @@ class Nodes:
         return orders.Place(
             directory=hello.directory or str(self._head.directory),
             link=hello.link or self._link,
-            engine=self.engine_file,
+            engine=self._controller.engine_file if self._controller is not None else "",
             master_port=ports.free(address, 1, self._ports())[0],
             master_address=address,
             interface=self._interface(node),
@@ -194,13 +210,13 @@ class Nodes:
         directory = Path(self._hellos[0].directory or self._head.directory)
         address = self._address(0)
         allowed = self._ports()
-        chosen = ports.free(address, controller.SOCKETS, allowed) if allowed is not None else ()
-        profile_dir = self._head.directory / "ipp"
-        self.say(0, controller.order(profile_dir, directory / "controller.log", address, chosen))
-        self._engines = asyncio.create_task(self._wait_for_controller(profile_dir))
+        chosen = ports.free(address, SOCKETS, allowed) if allowed is not None else ()
+        place, log = self._head.directory / "ipp", directory / "controller.log"
+        self._controller = Controller(lambda order: self.say(0, order), place, log, address, chosen)
+        self._engines = asyncio.create_task(self._wait_for(self._controller))
 
-    async def _wait_for_controller(self, profile_dir: Path) -> None:
-        self.engine_file, self.client_file = await controller.connection_files(profile_dir)
+    async def _wait_for(self, controller: Controller) -> None:
+        await controller.start()
         self._head.membership.happened(on.EnginesReady())
 
     def _own_ended(self, node: int, code: int) -> None:

@@ -8,10 +8,12 @@ import threading
 import time
 from typing import Any
 
+import ipyparallel as ipp
+import psutil
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.errors import CellFailed, Conflict
+from dtrain_lab.errors import CellFailed, Conflict, Unreachable
 from tests.faults import note
 from tests.waiting import wait_until
 
@@ -172,6 +174,50 @@ dist.barrier()
     trained.run("for p in model.parameters(): dist.broadcast(p.data, 0)")
     result = trained.run("for _ in range(3): train()\nprint(round(total(), 9))", timeout=60)
     assert len(set(result.stdout.values())) == 1
+
+
+def test_the_controller_is_killed_and_views_and_new_ranks_find_the_next(pair: dt.Cluster) -> None:
+    pids = {r["pid"] for r in pair.info()["ranks"]}
+    server = psutil.Process(min(pids)).parent()
+    assert server is not None
+    controller = next(p for p in server.children() if p.pid not in pids)
+    pair.run("kept = rank + 7")
+    assert views(pair) == [7, 8]
+    began = time.monotonic()
+    view = pair.view()
+    thread, lost = in_background(lambda: refused(lambda: view.apply_sync(time.sleep, 5)))
+    stands_in(pair, 1, ("busy", "idle"))
+    controller.kill()
+    assert pair.run("print(kept)", timeout=20).stdout == {0: "7\n", 1: "8\n"}, "cells need it not"
+    thread.join(20)
+    assert "call again" in lost[0]
+    wait_until(lambda: views(pair) == [7, 8], 60, "views to work again")
+    note(
+        "ipyparallel's controller is killed",
+        "the head, which starts another with the same ports and keys",
+        "–",
+        "everything; cells do without it, views wait for it",
+        "views work again",
+        time.monotonic() - began,
+    )
+    pair.restart([1])
+    assert pair.run("import torch.distributed as dist\ndist.barrier()", timeout=30).ok
+    pair.run("kept = rank + 7", ranks=[1])
+    assert views(pair) == [7, 8], "and a new rank is known to it"
+
+
+def refused(work: Any) -> str:
+    with pytest.raises(Unreachable) as error:
+        work()
+    return error.value.hint
+
+
+def views(cluster: dt.Cluster) -> list[int]:
+    try:
+        found: list[int] = cluster.view().pull("kept", block=True)
+    except (TimeoutError, ipp.error.IPythonError):
+        return []
+    return found
 
 
 def test_a_rank_that_leaves_by_itself_is_told_with_its_code(pair: dt.Cluster) -> None:
