@@ -351,7 +351,9 @@ class Head:
             self._last_words(message)
             self.cells.called(message.key, message.calls)
             self.forget(message.key)
-        self.membership.happened(on.RankExited(message.key, message.pid, message.code, message.last))
+        self.membership.happened(
+            on.RankExited(message.key, message.pid, message.code, message.last, message.how)
+        )
 
     def _last_words(self, message: links.Exited) -> None:
         """What a dead rank had written and not sent belongs to the cell that it ran."""

@@ -21,6 +21,7 @@ from dtrain_lab.core.fitness import Check
 from dtrain_lab.core.network import Interface
 from dtrain_lab.core.plan import NodeFacts
 from dtrain_lab.errors import Forbidden
+from dtrain_lab.machine import cgroup
 
 RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"
 LONGEST_BASE = 40
@@ -40,22 +41,14 @@ def local_facts() -> NodeFacts:
 
 def _cpus() -> int:
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-    except (FileNotFoundError, ValueError):
-        return allowed
-    if quota == "max":
-        return allowed
-    return max(1, min(allowed, round(int(quota) / int(period))))
+    quota = cgroup.cpu_quota(cgroup.folders("cpu"))
+    return allowed if quota is None else max(1, min(allowed, round(quota)))
 
 
 def _memory() -> int:
     total = int(psutil.virtual_memory().total)
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-    except FileNotFoundError:
-        return total
-    return total if limit == "max" else min(total, int(limit))
+    limit = cgroup.memory_limit(cgroup.folders("memory"))
+    return total if limit is None else min(total, limit)
 
 
 def _gpus() -> int:

@@ -102,8 +102,10 @@ class Attached:
         loop.add_signal_handler(signal.SIGUSR2, self._warn)
         await asyncio.gather(*(self._start(kept) for kept in self.kept))
         # only now: the ranks load torch meanwhile
+        from dtrain_lab.machine.cgroup import OutOfMemory
         from dtrain_lab.node.headlink import HeadLink
 
+        self._memory = OutOfMemory()
         link = HeadLink(self)
         tasks: list[asyncio.Task[Any]] = [asyncio.create_task(self._look()), asyncio.create_task(link.run())]
         await asyncio.gather(*(self._keep(kept, link) for kept in self.kept))
@@ -221,8 +223,8 @@ class Attached:
                 if -code in signal.valid_signals() and -code in set(map(int, signal.Signals))
                 else f"signal {-code}"
             )
-            often = " (often: out of memory)" if code == -signal.SIGKILL else ""
-            kind, message = "Killed", f"was killed by {name}{often}"
+            how = self._memory.how(in_job="SLURM_JOB_ID" in os.environ) if code == -signal.SIGKILL else ""
+            kind, message = "Killed", f"was {how}" if how else f"was killed by {name}"
         else:
             kind, message = "Ended", f"ended with code {code}"
         told = {

@@ -19,6 +19,7 @@ from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.core.stacks import main_frames
 from dtrain_lab.core.wire import links
 from dtrain_lab.machine import check, tickets
+from dtrain_lab.machine.cgroup import OutOfMemory
 from dtrain_lab.machine.curve import introduce
 from dtrain_lab.node import forkserver
 from dtrain_lab.node.devices import Devices
@@ -64,6 +65,7 @@ class Agent:
         self._specs: dict[int, links.RankSpec] = {}
         self._devices = Devices(settings.gpus)
         self._host = Host()
+        self._memory = OutOfMemory()
         self._forks = Forks(settings.variables, self._heard, self._server_gone)
         self._listener: Listener | None = None
         self._done = asyncio.Event()
@@ -234,7 +236,12 @@ class Agent:
             left, fault = kept.read(), kept.fault()
             kept.close()
             calls = tuple(self._forks.rings[key].calls())
-        self._say(links.Exited(key=key, pid=pid, code=code, last=last, words=left, fault=fault, calls=calls))
+        how = self._memory.how(in_job="SLURM_JOB_ID" in os.environ) if code == -signal.SIGKILL else ""
+        self._say(
+            links.Exited(
+                key=key, pid=pid, code=code, last=last, words=left, fault=fault, calls=calls, how=how
+            )
+        )
 
     def _server_gone(self) -> None:
         self._say(links.Preloaded(node=self._settings.node, error="the fork server has ended"))

@@ -84,6 +84,8 @@ class Exited(Message, frozen=True, tag="exited"):
     """The traceback of a crash inside C code, its cells named."""
     calls: tuple[Call, ...] = ()
     """Its last collectives."""
+    how: str = ""
+    """In words, where the exit code does not tell it."""
 
 
 class Words(Struct, frozen=True):

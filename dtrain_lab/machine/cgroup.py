@@ -1,0 +1,112 @@
+"""What the control group of this process allows, and what the kernel did in it: Linux's versions 1 and 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dtrain_lab.core.amounts import size_text
+
+ROOT = Path("/sys/fs/cgroup")
+NONE_FROM = 1 << 60
+"""Version 1 writes no limit as a number that no machine has."""
+
+
+def folders(controller: str, root: Path = ROOT, own: str | None = None) -> list[Path]:
+    """Folders of this process's group, its own first, up to the root.
+
+    A container may see its own group as the root: folders that it does not see are left out.
+
+    Args:
+        controller: "cpu" or "memory".
+        root: where they are mounted.
+        own: what `/proc/self/cgroup` says.
+    """
+    text = Path("/proc/self/cgroup").read_text() if own is None else own
+    found = []
+    for line in text.splitlines():
+        number, controllers, path = line.split(":", 2)
+        if controller in controllers.split(","):
+            base = root / controller
+        elif number == "0":
+            base = root if (root / "cgroup.controllers").exists() else root / "unified"
+        else:
+            continue
+        below = Path(path.lstrip("/"))
+        found += [base / part for part in (below, *below.parents)]
+    return list(dict.fromkeys(folder for folder in found if folder.is_dir()))
+
+
+def memory_limit(places: list[Path]) -> int | None:
+    """Bytes that this process and those beside it may use; None where nothing limits it."""
+    limits = [
+        int(text)
+        for folder in places
+        for name in ("memory.max", "memory.limit_in_bytes")
+        if (text := _read(folder / name)).isdigit() and int(text) < NONE_FROM
+    ]
+    return min(limits, default=None)
+
+
+def cpu_quota(places: list[Path]) -> float | None:
+    """Cores' worth of time; None where nothing limits it."""
+    return min((q for folder in places for q in _quotas(folder)), default=None)
+
+
+def oom_kills(places: list[Path], vmstat: Path = Path("/proc/vmstat")) -> int:
+    """Processes that the kernel has ended as there was no memory left: in the group, else on this machine."""
+    for folder in places:
+        for name in ("memory.events", "memory.oom_control"):
+            counted = _field(_read(folder / name), "oom_kill")
+            if counted is not None:
+                return counted
+    return _field(_read(vmstat), "oom_kill") or 0
+
+
+class OutOfMemory:
+    """Tells whether a process that was killed had used up the memory."""
+
+    def __init__(self) -> None:
+        self._places = folders("memory")
+        self._before = oom_kills(self._places)
+
+    def how(self, *, in_job: bool) -> str:
+        """How the process that has just been killed ended, in words; empty where it was something else.
+
+        Args:
+            in_job: a scheduler has given the memory.
+        """
+        now = oom_kills(self._places)
+        if now == self._before:
+            return ""
+        self._before = now
+        limit = memory_limit(self._places)
+        has = f"; its node may use {size_text(limit)}" if limit is not None else ""
+        more = (
+            "raise memory_per_node" if in_job else "use smaller batches or fewer ranks and DataLoader workers"
+        )
+        return f"killed by the kernel, out of memory{has}: {more}"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:  # not of this version, or not for us
+        return ""
+
+
+def _field(text: str, name: str) -> int | None:
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0] == name:
+            return int(words[1])
+    return None
+
+
+def _quotas(folder: Path) -> Iterator[float]:
+    quota, _, period = _read(folder / "cpu.max").partition(" ")
+    if quota.isdigit() and period.isdigit():
+        yield int(quota) / int(period)
+    quota, period = _read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us")
+    if quota.isdigit() and period.isdigit():  # none is written as -1
+        yield int(quota) / int(period)
