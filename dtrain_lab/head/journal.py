@@ -1,11 +1,13 @@
 """The journal: what ranks printed and displayed, numbered, on this node's disk.
 
 A reload, a dead kernel or a closed laptop loses none of it. Entries lie in segments; the oldest segment is
-dropped past a size. In memory there is only where each segment begins.
+dropped past a size, and sooner where the disk is full: what can't be kept at all is only passed on, and
+ranks go on. In memory there is only where each segment begins.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import time
@@ -64,13 +66,25 @@ class Journal:
     def add(self, label: str, output: CellOutput) -> None:
         """Keep an output of the cell with this label."""
         packed = _encode(Entry(self.next, time.time(), label, output))
-        if self._file is None or self._segments[-1].size > SEGMENT_BYTES:
-            self._begin_segment()
-        assert self._file is not None
-        self._file.write(_LENGTH.pack(len(packed)))
-        self._file.write(packed)
-        self._segments[-1].size += len(packed) + _LENGTH.size
+        if not self._kept(packed):
+            while len(self._segments) > 1:
+                self._segments.popleft().path.unlink()
+            self._kept(packed)
         self.next += 1
+
+    def _kept(self, packed: bytes) -> bool:
+        try:
+            if self._file is None or self._segments[-1].size > SEGMENT_BYTES:
+                self._begin_segment()
+            assert self._file is not None
+            self._file.write(_LENGTH.pack(len(packed)))
+            self._file.write(packed)
+        except OSError as error:
+            _complain(error)
+            self._give_up_segment()
+            return False
+        self._segments[-1].size += len(packed) + _LENGTH.size
+        return True
 
     def read(self, after: int, most: int, cell: str | None = None) -> list[Output]:
         """Outputs after a sequence number, oldest first; those of one cell (its id or its label) if asked."""
@@ -98,8 +112,8 @@ class Journal:
     def close(self) -> None:
         """Close the last segment; the folder goes with its world."""
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            file.close()
 
     def _begin_segment(self) -> None:
         self.close()
@@ -110,9 +124,21 @@ class Journal:
         while len(self._segments) > 1 and sum(s.size for s in self._segments) > self._most:
             self._segments.popleft().path.unlink()
 
+    def _give_up_segment(self) -> None:
+        """What was left in its buffer is lost; another begins."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):  # it tries once more to write what there is no room for
+                self.close()
+        if self._segments and self._segments[-1].first == self.next:
+            self._segments.pop().path.unlink()
+
     def _entries(self, after: int) -> Iterator[Entry]:
         if self._file is not None:
-            self._file.flush()
+            try:
+                self._file.flush()
+            except OSError as error:
+                _complain(error)
+                self._give_up_segment()
         segments = list(self._segments)
         begins = [s.first for s in segments[1:]] + [self.next]
         for segment, end in zip(segments, begins, strict=True):
@@ -121,12 +147,22 @@ class Journal:
             data = memoryview(segment.path.read_bytes())
             at = 0
             while at < len(data):
+                if at + _LENGTH.size > len(data):
+                    break
                 (length,) = _LENGTH.unpack_from(data, at)
                 at += _LENGTH.size
+                if at + length > len(data):  # the disk was full
+                    break
                 entry = _decode(data[at : at + length])
                 at += length
                 if entry.seq > after:
                     yield entry
+
+
+def _complain(error: OSError) -> None:
+    """To the head's log; where that is on the full disk, too, nobody can be told."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"the journal: {error}\n".encode())
 
 
 def _output(entry: Entry) -> Output:

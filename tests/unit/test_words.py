@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -58,6 +61,40 @@ def test_the_head_confirms_now_and_then_and_completes_what_is_missing() -> None:
     assert list(have.missing(1, left, "crash")) == [("stdout", "!!raw"), ("stderr", "crash\n")]
     have.forget(1)
     assert list(have.missing(1, (Words("stdout", 2, b"hi"),), "")) == [("stdout", "hi")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own size needs root")
+def test_the_journal_on_a_full_disk_keeps_the_latest_and_then_passes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "SEGMENT_BYTES", 64 << 10)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", str(tmp_path)], check=True)
+    try:
+        kept = journal.Journal(tmp_path)
+        for number in range(300):
+            kept.add("[1]", CellOutput("a", 0, "stdout", f"{number} " + "x" * 4000))
+        found = kept.read(-1, 1000)
+        assert [o.seq for o in found] == list(range(found[0].seq, found[-1].seq + 1)), "without a gap"
+        assert found[-1].seq == 299, "the latest are kept, the oldest make room"
+        for number in range(300, 400):  # somebody else takes all that it frees
+            fill(tmp_path / f"others.{number}")
+            kept.add("[1]", CellOutput("a", 0, "stdout", f"{number} " + "x" * 4000))
+        assert kept.next == 400
+        assert not any(o.seq > 390 for o in kept.read(-1, 1000)), "nobody has room"
+        for other in tmp_path.glob("others.*"):
+            other.unlink()
+        kept.add("[2]", CellOutput("b", 0, "stdout", "room again"))
+        assert kept.read(-1, 1000)[-1].text == "room again"
+        kept.close()
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+
+
+def fill(file: Path) -> None:
+    """Take all that is left of a disk."""
+    with file.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while True:
+            stream.write(bytes(4096))
 
 
 def test_the_journal_numbers_drops_the_oldest_segment_and_finds_a_cell(

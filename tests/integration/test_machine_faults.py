@@ -1,0 +1,152 @@
+"""No memory left, no disk left, whoever ran the cell is gone or does not read: for real."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.machine.cgroup import ROOT
+from tests.books import write
+from tests.faults import note
+from tests.integration.test_jobs_local import terminal
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
+LIMIT = 2_500_000_000
+TAKES = (
+    "if rank == 1:\n    takes = b'x' * 4_000_000_000\nelse:\n    import torch.distributed as d; d.barrier()"
+)
+TOLD = "killed by the kernel, out of memory; its node may use 2.50 GB: use smaller batches or fewer ranks"
+
+
+@pytest.fixture
+def inside() -> Iterator[list[str]]:
+    """Words of a shell that begin a command in a group with little memory."""
+    version_1 = (ROOT / "memory").is_dir()
+    group = (ROOT / "memory" if version_1 else ROOT) / f"dtl-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / ("memory.limit_in_bytes" if version_1 else "memory.max")).write_text(str(LIMIT))
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error.strerror}")
+    yield ["bash", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "inside"]
+    until = time.monotonic() + 20
+    while group.exists() and time.monotonic() < until:  # its processes are ending
+        try:
+            group.rmdir()
+        except OSError:
+            time.sleep(0.1)
+
+
+def test_a_rank_of_a_cluster_says_so_and_what_to_do(inside: list[str]) -> None:
+    words = ["dtrain-lab", "cluster", "start", "--ranks", "2", "--name", "little", "--detach"]
+    subprocess.run([*inside, *words], check=True, capture_output=True)
+    cluster: dt.Cluster = next(c for c in dt.clusters() if c.name == "little")
+    try:
+        began = time.monotonic()
+        result = cluster.run(TAKES, timeout=60, check=False)
+        assert result.sentence.startswith(f"Rank 1 was lost: {TOLD}"), result.sentence
+        note(
+            "a rank uses up the memory (OOM kill)",
+            "its node agent, by the control group's count",
+            "Rank 1 was lost: killed by the kernel, out of memory; its node may use 64.00 GB: raise "
+            "memory_per_node.",
+            "variables, models and groups of all others",
+            "allocation of 4 GB begun → cell ended",
+            time.monotonic() - began,
+        )
+        cluster.restart([1])
+        assert cluster.run("import torch.distributed as d\nd.barrier()", timeout=60).ok
+    finally:
+        cluster.stop()
+
+
+def test_a_rank_of_a_job_says_so(inside: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    book = write(tmp_path / "takes.ipynb", [TAKES])
+    done = subprocess.run(
+        [*inside, "dtrain-lab", "submit", str(book), "--ranks", "2", "--json"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    job: Any = next(j for j in dt.jobs() if j.id in done.stdout)
+    assert job.wait(90) == "failed"
+    assert f"rank 1 was {TOLD}" in job.info()["summary"]["text"], job.info()["summary"]
+    assert terminal("job", "show", job.id)["failed_rank"] == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own size needs root")
+def test_a_full_disk_costs_no_line_and_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(prefix="dtl") as small:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m,mode=700", "none", small], check=True)
+        monkeypatch.setenv("DTRAIN_LAB_RUNTIME_DIR", small)
+        cluster = dt.start(ranks=2, name="full")
+        try:
+            began = time.monotonic()
+            result = cluster.run("for i in range(50_000): print(i, 'x' * 80)", timeout=90)
+            took = time.monotonic() - began
+            for text in result.stdout.values():
+                assert [line.split()[0] for line in text.splitlines()] == [str(i) for i in range(50_000)]
+            result = cluster.run("import os\nos._exit(3)", ranks=[1], check=False)
+            assert result.sentence == "Rank 1 was lost: exited with code 3."
+            cluster.restart([1])
+            assert cluster.run("import torch.distributed as d\nd.barrier()", timeout=60).ok
+            note(
+                "the disk of the journal is full (8 MB of output, 6 MB of disk)",
+                "the journal, which lets its oldest part go",
+                "–",
+                "every line reaches whoever ran the cell; the latest can be replayed",
+                "cell ended",
+                took,
+            )
+        finally:
+            cluster.stop()
+            subprocess.run(["umount", "-l", small], check=True)
+
+
+HOLDER = """
+import dtrain_lab as dt
+cluster = dt.start(ranks=2, name="held")
+cluster.run({code!r})
+"""
+
+
+@pytest.mark.parametrize("ends", ["killed", "stopped"])
+def test_whoever_runs_a_cell_may_die_or_stop_reading_and_it_goes_on(ends: str) -> None:
+    code = "for i in range(100_000): print(i, 'a line that nobody reads')\nkept = i"
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER.format(code=code)])
+    try:
+        wait_until(lambda: any(c.name == "held" for c in dt.clusters()), 60, "the cluster")
+        cluster: dt.Cluster = next(c for c in dt.clusters() if c.name == "held")
+        wait_until(lambda: bool(cluster.info()["running"]), 60, "the cell to run")
+        began = time.monotonic()
+        holder.send_signal(signal.SIGKILL if ends == "killed" else signal.SIGSTOP)
+        wait_until(lambda: not cluster.info()["running"], 60, "the cell's end")
+        assert cluster.run("print(kept)", timeout=20).stdout == {0: "99999\n", 1: "99999\n"}
+        if ends == "killed":
+            note(
+                "the notebook's kernel is killed in the middle of a cell",
+                "the head",
+                "–",
+                "everything: the cell goes on to its end, and what it prints is kept",
+                "the cell's own end",
+                time.monotonic() - began,
+            )
+            cluster.stop()
+        else:
+            holder.send_signal(signal.SIGCONT)
+            assert holder.wait(60) == 0, "it has read all, and stops the cluster as it ends"
+    finally:
+        holder.kill()
+        holder.wait()
