@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from dtrain_lab.core.endpoints import Endpoints, Keys
 from dtrain_lab.core.fitness import Check
+from dtrain_lab.core.network import Between
 from dtrain_lab.core.plan import Facts, Plan, Request
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import Handle
@@ -59,6 +60,13 @@ class Backend(Protocol):
         Raises:
             Unreachable, SignInNeeded: a node can't be asked.
             EnvironmentUnfit: Python or dtrain-lab is not there; the message names the node.
+        """
+
+    async def speed(self, profile: Profile, python: str, checks: dict[str, Check]) -> Between | None:
+        """How fast two of the nodes reach each other; None where there is one node only.
+
+        Raises:
+            StartFailed: they do not.
         """
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:

@@ -15,6 +15,7 @@ import psutil
 from dtrain_lab.backends.base import Handle, Status, Submission, Way
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.fitness import Check
+from dtrain_lab.core.network import Between
 from dtrain_lab.core.plan import Facts, NodeFacts, Plan, Request, plan_local
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.errors import EnvironmentUnfit
@@ -32,6 +33,10 @@ class LocalBackend:
         """This machine, as this process sees it."""
         found = await asyncio.to_thread(check, profile.workdir)
         return {found.facts.name: found}
+
+    async def speed(self, profile: Profile, python: str, checks: dict[str, Check]) -> Between | None:
+        """There is one node."""
+        return None
 
     async def facts(self, profile: Profile) -> NodeFacts:
         """What this machine lets this process use."""

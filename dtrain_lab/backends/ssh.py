@@ -13,9 +13,11 @@ import msgspec
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.base import Handle, Status, Submission, Way
 from dtrain_lab.backends.forwards import Forwards
+from dtrain_lab.backends.pair import Pair
 from dtrain_lab.core import command, fitness, slots
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.fitness import Check
+from dtrain_lab.core.network import Between
 from dtrain_lab.core.plan import Facts, HostsFacts, Plan, Request
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.spread import plan_hosts
@@ -46,6 +48,20 @@ class SshBackend:
         names = _hosts(profile)
         found = await asyncio.gather(*(self._check(host, profile, python) for host in names))
         return dict(zip(names, found, strict=True))
+
+    async def speed(self, profile: Profile, python: str, checks: dict[str, Check]) -> Between | None:
+        """Between the first two hosts."""
+        pair = Pair.of(checks, profile)
+        if pair is None:
+            return None
+        words = [*command.python(profile.environment, python), "-P", "-m", *pair.words]
+        done = await asyncio.gather(
+            *(
+                hosts.run(host, hosts.shell(profile, [*words, role]))
+                for host, role in ((pair.first, "listen"), (pair.second, "connect"))
+            )
+        )
+        return pair.measured(done[1].out)
 
     async def facts(self, profile: Profile) -> HostsFacts:
         """What the hosts have, and how many of their slots are in use just now."""

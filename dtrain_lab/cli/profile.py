@@ -7,12 +7,14 @@ import sys
 from typing import Any
 
 import click
+import msgspec
 from rich.table import Table
 
 from dtrain_lab.backends import registry
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
 from dtrain_lab.core import fitness, spread
 from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.core.amounts import size_text
 from dtrain_lab.core.fitness import Check
 from dtrain_lab.core.plan import Request
 from dtrain_lab.services import environment, profiles
@@ -58,6 +60,13 @@ def check(name: str, as_json: bool) -> None:
     for node in report["nodes"]:
         table.add_row(*(str(node[column]) for column in columns))
     console.print(table)
+    between = report["network"]
+    if between is not None:
+        console.print(
+            f"From {between['second']} to {between['first']} ({between['interface']}, TCP): "
+            f"{between['speed']['round_trip_s'] * 1e6:.0f} µs there and back, "
+            f"{size_text(int(between['speed']['bytes_per_s']))} a second."
+        )
     for warning in report["warnings"]:
         console.print(warning)
     ask = report["ask"]
@@ -77,6 +86,7 @@ async def _check(name: str) -> dict[str, Any]:
     wrong = fitness.unfit(checks)
     if wrong is not None:
         raise wrong
+    between = await backend.speed(found, sys.executable, checks)
     facts = await backend.facts(found)
     plan = backend.plan(facts, found, Request(profile=name), python=sys.executable, directory="/")
     nodes = [_node(node, one) for node, one in checks.items()]
@@ -88,6 +98,7 @@ async def _check(name: str) -> dict[str, Any]:
         "nodes": nodes,
         "ranks": plan.size,
         "collectives": plan.collectives,
+        "network": msgspec.to_builtins(between),
         "warnings": fitness.warnings(checks),
         "ask": {
             "nodes": len(nodes),

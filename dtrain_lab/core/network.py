@@ -25,6 +25,26 @@ class Interface(Struct, frozen=True):
         return str(ipaddress.ip_network(f"{self.address}/{self.prefix}", strict=False))
 
 
+class Speed(Struct, frozen=True):
+    """Of TCP between two nodes, one connection: a small message there and back, and bytes a second."""
+
+    round_trip_s: float
+    bytes_per_s: float
+
+
+class Between(Struct, frozen=True):
+    """Which nodes, and over which interface of the first, a speed was measured."""
+
+    first: str
+    second: str
+    interface: str
+    speed: Speed
+
+
+PORTS = range(20000, 32000)
+"""Below those that systems give out by themselves."""
+
+
 def choose(nodes: Mapping[str, Sequence[Interface]], wanted: str | None = None) -> dict[str, Interface]:
     """The fastest network that all nodes share; each node's own interface in it, whatever its name.
 

@@ -13,6 +13,10 @@ if __name__ == "__main__":
         from dtrain_lab.node.stage import main as stage
 
         sys.exit(stage(sys.argv[1:]))
+    if sys.argv[1:2] == ["speed"]:
+        from dtrain_lab.node.speed import main as speed
+
+        sys.exit(speed(sys.argv[1:]))
     from dtrain_lab.node.main import main
 
     main()

@@ -267,6 +267,8 @@ def test_profile_check_asks_nodes_of_the_partition(hosts: Hosts) -> None:
     report = json.loads(done.stdout)
     assert [n["node"] for n in report["nodes"]] == ["node1", "node2"]
     assert report["ranks"] == 4
+    assert (report["network"]["first"], report["network"]["second"]) == ("node1", "node2")
+    assert report["network"]["speed"]["bytes_per_s"] > 1e6
 
 
 def test_a_job_is_found_by_its_comment(hosts: Hosts) -> None:

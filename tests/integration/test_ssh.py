@@ -414,6 +414,17 @@ def test_profile_check_asks_every_host_and_starts_nothing(hosts: Hosts) -> None:
     assert [n["node"] for n in report["nodes"]] == ["node1", "node2"]
     assert hosts.address("node2") in report["nodes"][1]["interfaces"]
     assert report["ask"]["ranks_per_node"] >= 1
+    between = report["network"]
+    assert (between["first"], between["second"]) == ("node1", "node2")
+    assert 0 < between["speed"]["round_trip_s"] < 0.1
+    assert between["speed"]["bytes_per_s"] > 1e6
+    blackhole = ["blackhole", hosts.address("node1")]
+    subprocess.run(["ip", "-n", hosts.namespace("node2"), "route", "add", *blackhole], check=True)
+    try:
+        done = subprocess.run([program, "profile", "check", "work"], capture_output=True, text=True)
+        assert "node2 can't reach node1" in done.stderr, done
+    finally:
+        subprocess.run(["ip", "-n", hosts.namespace("node2"), "route", "del", *blackhole], check=True)
     write_profile("nowork", 'backend = "ssh"\nworkdir = "/proc/x"\n[ssh]\nhosts = ["node1"]\n')
     done = subprocess.run([program, "profile", "check", "nowork"], capture_output=True, text=True)
     assert done.returncode

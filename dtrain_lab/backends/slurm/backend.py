@@ -13,11 +13,14 @@ from dtrain_lab.backends import hosts
 from dtrain_lab.backends.base import Handle, Status, Submission, Way
 from dtrain_lab.backends.bridge import Bridge
 from dtrain_lab.backends.forwards import Forwards
+from dtrain_lab.backends.hosts import Done
+from dtrain_lab.backends.pair import Pair
 from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.core import command, slurm
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.fitness import Check
+from dtrain_lab.core.network import Between
 from dtrain_lab.core.plan import Facts, NodeFacts, Partition, Plan, Request, SlurmFacts
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.errors import BadProfile, NotFound, StartFailed, Unreachable
@@ -65,12 +68,37 @@ class SlurmBackend:
 
     async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
         """What nodes of the partition have: a short step on as many as the profile names."""
-        facts = await self.facts(profile)
-        plan = self.plan(facts, profile, Request(profile.name), python=python, directory="/")
-        nodes = len(plan.nodes)
+        nodes = len((await self._plan_of(profile, python)).nodes)
         words = [*command.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
         words += [profile.workdir] if profile.workdir else []
-        run = ["srun", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", "--time=2", "--quiet"]
+        asked = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
+        done = await self._step(profile, python, asked, words)
+        if done.code:
+            last = [line for line in done.err.strip().splitlines() if line.strip()]
+            raise StartFailed(*slurm.refusal(last[-1] if last else "no node is free now"), code="refused")
+        found = [
+            msgspec.json.decode(line, type=Check) for line in done.out.splitlines() if line.startswith(b"{")
+        ]
+        return {one.facts.name: one for one in sorted(found, key=lambda c: c.facts.name)}
+
+    async def speed(self, profile: Profile, python: str, checks: dict[str, Check]) -> Between | None:
+        """Between two of the nodes that were asked: a short step on just these."""
+        pair = Pair.of(checks, profile)
+        if pair is None:
+            return None
+        words = [*command.python(profile.environment, python), "-P", "-m", *pair.words]
+        # tasks are numbered in the order of the names: the first listens
+        asked = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={pair.first},{pair.second}"]
+        return pair.measured((await self._step(profile, python, asked, words)).out)
+
+    async def _plan_of(self, profile: Profile, python: str) -> Plan:
+        facts = await self.facts(profile)
+        return self.plan(facts, profile, Request(profile.name), python=python, directory="/")
+
+    async def _step(self, profile: Profile, python: str, asked: list[str], words: list[str]) -> Done:
+        """Run a command on nodes, for some seconds."""
+        plan = await self._plan_of(profile, python)
+        run = ["srun", *asked, "--time=2", "--quiet"]
         if profile.slurm.allocation not in (None, "new"):
             run += [f"--jobid={await self._job_of(profile)}", "--overlap"]
         else:
@@ -79,14 +107,7 @@ class SlurmBackend:
             run += ["--immediate=20", *(option for option in given if option.startswith(wanted))]
         script = command.script(profile.environment, plan.variables, words)
         shell = "-lc" if command.login_needed(profile.environment) else "-c"
-        done = await transport(profile.ssh.login).run([*run, "bash", shell, script])
-        if done.code:
-            last = [line for line in done.err.strip().splitlines() if line.strip()]
-            raise StartFailed(*slurm.refusal(last[-1] if last else "no node is free now"), code="refused")
-        found = [
-            msgspec.json.decode(line, type=Check) for line in done.out.splitlines() if line.startswith(b"{")
-        ]
-        return {one.facts.name: one for one in sorted(found, key=lambda c: c.facts.name)}
+        return await transport(profile.ssh.login).run([*run, "bash", shell, script])
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
         """As many nodes of the partition as the request needs."""
