@@ -326,7 +326,14 @@ class Cluster:
         Args:
             since: seconds since 1970.
         """
-        return [msgspec.to_builtins(p) for p in self._portal.call(self.ask(doors.ReadHistory(since)))]
+        return self._portal.call(self._history(since))
+
+    async def history_async(self, since: float = 0.0) -> list[dict[str, Any]]:
+        """Async twin of `history`."""
+        return await self._portal.wrap(self._history(since))
+
+    async def _history(self, since: float) -> list[dict[str, Any]]:
+        return [msgspec.to_builtins(point) for point in await self.ask(doors.ReadHistory(since))]
 
     def export(self, path: str | Path) -> Path:
         """Write its past to a file; `.csv`, `.json`, or a folder for a TensorBoard event file.
@@ -336,6 +343,10 @@ class Cluster:
         """
         points = self._portal.call(self.ask(doors.ReadHistory(0.0)))
         return write(points, Path(path))
+
+    async def export_async(self, path: str | Path) -> Path:
+        """Async twin of `export`."""
+        return await asyncio.to_thread(self.export, path)
 
     def diagnose(self) -> Diagnosis:
         """What takes the time: a step without communication, and one without its data.
@@ -372,6 +383,10 @@ class Cluster:
     def where(self) -> dict[int, str]:
         """Where each rank's main thread is, in one line: cell, file, function."""
         return {rank: innermost(text) for rank, text in self.stacks().items()}
+
+    async def where_async(self) -> dict[int, str]:
+        """Async twin of `where`."""
+        return {rank: innermost(text) for rank, text in (await self.stacks_async()).items()}
 
     def stop(self) -> None:
         """End the cluster; returns once none of its processes is left."""

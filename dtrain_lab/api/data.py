@@ -145,6 +145,7 @@ def copy_variables(source: Any, targets: Any) -> tuple[list[str], dict[str, str]
 
     packed, names, left = _apply(source, "copied", "The variables", transfer.give_all)[0]
     what = "copied", "The variables"
+    _apply(targets, *what, transfer.use_paths, *_apply(source, *what, transfer.paths)[0])
     try:
         away = _elsewhere(targets, _apply(targets, *what, transfer.receive_all, packed))
         if away:

@@ -16,10 +16,10 @@ from dtrain_lab.api.job import Job, job, jobs
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
 from dtrain_lab.core import ranks as rank_sets
+from dtrain_lab.core.amounts import duration
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import Job as Info
 from dtrain_lab.core.job import JobPlan, JobRequest
-from dtrain_lab.core.job_state import duration
 from dtrain_lab.core.kinds import JOB_ENDED
 from dtrain_lab.core.lines import job_line
 from dtrain_lab.core.notebook.script import convert

@@ -207,7 +207,10 @@ class Metrics(Struct, frozen=True):
 
 
 class Cluster(Struct, frozen=True):
-    """A cluster with everything a door shows of it."""
+    """A cluster with everything a door shows of it.
+
+    `ends_at`: when it ends if nobody does anything; `limit_at`: when the scheduler ends it.
+    """
 
     id: str
     name: str
@@ -227,6 +230,7 @@ class Cluster(Struct, frozen=True):
     ends_at: float | None = None
     idle_since: float | None = None
     running: tuple[RunningCell, ...] = ()
+    limit_at: float | None = None
 
 
 class RunningCell(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.core import ranks as rank_names
-from dtrain_lab.core.amounts import size_text
+from dtrain_lab.core.amounts import duration, size_text
 from dtrain_lab.core.cells import CONNECTION_ERRORS
 from dtrain_lab.core.cluster import Metrics, Node, Phase, Rank, Reason, Summary, World
 from dtrain_lab.core.job import Found, Job, JobError, JobRecord, JobSize
@@ -242,15 +242,3 @@ def _why(found: Found, reason: Reason | None, error: JobError | None) -> str:
     if found.waiting is not None and found.waiting.final:
         return found.waiting.message
     return f"it ended with code {found.exit.code}." if found.exit else "its processes are gone."
-
-
-def duration(seconds: float) -> str:
-    """ "3.8 s", "41 s", "6 min 12 s", "2 h 14 min"."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

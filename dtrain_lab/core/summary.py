@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from dtrain_lab.core import ranks as rank_names
+from dtrain_lab.core.amounts import duration
 from dtrain_lab.core.cluster import Metrics, RunningCell, Summary, Verdict
 from dtrain_lab.core.world.machine import how_it_ended
 from dtrain_lab.core.world.state import Loss, State
+
+SOON_S = 600.0
 
 
 def summarize(
@@ -63,6 +68,20 @@ def summarize(
             return _failed(name, state)
         case _:
             return _ready(state, metrics, running)
+
+
+def soon(summary: Summary, limit_at: float | None, now: float) -> Summary:
+    """The sentence, with a word on the scheduler's limit where that is near.
+
+    Args:
+        summary: of the world.
+        limit_at: when the scheduler ends it, seconds since 1970; None for never.
+        now: likewise.
+    """
+    if limit_at is None or limit_at - now > SOON_S:
+        return summary
+    text = f"{summary.text} Its allocation ends in {duration(max(0.0, limit_at - now))}."
+    return replace(summary, text=text)
 
 
 def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Summary:

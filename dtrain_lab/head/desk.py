@@ -115,7 +115,7 @@ class Desk:
 
     def _end_idle(self) -> None:
         """A world on other machines ends where nobody has used it for long."""
-        ends_at = self._head.ends_at
+        ends_at = self._head.idle_ends_at
         if ends_at is not None and time.time() > ends_at:
             self._head.stop()
 

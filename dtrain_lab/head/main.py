@@ -15,6 +15,7 @@ import zmq
 from dtrain_lab.core.cluster import Cluster, Verdict
 from dtrain_lab.core.plan import Plan
 from dtrain_lab.core.rendezvous import Store
+from dtrain_lab.core.summary import soon
 from dtrain_lab.core.wire import VERSION, doors, links
 from dtrain_lab.core.world import State
 from dtrain_lab.core.world import events as on
@@ -25,6 +26,7 @@ from dtrain_lab.head.confirmed import Confirmed
 from dtrain_lab.head.desk import Desk
 from dtrain_lab.head.journal import Journal
 from dtrain_lab.head.leases import Leases
+from dtrain_lab.head.limit import Limit
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes import Nodes
 from dtrain_lab.head.relay import Relay
@@ -47,6 +49,7 @@ class Head:
         self.directory = Path(settings.directory)
         self.aggregate = Aggregate(settings.id)
         self.journal = Journal(self.directory)
+        self.limit = Limit()
         self.confirmed = Confirmed()
         self.membership = Membership(self)
         # a world on other machines lives until it is stopped, idle, or its allocation ends
@@ -89,7 +92,7 @@ class Head:
             self.launch(remote.launch)
         self.leases.expect()
         self._write_record()
-        watch = asyncio.create_task(self.desk.watch())
+        watch = asyncio.gather(self.desk.watch(), self.limit.watch())
         try:
             await self._done.wait()
         finally:
@@ -168,10 +171,13 @@ class Head:
     def cluster(self) -> Cluster:
         """The cluster, now."""
         cluster = self.aggregate.cluster(self.membership.state, self.cells.running, self.leases.notebooks)
-        return msgspec.structs.replace(cluster, ends_at=self.ends_at)
+        limit = self.limit.at
+        ends = min((at for at in (self.idle_ends_at, limit) if at is not None), default=None)
+        summary = soon(cluster.summary, limit, time.time())
+        return msgspec.structs.replace(cluster, ends_at=ends, limit_at=limit, summary=summary)
 
     @property
-    def ends_at(self) -> float | None:
+    def idle_ends_at(self) -> float | None:
         """When this world ends if nobody runs a cell until then; None where it needs a stop."""
         remote, since = self.settings.remote, self.aggregate.idle_since
         if remote is None or since is None or self.cells.busy or self.membership.state.phase != "ready":

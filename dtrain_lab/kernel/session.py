@@ -16,7 +16,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.core import cells
 from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.amounts import size_text
+from dtrain_lab.core.amounts import duration, size_text
 from dtrain_lab.core.cluster import CellRecord, Output
 from dtrain_lab.core.cluster import Cluster as Info
 from dtrain_lab.core.debug.places import cell_name
@@ -266,6 +266,10 @@ class Session:
         """Say how this notebook's cluster stands."""
         info = self.cluster().cluster()
         print(f"{info.name}: {info.summary.text}")
+        if info.ends_at is not None and info.ends_at != info.limit_at:
+            print(f"Ends in {duration(info.ends_at - time.time())} unless a cell runs.")
+        if info.limit_at is not None and "allocation" not in info.summary.text:
+            print(f"Its allocation ends in {duration(info.limit_at - time.time())}.")
         for line in rank_lines(info):
             print(line)
 

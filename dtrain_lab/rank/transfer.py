@@ -330,6 +330,18 @@ def give_all() -> tuple[Packed, list[str], dict[str, str]]:
     return pack(values, unwrap=False), sorted(values), left
 
 
+def paths() -> tuple[str, list[str]]:
+    """Where this rank is, and where it finds modules: cells may have changed both."""
+    return os.getcwd(), sys.path
+
+
+def use_paths(folder: str, others: list[str]) -> None:
+    """Be where another rank is, and find the modules that it finds: values may be of their classes."""
+    if os.path.isdir(folder):
+        os.chdir(folder)
+    sys.path += [path for path in others if path not in sys.path]
+
+
 def receive_all(packed: Packed) -> str:
     """Take over another rank's variables; what depends on the rank is made this rank's. As `receive`."""
     if not is_here(packed):

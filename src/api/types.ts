@@ -1511,6 +1511,8 @@ export interface components {
         /**
          * Cluster
          * @description A cluster with everything a door shows of it.
+         *
+         *         `ends_at`: when it ends if nobody does anything; `limit_at`: when the scheduler ends it.
          */
         Cluster: {
             created_at: number;
@@ -1519,6 +1521,8 @@ export interface components {
             id: string;
             /** @default null */
             idle_since: number | null;
+            /** @default null */
+            limit_at: number | null;
             may: string[];
             metrics: components["schemas"]["Metrics"];
             name: string;

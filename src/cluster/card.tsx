@@ -135,7 +135,11 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
   }
   if (cluster.ends_at !== null) {
     const left = cluster.ends_at - props.now / 1000;
-    parts.push(trans.__('ends in %1 without a cell', formatSpan(left)));
+    parts.push(
+      cluster.ends_at === cluster.limit_at
+        ? trans.__('its allocation ends in %1', formatSpan(left))
+        : trans.__('ends in %1 without a cell', formatSpan(left))
+    );
   }
   return parts.length ? (
     <p className="jp-Dtrain-under">{parts.join(' · ')}</p>

@@ -25,6 +25,36 @@ export function announceTrouble(
   });
 }
 
+/** Seconds before the scheduler's limit at which it is told of. */
+const BEFORE_LIMIT = [120, 600];
+
+/** That the scheduler soon ends a cluster is told twice. */
+export function announceLimit(
+  model: IClusters,
+  trans: TranslationBundle
+): void {
+  const told = new Set<string>();
+  model.changed.connect(() => {
+    for (const { id, name, limit_at } of model.clusters) {
+      const left = limit_at === null ? Infinity : limit_at - Date.now() / 1000;
+      const before = BEFORE_LIMIT.find(seconds => left > 0 && left <= seconds);
+      const key = `${id}:${limit_at}:${before}`;
+      if (before === undefined || told.has(key)) {
+        continue;
+      }
+      told.add(key);
+      Notification.warning(
+        trans.__(
+          '%1: its allocation ends in %2. Save what you need.',
+          name,
+          formatSpan(left)
+        ),
+        { autoClose: false }
+      );
+    }
+  });
+}
+
 /**
  * The end of a long cell is told to somebody who looks elsewhere.
  *

@@ -14,7 +14,7 @@ import { IClusters, IPreferences } from '../tokens';
 import { distributedIcon } from '../ui/icons';
 import { addClusterCommands } from './actions';
 import { ClustersModel } from './model';
-import { announceCells, announceTrouble } from './notices';
+import { announceCells, announceLimit, announceTrouble } from './notices';
 import { DistributedPanel } from './panel';
 
 /** The model of all clusters. */
@@ -55,6 +55,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
     const { commands, shell } = app;
     addClusterCommands(commands, model, trans);
     announceTrouble(model, trans);
+    announceLimit(model, trans);
     announceCells(model, trans, path => {
       const shown = tracker?.find(panel => panel.context.path === path);
       return !document.hidden && !!shown?.isVisible;

@@ -88,6 +88,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
     may: ['stop', 'restart', 'stacks', 'interrupt'],
     created_at: 1,
     ends_at: null,
+    limit_at: null,
     idle_since: null,
     running: [],
     ...more,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -123,6 +125,21 @@ def test_a_restart_from_a_peer_trains_on_with_its_variables(pair: dt.Cluster) ->
     pair.run("for _ in range(3): train()", timeout=60)
     assert pair.diff("model").equal
     pair.run("t = torch.ones(1); dist.all_reduce(t, group=both); assert t.item() == 2", timeout=60)
+
+
+def test_a_restart_from_a_peer_finds_the_modules_that_cells_have_made_known(
+    pair: dt.Cluster, tmp_path: Path
+) -> None:
+    (tmp_path / "beside_it.py").write_text("class Kept:\n    number = 5\n")
+    known = f"import os, sys\nsys.path.append({str(tmp_path)!r}); os.chdir({str(tmp_path)!r})\n"
+    before = pair.run("import os\nprint(os.getcwd())", ranks=[0]).stdout[0].strip()
+    pair.run(known + "import beside_it\nkept = beside_it.Kept()\nplain = rank + 1")
+    try:
+        pair.restart([1], source=0)
+        result = pair.run("print(kept.number, plain, os.getcwd())")
+        assert result.stdout == {rank: f"5 1 {tmp_path}\n" for rank in (0, 1)}
+    finally:
+        pair.run(f"os.chdir({before!r}); del kept")
 
 
 def note(number: int) -> None:

@@ -143,6 +143,17 @@ def test_scancel_from_outside_is_told_and_leaves_nothing(cluster: Any, hosts: Ho
     assert not records.path_of(cluster._connection.record.id).exists()
 
 
+def test_the_schedulers_limit_is_known_and_told(hosts: Hosts) -> None:
+    write_profile("short", f'backend = "slurm"\nworkdir = "{hosts.root}/work"\n[slurm]\ntime = "00:05:00"\n')
+    with dt.start("short", nodes=1, ranks_per_node=1, name="short") as started:
+        wait_until(lambda: started.info()["limit_at"] is not None, 20, "the limit to be known")
+        info = started.info()
+        assert 200 < info["limit_at"] - time.time() <= 300
+        assert info["ends_at"] == info["limit_at"]
+        assert "Its allocation ends in 4 min" in info["summary"]["text"]
+        assert started.run("print(rank)").stdout == {0: "0\n"}
+
+
 def test_a_world_that_waits_says_why_and_can_be_cancelled(hosts: Hosts) -> None:
     job = slurm(
         hosts, "sbatch", "--parsable", "--output=/dev/null", "-N2", "--exclusive", "--wrap", "sleep 300"

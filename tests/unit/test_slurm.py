@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from dtrain_lab.core import command, slurm
+from dtrain_lab.core.cluster import Summary
 from dtrain_lab.core.plan import NodeFacts, Partition, Request, SlurmFacts
 from dtrain_lab.core.profile import Environment, Network, Profile, Slurm, Ssh
+from dtrain_lab.core.summary import soon
 from dtrain_lab.errors import BadProfile, BadSize
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -204,3 +208,22 @@ def test_refusals_keep_the_schedulers_words() -> None:
     )
     assert message == "Slurm refuses: Batch job submission failed: Invalid account or partition."
     assert "account" in hint
+
+
+def test_the_end_of_a_jobs_time() -> None:
+    now = time.time()
+    local = datetime.fromtimestamp(int(now) + 3600).isoformat()
+    assert slurm.end_time(local) == int(now) + 3600
+    assert slurm.end_time(str(int(now) + 60)) == int(now) + 60
+    far = datetime.fromtimestamp(now + 40 * 366 * 86400).isoformat()
+    for none in ("NONE", "N/A", "Unknown", "", "0", "4294967294", far):
+        assert slurm.end_time(none) is None
+
+
+def test_the_limit_is_in_the_sentence_where_it_is_near() -> None:
+    said = Summary("ready", {}, "Ready. 2 ranks wait for a cell.")
+    assert soon(said, None, 1000.0) == said
+    assert soon(said, 1000.0 + 601, 1000.0) == said
+    near = soon(said, 1000.0 + 95, 1000.0)
+    assert near.text == "Ready. 2 ranks wait for a cell. Its allocation ends in 1 min 35 s."
+    assert near.code == "ready"
