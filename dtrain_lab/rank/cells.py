@@ -11,11 +11,13 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
 import msgspec
+from IPython.core.autocall import ExitAutocall
 
 from dtrain_lab.core.cluster import Frame
 from dtrain_lab.core.wire.links import CellReply, Comm, Execute
@@ -50,6 +52,10 @@ class CellRunner:
         self._usual_name = kernel.shell.compile.get_code_name
         self._file = ""
         kernel.shell.compile.get_code_name = self._code_name
+        leave = _Leave()
+        kernel.shell.push({"exit": leave, "quit": leave}, interactive=False)
+        # what IPython says of SystemExit is meant for a terminal
+        warnings.filterwarnings("ignore", message="To exit: use 'exit'", category=UserWarning)
         self.ended: Callable[[BaseException | None], None] = lambda _: None
         """Told of a cell's end and failure, before anybody else."""
         self.busy = False
@@ -168,6 +174,8 @@ class CellRunner:
         failed: BaseException | None = result.error_before_exec or result.error_in_exec
         if isinstance(failed, asyncio.CancelledError):
             return KeyboardInterrupt()
+        if isinstance(failed, SystemExit) and not failed.code:  # how a script says that all is well
+            return None
         return failed
 
     def _code_name(self, raw: str, code: str, number: int) -> str:
@@ -223,6 +231,13 @@ class CellRunner:
         finally:
             for stream, interval in zip(streams, usual, strict=True):
                 stream.flush_interval = interval
+
+
+class _Leave(ExitAutocall):  # type: ignore[misc]
+    """`exit` and `quit` end the cell, as they end a script; the rank stays."""
+
+    def __call__(self, code: object = None) -> None:
+        raise SystemExit(code)
 
 
 def _name_only(error: BaseException, *_: object, **__: object) -> dict[str, Any]:

@@ -41,6 +41,20 @@ def test_environment_and_threads(pair: dt.Cluster) -> None:
     assert result.stdout[1] == "['1', '1', '2', '2', '0'] 1\n"
 
 
+@pytest.mark.parametrize("code", ["exit()", "quit", "import sys\nsys.exit()", "raise SystemExit(0)"])
+def test_leaving_as_a_script_does_ends_the_cell_and_no_rank(pair: dt.Cluster, code: str) -> None:
+    result = pair.run(f"{code}\nprint('not reached')" if "\n" in code else code)
+    assert (result.stdout, result.stderr) == ({0: "", 1: ""}, {0: "", 1: ""})
+    assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
+
+
+def test_an_exit_code_is_a_failure_with_its_place(pair: dt.Cluster) -> None:
+    result = pair.run("import sys\nif rank: sys.exit(3)", check=False)
+    assert result.sentence == "Rank 1 failed: SystemExit: 3."
+    assert result.failures[0].frames[0].line == 2
+    assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
+
+
 def test_a_subset_runs_alone(pair: dt.Cluster) -> None:
     assert pair.run("print(rank)", ranks="1").stdout == {1: "1\n"}
     assert pair.run("print(rank)", ranks=[0]).stdout == {0: "0\n"}
