@@ -111,7 +111,7 @@ class Cells:
                 started_at=c.began_at,
                 result=c.result,
             )
-            for c in (*self._ended.values(), *self._cells.values())
+            for c in sorted((*self._ended.values(), *self._cells.values()), key=lambda c: c.asked_at)
         ]
 
     def of_rank(self, rank: int) -> Running | None:
@@ -254,6 +254,7 @@ class Cells:
             return
         cell.failures += [Failure(rank, "interrupted", NO_ANSWER, "") for rank in sorted(cell.silent)]
         self._tell(cell)
+        self._abort_behind(cell)
         cell.door = None  # what they still print is kept in the journal
         self._turns, begun = pure.keep(self._turns, cell.order.cell, frozenset(cell.left))
         self._pending = [*self._pending, *begun]
@@ -261,13 +262,16 @@ class Cells:
     def _end(self, cell: Running) -> None:
         name = cell.order.cell
         del self._cells[name]
-        if cell.result is None:
+        ended = cell.result is None
+        if ended:
             self._tell(cell)
         self._ended[name] = cell
         while len(self._ended) > KNOWN:
             self._ended.pop(next(iter(self._ended)))
         self._turns, begun = pure.end(self._turns, name)
         self._pending = [*self._pending, *begun]
+        if ended:
+            self._abort_behind(cell)
 
     def _tell(self, cell: Running) -> None:
         """A cell has its result."""
@@ -285,7 +289,10 @@ class Cells:
         )
         if cell.door is not None:
             self._to_door(cell.door, doors.encode(doors.CellEnded(cell.result)))
-        if failures and cell.order.aborts and cell.began_at is not None:
+
+    def _abort_behind(self, cell: Running) -> None:
+        """Those that the same door has queued are not run where this one failed."""
+        if cell.result and cell.result.failures and cell.order.aborts and cell.began_at is not None:
             behind = [n for n, c in self._cells.items() if c.source == cell.source and c.order.aborts]
             self.withdraw(behind, f"cell {cell.order.label} before it failed.")
 

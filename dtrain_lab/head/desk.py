@@ -14,7 +14,7 @@ from dtrain_lab.core.cluster import Cluster, Stack, Verdict, Where
 from dtrain_lab.core.history import Point
 from dtrain_lab.core.wire import VERSION, doors, links
 from dtrain_lab.core.world import events as on
-from dtrain_lab.errors import Conflict, DtrainError, WireMismatch
+from dtrain_lab.errors import Conflict, DtrainError, Unreachable, WireMismatch
 from dtrain_lab.head.cell_desk import CellDesk
 from dtrain_lab.head.history import History
 
@@ -125,6 +125,12 @@ class Desk:
             result = await self._handler(call.body)(door, call.body)
         except DtrainError as error:
             self._answer(door, call.id, error)
+        except Exception as error:
+            # a fault of ours: whoever asked must not wait for an answer that never comes
+            what = f"The head could not answer: {type(error).__name__}: {error}."
+            log = f"Please report it, with its log: {self._head.directory}/head.log"
+            self._answer(door, call.id, Unreachable(what, log, code="internal"))
+            raise
         else:
             self._answer(door, call.id, result)
 

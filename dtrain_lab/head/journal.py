@@ -140,6 +140,8 @@ class Journal:
                 _complain(error)
                 self._give_up_segment()
         segments = list(self._segments)
+        if not segments:
+            return
         begins = [s.first for s in segments[1:]] + [self.next]
         for segment, end in zip(segments, begins, strict=True):
             if end <= after + 1:

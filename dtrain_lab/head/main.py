@@ -284,7 +284,8 @@ class Head:
         if state.phase in ("ready", "degraded") and not state.forming:
             out = {*state.lost, *state.deaf}
             blocked = [n for n in self.cells.waiting() if (c := self.cells.get(n)) and out & set(c.ranks)]
-            self.cells.withdraw(blocked, self.cluster().summary.text)
+            if blocked:  # the sentence takes a look at every rank, and each reply of each rank comes here
+                self.cells.withdraw(blocked, self.cluster().summary.text)
             self.cells.go_on()
         elif state.phase in ("stopping", "failed"):
             self.cells.withdraw(self.cells.waiting(), "the cluster has ended.")

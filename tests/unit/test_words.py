@@ -63,6 +63,12 @@ def test_the_head_confirms_now_and_then_and_completes_what_is_missing() -> None:
     assert list(have.missing(1, (Words("stdout", 2, b"hi"),), "")) == [("stdout", "hi")]
 
 
+def test_an_empty_journal_has_nothing(tmp_path: Path) -> None:
+    kept = journal.Journal(tmp_path)
+    assert kept.read(-1, 10) == []
+    assert kept.raw(-1, "a", 10) == ([], -1)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own size needs root")
 def test_the_journal_on_a_full_disk_keeps_the_latest_and_then_passes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
