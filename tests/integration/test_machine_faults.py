@@ -59,8 +59,7 @@ def test_a_rank_of_a_cluster_says_so_and_what_to_do(inside: list[str]) -> None:
         note(
             "a rank uses up the memory (OOM kill)",
             "its node agent, by the control group's count",
-            "Rank 1 was lost: killed by the kernel, out of memory; its node may use 64.00 GB: raise "
-            "memory_per_node.",
+            result.sentence.partition(" Rank 0")[0],
             "variables, models and groups of all others",
             "allocation of 4 GB begun → cell ended",
             time.monotonic() - began,
