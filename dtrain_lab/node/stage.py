@@ -117,6 +117,28 @@ def sweep(base: Path) -> None:
             os.close(lock)
 
 
+def claim(place: Path) -> tuple[int, Path]:
+    """A folder of our own, and the lock that says so; what others have left goes.
+
+    Returns:
+        The descriptor of the lock, and the folder.
+
+    Raises:
+        Failed: somebody else's lies there, or it can't be made.
+    """
+    base = private(place.parent)
+    alone = os.open(base, os.O_RDONLY)
+    try:
+        fcntl.flock(alone, fcntl.LOCK_EX)  # nobody sweeps between our making it and our locking it
+        sweep(base)
+        private(place)
+        lock = os.open(place / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    finally:
+        os.close(alone)
+    return lock, place
+
+
 def copy(
     found: dict[str, Path], place: Path, told: Callable[[int, int], None], ended: threading.Event
 ) -> None:
@@ -192,11 +214,7 @@ class Keeper:
             Failed: it can't be copied.
         """
         found = sources(self._record)
-        base = private(self._place.parent)
-        sweep(base)
-        place = private(self._place)
-        lock = os.open(place / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock, place = claim(self._place)
         try:
             threading.Thread(target=self._watch, daemon=True).start()
             copy(found, place, self._tell, self.ended)

@@ -116,6 +116,19 @@ def test_a_job_that_ended_meanwhile_stops_the_copying(tmp_path: Path, far: Path)
         stage.copy({"set": made(tmp_path)}, far, lambda *_: None, ended)
 
 
+def test_a_copy_without_its_keeper_goes_and_one_that_is_kept_stays(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir(mode=0o700)
+    kept, place = stage.claim(tmp_path / "base" / "one")
+    left, gone = stage.claim(tmp_path / "base" / "two")
+    (place / "data").touch()
+    (gone / "data").touch()
+    os.close(left)
+    stage.claim(tmp_path / "base" / "three")
+    assert sorted(os.listdir(tmp_path / "base")) == ["one", "three"]
+    assert (place / "data").exists()
+    os.close(kept)
+
+
 def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir(mode=0o755)
     (tmp_path / "link").symlink_to(tmp_path)
