@@ -175,9 +175,7 @@ def _rank_exited(state: State, event: on.RankExited) -> Moved:
 
 
 def _cell_began(state: State, event: on.CellBegan) -> Moved:
-    for rank in event.ranks:
-        state = state.member(rank, cell=event.cell, last=event.cell, interrupted=False, raised=False)
-    return state, []
+    return state.each(event.ranks, cell=event.cell, last=event.cell, interrupted=False, raised=False), []
 
 
 def _cell_replied(state: State, event: on.CellReplied) -> Moved:
@@ -199,7 +197,8 @@ def _cell_replied(state: State, event: on.CellReplied) -> Moved:
         and not any(m.cell is not None and m.interrupted for m in state.members)
     ):
         state = replace(state, reason=None)
-    if any(m.cell == cell for m in state.members):
+    # ranks answer about in their order: those that still run are found at the end
+    if any(m.cell == cell for m in reversed(state.members)):
         peers_wait = event.outcome == "raised" and state.size > 1
         return state, [do.StartTimer("peers", PEERS_AFTER_S)] if peers_wait else []
     ran = [m for m in state.members if m.last == cell]

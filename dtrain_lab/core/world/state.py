@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -84,6 +86,13 @@ class State(Struct, frozen=True):
     def deaf(self) -> tuple[int, ...]:
         """Ranks that do not answer an interrupt."""
         return tuple(m.rank for m in self.members if m.deaf)
+
+    def each(self, ranks: Collection[int], **changes: object) -> State:
+        """The same state with these ranks changed, all in the same way."""
+        wanted = frozenset(ranks)
+        return replace(
+            self, members=tuple(replace(m, **changes) if m.rank in wanted else m for m in self.members)
+        )
 
     def member(self, rank: int, **changes: object) -> State:
         """The same state with one rank changed."""
