@@ -19,8 +19,6 @@ from dtrain_lab.services.reach import Connection
 
 VIEW_WITHIN_S = 15.0
 LOOK_S = 2.0
-BEGUN = "begun"
-"""In the connection's file: how often the controller has begun."""
 ATTEMPTS = 4
 
 
@@ -137,12 +135,12 @@ class Views:
         )
 
     async def _count(self) -> int:
-        return int(json.loads(await self._connection.ask(doors.Engines()))[BEGUN])
+        return int(json.loads(await self._connection.ask(doors.Engines()))[doors.BEGUN])
 
     async def _where(self) -> dict[str, Any]:
         """ipyparallel's connection, with addresses that lead to the controller from here."""
         info: dict[str, Any] = json.loads(await self._connection.ask(doors.Engines()))
-        self._begun = info.pop(BEGUN)
+        self._begun = info.pop(doors.BEGUN)
         address = info["interface"].removeprefix("tcp://").strip("[]")
         for key in [k for k, v in info.items() if isinstance(v, int) and not isinstance(v, bool)]:
             near, info[key] = await self._connection.forward(address, info[key])

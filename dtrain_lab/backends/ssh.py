@@ -13,7 +13,7 @@ import msgspec
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.base import Handle, Status, Submission, Way
 from dtrain_lab.backends.forwards import Forwards
-from dtrain_lab.backends.pair import Pair
+from dtrain_lab.backends.speed import Pair
 from dtrain_lab.core import command, fitness, slots
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.fitness import Check

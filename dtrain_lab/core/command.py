@@ -44,13 +44,15 @@ def python(environment: Environment, current: str) -> list[str]:
     return [*shlex.split(path), "python3"]
 
 
-def said(name: str, path: str) -> list[str]:
+def _say_unread(name: str, path: str) -> list[str]:
     """A shell says that the file of a secret can't be read here."""
     return [f'echo {shlex.quote(no_secret(name, path, ""))}"$(hostname)." >&2']
 
 
 def lines(
-    environment: Environment, variables: Mapping[str, str], unread: Callable[[str, str], list[str]] = said
+    environment: Environment,
+    variables: Mapping[str, str],
+    unread: Callable[[str, str], list[str]] = _say_unread,
 ) -> list[str]:
     """Lines of a shell before Python is started: the profile's own `setup`, then variables, quoted.
 

@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dtrain_lab.core import network
 from dtrain_lab.core.cluster import Reason
 from dtrain_lab.core.wire.gang import Stands, Waits
 
@@ -21,8 +22,6 @@ SILENT_S = 60.0
 """A host that is not heard of for so long does not take part."""
 PORTS = 8
 """So many ports are tried by the first host, and by whoever looks for it."""
-FIRST_PORT, LAST_PORT = 20_000, 31_999
-"""Below those that systems give out."""
 
 
 class Gang(Struct, frozen=True):
@@ -107,6 +106,6 @@ def ports(identity: str, allowed: range | None) -> list[int]:
         identity: of the job, hexadecimal.
         allowed: the profile's range of ports.
     """
-    span = allowed if allowed is not None else range(FIRST_PORT, LAST_PORT + 1)
+    span = allowed if allowed is not None else network.PORTS
     start = int(identity[:6], 16)
     return [span[(start + step) % len(span)] for step in range(3 * PORTS)]

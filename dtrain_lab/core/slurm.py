@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import time
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -304,10 +303,6 @@ def said(words: str) -> str:
     return last.rstrip(".")
 
 
-FAR_S = 2 * 366 * 86_400.0
-"""An end that is farther away is none: a partition without a limit has one in a year or later."""
-
-
 def test_start(words: str) -> float | None:
     """When a job would start, from the words of `sbatch --test-only`: seconds since 1970."""
     match = re.search(r"to start at (\S+)", words)
@@ -317,17 +312,22 @@ def test_start(words: str) -> float | None:
         return None
 
 
-def end_time(text: str) -> float | None:
+FAR_S = 2 * 366 * 86_400.0
+"""An end that is farther away is none: a partition without a limit has one in a year or later."""
+
+
+def end_time(text: str, now: float) -> float | None:
     """When a job's time is over, seconds since 1970; None where nothing ends it.
 
     Args:
         text: Slurm's, as a number or in local time; "NONE", "N/A" or "Unknown" where there is no end.
+        now: seconds since 1970.
     """
     try:
         at = float(text) if text.isdigit() else datetime.fromisoformat(text).timestamp()
     except ValueError:
         return None
-    return at if 0 < at - time.time() < FAR_S else None
+    return at if 0 < at - now < FAR_S else None
 
 
 def refusal(words: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 
 from dtrain_lab.core import slurm
 
@@ -25,11 +26,11 @@ class Limit:
         """Ask until the world ends."""
         if self._job is None:
             return
-        self.at = slurm.end_time(os.environ.get("SLURM_JOB_END_TIME", ""))
+        self.at = slurm.end_time(os.environ.get("SLURM_JOB_END_TIME", ""), time.time())
         while True:
             said = await self._ask(self._job)
             if said is not None:
-                self.at = slurm.end_time(said)
+                self.at = slurm.end_time(said, time.time())
             await asyncio.sleep(AGAIN_S)
 
     async def _ask(self, job: str) -> str | None:

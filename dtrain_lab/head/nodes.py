@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.core import network as networks
 from dtrain_lab.core.plan import Plan
-from dtrain_lab.core.wire import VERSION, links
+from dtrain_lab.core.wire import VERSION, doors, links
 from dtrain_lab.core.world import events as on
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.head import orders, ports
@@ -76,7 +76,7 @@ class Nodes:
         if self._controller is None or not self._controller.client_file:
             return ""
         info = json.loads(self._controller.client_file)
-        return json.dumps({**info, "begun": 1 + self._controller.endings})
+        return json.dumps({**info, doors.BEGUN: 1 + self._controller.endings})
 
     def controller_ended(self) -> None:
         """It begins anew."""

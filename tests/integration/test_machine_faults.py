@@ -40,12 +40,15 @@ def inside() -> Iterator[list[str]]:
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error.strerror}")
     yield ["bash", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "inside"]
-    until = time.monotonic() + 20
-    while group.exists() and time.monotonic() < until:  # its processes are ending
-        try:
-            group.rmdir()
-        except OSError:
-            time.sleep(0.1)
+    wait_until(lambda: removed(group), 20, "its processes to end")
+
+
+def removed(group: Path) -> bool:
+    try:
+        group.rmdir()
+    except OSError:  # somebody is still in it
+        return False
+    return True
 
 
 def test_a_rank_of_a_cluster_says_so_and_what_to_do(inside: list[str]) -> None:

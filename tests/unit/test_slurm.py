@@ -213,11 +213,11 @@ def test_refusals_keep_the_schedulers_words() -> None:
 def test_the_end_of_a_jobs_time() -> None:
     now = time.time()
     local = datetime.fromtimestamp(int(now) + 3600).isoformat()
-    assert slurm.end_time(local) == int(now) + 3600
-    assert slurm.end_time(str(int(now) + 60)) == int(now) + 60
+    assert slurm.end_time(local, now) == int(now) + 3600
+    assert slurm.end_time(str(int(now) + 60), now) == int(now) + 60
     far = datetime.fromtimestamp(now + 40 * 366 * 86400).isoformat()
     for none in ("NONE", "N/A", "Unknown", "", "0", "4294967294", far):
-        assert slurm.end_time(none) is None
+        assert slurm.end_time(none, now) is None
 
 
 def test_the_limit_is_in_the_sentence_where_it_is_near() -> None:

@@ -14,8 +14,8 @@ from dtrain_lab.backends.base import Handle, Status, Submission, Way
 from dtrain_lab.backends.bridge import Bridge
 from dtrain_lab.backends.forwards import Forwards
 from dtrain_lab.backends.hosts import Done
-from dtrain_lab.backends.pair import Pair
 from dtrain_lab.backends.slurm.queue import Queue
+from dtrain_lab.backends.speed import Pair
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.core import command, slurm
 from dtrain_lab.core.endpoints import Endpoints

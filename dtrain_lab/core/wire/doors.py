@@ -201,7 +201,11 @@ class Debug(Body, frozen=True, tag="debug"):
 
 
 class Engines(Body, frozen=True, tag="engines"):
-    """Ask for ipyparallel's client connection file, once every rank is registered."""
+    """Ask for ipyparallel's client connection file, once every rank is registered; with `BEGUN` in it."""
+
+
+BEGUN = "begun"
+"""How often the controller has begun: a client of an earlier one gets no answers."""
 
 
 AnyBody = (

@@ -138,30 +138,12 @@ def _rank_exited(state: State, event: on.RankExited) -> Moved:
         return replace(state, phase="stopped"), [do.StopTimer("stop"), do.EndWorld()]
     failed: list[Action] = [do.FailCell(event.rank, _how(event))] if member.cell is not None else []
     if member.expected_exit:
-        state = state.member(
-            event.rank,
-            pid=None,
-            joined=False,
-            cell=None,
-            generation=-1,
-            expected_exit=False,
-            interrupted=False,
-            deaf=False,
-        )
+        state = state.gone(event.rank, expected_exit=False)
         return state, [*failed, do.ForkRanks((event.rank,)), do.StartTimer("join", JOIN_WITHIN_S)]
     if state.phase in ("starting", "connecting") and all(m.new for m in state.members):
         message = f"{rank_names.sentence_name([event.rank])} ended while it started: {_how(event)}."
         return _fail(state, "rank_ended", message, _last_line(event.last) or "Its log has the details.")
-    state = state.member(
-        event.rank,
-        pid=None,
-        joined=False,
-        cell=None,
-        generation=-1,
-        lost=True,
-        interrupted=False,
-        deaf=False,
-    )
+    state = state.gone(event.rank, lost=True)
     was_forming = state.forming
     loss = Loss(event.rank, event.code, event.last, member.cell, event.how)
     state = replace(state, phase="degraded", forming=False, losses=(*state.losses, loss), reason=None)

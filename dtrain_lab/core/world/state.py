@@ -94,6 +94,11 @@ class State(Struct, frozen=True):
             self, members=tuple(replace(m, **changes) if m.rank in wanted else m for m in self.members)
         )
 
+    def gone(self, rank: int, **changes: object) -> State:
+        """The same state without the process of a rank, and with these changes of it."""
+        without = {"pid": None, "joined": False, "cell": None, "generation": -1}
+        return self.member(rank, **without, interrupted=False, deaf=False, **changes)
+
     def member(self, rank: int, **changes: object) -> State:
         """The same state with one rank changed."""
         members = list(self.members)
