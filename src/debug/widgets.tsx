@@ -6,6 +6,7 @@ import React from 'react';
 
 import { Across } from './across';
 import { Breakpoints } from './breakpoints';
+import { KeyboardFocus } from './focus';
 import { DebugModel, SetBreakpoint } from './model';
 import { Ranks } from './ranks';
 
@@ -26,11 +27,19 @@ abstract class Section extends ReactWidget {
     this.addClass('jp-Dtrain-debug');
     this.node.setAttribute('role', 'region');
     args.model.changed.connect(this._changed, this);
+    this._focus = new KeyboardFocus(this.node);
+  }
+
+  override dispose(): void {
+    this._focus.dispose();
+    super.dispose();
   }
 
   private _changed(): void {
     this.update();
   }
+
+  private _focus: KeyboardFocus;
 }
 
 /** The ranks, and their breakpoints. */

@@ -33,6 +33,13 @@ def bad(n):
 bad(rank)
 dist.barrier()"""
 
+IN_NOTEBOOK = "() => !!document.activeElement.closest('.jp-NotebookPanel')"
+COUNT_TAKEN = """() => {
+    const taken = { count: 0 };
+    addEventListener('focusin', e => { taken.count += e.target.closest('.jp-NotebookPanel') ? 1 : 0; });
+    return taken;
+}"""
+
 
 def execute(page: Any, command: str) -> None:
     page.evaluate("command => { void window.jupyterapp.commands.execute(command) }", command)
@@ -83,25 +90,36 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     ranks.get_by_text("Paused on 4 ranks.").wait_for()
     stack(page, 5)
     for line in (6, 7):
+        # JupyterLab activates the notebook when a stack has come, some time later
+        ranks.locator("[aria-selected='true']").focus()
         execute(page, "debugger:next")
         stack(page, line)
         at_lines(page, f"line {line}")
+        page.wait_for_function(IN_NOTEBOOK)
     output(page, 1).get_by_text("Paused on 4 ranks.").wait_for()
 
-    # another rank's variables, by keyboard
-    ranks.locator("[aria-selected='true']").focus()
-    page.keyboard.press("Home")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
+    # another rank's variables, by keyboard, which stays where it is
+    taken = page.evaluate_handle(COUNT_TAKEN)
+    looked_at = ranks.locator("[aria-selected='true']")
+    if looked_at.get_attribute("data-rank") == "1":
+        ranks.locator("[data-rank='0']").click()
+        page.wait_for_function("taken => taken.count > 0", arg=taken)
+        page.evaluate("taken => { taken.count = 0; }", taken)
+    looked_at.focus()
+    for key in ("Home", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
     ranks.locator("[data-rank='1'][aria-selected='true']").wait_for()
+    page.wait_for_function("taken => taken.count > 0", arg=taken)
+    ranks.locator("[data-rank='1']:focus").wait_for()
     stack(page, 7)
 
     # values across ranks
+    across = page.locator(".jp-Dtrain-across")
     for expression in ("x", "z", "rank"):
         box = page.get_by_label("Add an expression")
         box.fill(expression)
         box.press("Enter")
-    across = page.locator(".jp-Dtrain-across")
+        across.locator(f"[data-expression='{expression}']").wait_for()
     across.locator("[data-expression='z']").get_by_text("on all").wait_for()
     across.locator("[data-expression='x']").get_by_text("largest difference 3").wait_for()
     shot(page, "debugger")
