@@ -25,6 +25,7 @@ from dtrain_lab.core.plan import NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.core.record import HeadRecord
 from dtrain_lab.core.wire import VERSION, doors
 from dtrain_lab.core.wire.links import CellOutput
+from dtrain_lab.machine import processes
 from dtrain_lab.services.reach import Connection
 
 SIZES = tuple(int(n) for n in os.environ.get("BENCH_SIZES", "64,256,1024,4096").split(","))
@@ -83,8 +84,8 @@ async def measure(size: int) -> dict[str, float]:
         copy.write_bytes(endpoints.read_bytes())  # the head removes its own once all have joined
         known = psutil.Process(head.pid)
         record = HeadRecord(
-            "fake", "fake", "", "", head.pid, known.create_time(), f"{folder}/head/door", f"{folder}/head",
-            "", False, time.time(), VERSION,
+            "fake", "fake", "", "", head.pid, processes.started(head.pid), f"{folder}/head/door",
+            f"{folder}/head", "", False, time.time(), VERSION,
         )  # fmt: skip
         connection = Connection(record)
         await connection.open()

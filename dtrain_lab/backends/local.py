@@ -19,7 +19,7 @@ from dtrain_lab.core.network import Between
 from dtrain_lab.core.plan import Facts, NodeFacts, Plan, Request, plan_local
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.errors import EnvironmentUnfit
-from dtrain_lab.machine import check, local_facts
+from dtrain_lab.machine import check, local_facts, processes
 
 PIECE = 64 << 10
 
@@ -126,7 +126,7 @@ def _start(submission: Submission) -> Handle:
         submission.id,
         socket.gethostname(),
         process.pid,
-        psutil.Process(process.pid).create_time(),
+        processes.started(process.pid),
         submission.directory,
     )
     Path(submission.directory, "handle").write_text(f"{handle.pid} {handle.started}")
@@ -148,9 +148,4 @@ def _process(handle: Handle) -> psutil.Process | None:
         return None
     for child in _children:
         child.poll()
-    try:
-        process = psutil.Process(handle.pid)
-        alive = process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - handle.started) < 1.0
-    except psutil.NoSuchProcess:
-        return None
-    return process if alive else None
+    return processes.same(handle.pid, handle.started)

@@ -80,7 +80,7 @@ def job_ticket(record: JobRecord, pid: int, started: float, size: int) -> Ticket
     Args:
         record: of the job.
         pid: of the process that runs its script.
-        started: when that did, in seconds since the epoch.
+        started: when that did, as `machine.processes.started` has it.
         size: slots that it needs on this machine.
     """
     ready = record.request.after is None

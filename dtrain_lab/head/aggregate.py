@@ -45,7 +45,10 @@ class Aggregate:
         self.owner = ""
         self.created_at = time.time()
         self.plan: Plan | None = None
-        self.idle_since: float | None = time.time()
+        self.idle_since: float | None = None
+        """Seconds since 1970; None while a cell runs."""
+        self._idle_from = 0.0
+        self.rests(True)
         self.preloaded_s: float | None = None
         self.torch = ""
         self.places: dict[int, Where] = {}
@@ -76,6 +79,16 @@ class Aggregate:
         finite = {name: value for name, value in message.values.items() if math.isfinite(value)}
         strange = {name: str(value) for name, value in message.values.items() if name not in finite}
         self._values = {**self._values, **finite, **strange, "step": message.step}
+
+    def rests(self, idle: bool) -> None:
+        """Nobody runs a cell from now on; or somebody does."""
+        self.idle_since = time.time() if idle else None
+        self._idle_from = time.monotonic()
+
+    @property
+    def idle_s(self) -> float:
+        """For how long nobody has run a cell, however the clock is set meanwhile."""
+        return 0.0 if self.idle_since is None else time.monotonic() - self._idle_from
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: its figures are not those of the next."""

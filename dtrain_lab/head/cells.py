@@ -37,6 +37,8 @@ class Running:
     hopeless: str = ""
     """Why it was ended without anybody asking."""
     calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
+    from_s: float = field(default_factory=time.monotonic)
+    """When it was asked for, then when it began, by a clock that nobody sets."""
     silent: set[int] = field(default_factory=set)
     """Ranks that do not answer its interrupt."""
     result: CellResult | None = None
@@ -228,7 +230,7 @@ class Cells:
             self.go_on()
 
     def _start(self, cell: Running) -> None:
-        cell.began_at = time.time()
+        cell.began_at, cell.from_s = time.time(), time.monotonic()
         order = cell.order
         message = links.Execute(
             cell=order.cell,
@@ -283,7 +285,7 @@ class Cells:
             ranks=cell.ranks,
             failures=failures,
             sentence=sentence,
-            elapsed_s=time.time() - (cell.began_at or cell.asked_at),
+            elapsed_s=time.monotonic() - cell.from_s,
             timed_out=cell.timed_out,
             traceback=tuple(render_failure(failures, sentence)) if failures else (),
         )

@@ -115,8 +115,8 @@ class Desk:
 
     def _end_idle(self) -> None:
         """A world on other machines ends where nobody has used it for long."""
-        ends_at = self._head.idle_ends_at
-        if ends_at is not None and time.time() > ends_at:
+        left_s = self._head.idle_left_s
+        if left_s is not None and left_s < 0:
             self._head.stop()
 
     async def _serve(self, door: bytes, call: doors.Call) -> None:

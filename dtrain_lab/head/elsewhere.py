@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import psutil
 
 from dtrain_lab.core import network
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.head import ports
 from dtrain_lab.head.settings import Remote
 from dtrain_lab.head.sockets import Router
-from dtrain_lab.machine import interfaces
+from dtrain_lab.machine import interfaces, processes
 from dtrain_lab.machine.curve import Curve
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def open_to_others(head: Head, curve: Curve, link: Router, door: Router) -> None
         host=socket.gethostname(),
         python=sys.executable,
         pid=os.getpid(),
-        started=psutil.Process().create_time(),
+        started=processes.started(),
         directory=str(head.directory),
         link=link.open_tcp(addresses, ports.candidates(allowed), curve),
         door=door.open_tcp(addresses, ports.candidates(allowed), curve),

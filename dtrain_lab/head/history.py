@@ -38,8 +38,8 @@ class History:
             self._period_s *= 2
 
     def due(self, at: float) -> bool:
-        """Whether it is time for the next point."""
-        return not self._points or at - self._points[-1].at >= self._period_s
+        """Whether it is time for the next point; after the clock was set back, too."""
+        return not self._points or not 0 <= at - self._points[-1].at < self._period_s
 
     def since(self, at: float) -> list[Point]:
         """Points after a time, oldest first."""

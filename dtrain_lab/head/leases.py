@@ -10,6 +10,7 @@ from collections.abc import Callable
 import psutil
 
 from dtrain_lab.core.wire.doors import Lease
+from dtrain_lab.machine import processes
 
 ADOPTION_S = 600.0
 """After the last holder fell silent, a new server has this long to take the world over."""
@@ -99,11 +100,11 @@ def _watch(lease: Lease) -> int | None:
     if lease.host != socket.gethostname():
         return None
     try:
-        started = psutil.Process(lease.pid).create_time()
+        began = processes.started(lease.pid)
         descriptor = os.pidfd_open(lease.pid)
     except (psutil.NoSuchProcess, ProcessLookupError):
         return _ended_already()
-    if abs(started - lease.started) > 1.0:  # the number was given to another process
+    if abs(began - lease.started) > processes.APART_S:  # the number was given to another process
         os.close(descriptor)
         return _ended_already()
     return descriptor

@@ -179,10 +179,17 @@ class Head:
     @property
     def idle_ends_at(self) -> float | None:
         """When this world ends if nobody runs a cell until then; None where it needs a stop."""
-        remote, since = self.settings.remote, self.aggregate.idle_since
-        if remote is None or since is None or self.cells.busy or self.membership.state.phase != "ready":
+        left_s = self.idle_left_s
+        since, remote = self.aggregate.idle_since, self.settings.remote
+        return since + remote.idle_s if left_s is not None and since is not None and remote else None
+
+    @property
+    def idle_left_s(self) -> float | None:
+        """Seconds that it may still be idle; None where it needs a stop."""
+        remote = self.settings.remote
+        if remote is None or self.cells.busy or self.membership.state.phase != "ready":
             return None
-        return since + remote.idle_s
+        return remote.idle_s - self.aggregate.idle_s
 
     def end_hopeless(self, verdict: Verdict) -> None:
         """End cells whose ranks wait for ranks that don't run them: nothing in their notebook can help."""
@@ -279,7 +286,7 @@ class Head:
         if state.phase == "ready":
             if not self._was_ready:  # a start may take longer than a world may be idle
                 self._was_ready = True
-                self.aggregate.idle_since = time.time()
+                self.aggregate.rests(True)
             self.aggregate.phase_ended("connect")
         if state.phase in ("ready", "degraded") and not state.forming:
             out = {*state.lost, *state.deaf}
@@ -388,7 +395,7 @@ class Head:
         self._groups[reply.rank] = (reply.groups, reply.group_count)
         self.cells.reply(reply, self._operations.pop(reply.rank, None))
         self.membership.happened(on.CellReplied(reply.rank, reply.kind, reply.has_group, reply.sequence))
-        self.aggregate.idle_since = None if self.cells.busy else time.time()
+        self.aggregate.rests(not self.cells.busy)
 
     # ---- cells
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 import zmq
 from msgspec.structs import replace
 
@@ -41,7 +40,7 @@ from dtrain_lab.head import elsewhere, ports
 from dtrain_lab.head.aggregate import ALARMS
 from dtrain_lab.head.relay import Relay
 from dtrain_lab.head.sockets import Router
-from dtrain_lab.machine import interfaces, private, sockets
+from dtrain_lab.machine import interfaces, private, processes, sockets
 from dtrain_lab.machine.curve import Curve
 
 TICK_S = 1.0
@@ -130,7 +129,7 @@ class Observer:
             host=socket.gethostname(),
             python=sys.executable,
             pid=os.getpid(),
-            started=psutil.Process().create_time(),
+            started=processes.started(),
             directory=str(directory),
             link=link,
             door=door,

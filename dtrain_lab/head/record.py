@@ -12,6 +12,7 @@ import psutil
 from dtrain_lab.core.record import HeadRecord
 from dtrain_lab.core.wire import VERSION
 from dtrain_lab.head.settings import Settings
+from dtrain_lab.machine import processes
 
 
 def write(settings: Settings, name: str, created_at: float, *, warm: bool) -> None:
@@ -22,7 +23,7 @@ def write(settings: Settings, name: str, created_at: float, *, warm: bool) -> No
         host=socket.gethostname(),
         boot=boot_id(),
         pid=os.getpid(),
-        started=psutil.Process().create_time(),
+        started=processes.started(),
         socket=os.path.join(settings.directory, "door"),
         directory=settings.directory,
         environment=settings.environment,

@@ -18,7 +18,7 @@ import psutil
 
 from dtrain_lab.core import jobfiles, slots
 from dtrain_lab.core.slots import Holder, NodeSlots, Ticket
-from dtrain_lab.machine import gpu_processes, local_facts, slots_folder
+from dtrain_lab.machine import gpu_processes, local_facts, processes, slots_folder
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def living() -> list[Ticket]:
             ticket = msgspec.json.decode(path.read_bytes(), type=Ticket)
         except (FileNotFoundError, msgspec.DecodeError):
             continue
-        if lives(ticket.pid, ticket.started):
+        if processes.same(ticket.pid, ticket.started) is not None:
             found.append(ticket)
         else:
             path.unlink(missing_ok=True)
@@ -50,15 +50,6 @@ def put(ticket: Ticket) -> None:
     part = path.with_suffix(".part")
     part.write_bytes(msgspec.json.encode(ticket))
     part.rename(path)
-
-
-def lives(pid: int, started: float) -> bool:
-    """Is it still that process?"""
-    try:
-        process = psutil.Process(pid)
-        return bool(abs(process.create_time() - started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def script_of(job: Path) -> psutil.Process | None:
@@ -78,7 +69,7 @@ def hold(identity: str, name: str, pid: int, started: float, size: int, gpus: in
         identity: of the cluster.
         name: of the cluster.
         pid: of the process that is the cluster's here.
-        started: when that did, in seconds since the epoch.
+        started: when that did, as `processes.started` has it.
         size: ranks on this machine.
         gpus: of this machine.
     """
@@ -97,8 +88,8 @@ def look() -> NodeSlots:
     ours = living()
     mine = {pid for ticket in ours for pid in _family(ticket.pid)}
     foreign: dict[int, Holder] = {}
-    for device, processes in running.items():
-        for pid, _ in processes:
+    for device, users in running.items():
+        for pid, _ in users:
             if pid not in mine:
                 foreign[device] = _stranger(pid)
     memory = {device: sum(size for _, size in processes) for device, processes in running.items()}

@@ -10,7 +10,6 @@ from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
-import psutil
 import zmq
 import zmq.asyncio
 
@@ -18,7 +17,7 @@ from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.core.stacks import main_frames
 from dtrain_lab.core.wire import links
-from dtrain_lab.machine import check, tickets
+from dtrain_lab.machine import check, processes, tickets
 from dtrain_lab.machine.cgroup import OutOfMemory
 from dtrain_lab.machine.curve import introduce
 from dtrain_lab.node import forkserver
@@ -145,8 +144,7 @@ class Agent:
 
     def _take_slots(self, identity: str, name: str, size: int) -> None:
         """Whoever asks for slots of this host sees that a cluster has them."""
-        started = psutil.Process().create_time()
-        tickets.hold(identity, name, os.getpid(), started, size, self._settings.gpus)
+        tickets.hold(identity, name, os.getpid(), processes.started(), size, self._settings.gpus)
 
     async def _listen(self, order: links.Listen) -> None:
         self._listener = Listener(order.nonce)

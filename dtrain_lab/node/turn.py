@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 import zmq
 import zmq.asyncio
 
@@ -28,7 +27,7 @@ from dtrain_lab.core.cluster import Reason
 from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.job import End, JobRecord
 from dtrain_lab.core.wire import gang as wire
-from dtrain_lab.machine import gpu_processes, local_facts, tickets
+from dtrain_lab.machine import gpu_processes, local_facts, processes, tickets
 from dtrain_lab.machine.curve import Curve, introduce
 
 LOOK_S = 0.3
@@ -63,8 +62,7 @@ class Turn:
         """GPUs that it holds."""
         size = record.plan.size if node is None else record.plan.nodes[node].ranks
         if not any(ticket.id == record.id for ticket in tickets.living()):  # else the submission queued it up
-            started = psutil.Process(script).create_time()
-            tickets.put(slots.job_ticket(record, script, started, size))
+            tickets.put(slots.job_ticket(record, script, processes.started(script), size))
 
     def look(self) -> wire.Stands:
         """Hold slots if there is room; say where this host stands."""

@@ -7,9 +7,9 @@ import socket
 from pathlib import Path
 
 import msgspec
-import psutil
 
 from dtrain_lab.core.record import HeadRecord
+from dtrain_lab.machine import processes
 from dtrain_lab.services import folders
 
 
@@ -31,7 +31,7 @@ def living() -> list[HeadRecord]:
             continue
         if record.host != socket.gethostname():
             continue  # a home shared by several hosts: that head is found there
-        if _runs(record):
+        if processes.same(record.pid, record.started) is not None:
             found.append(record)
         else:
             path.unlink(missing_ok=True)
@@ -51,12 +51,3 @@ def write(record: HeadRecord) -> None:
 def forget(identity: str) -> None:
     """A world is over."""
     path_of(identity).unlink(missing_ok=True)
-
-
-def _runs(record: HeadRecord) -> bool:
-    try:
-        process = psutil.Process(record.pid)
-        same = abs(process.create_time() - record.started) < 1.0
-        return bool(same and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False

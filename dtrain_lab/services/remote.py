@@ -54,7 +54,7 @@ class RemoteConnection(Connection):
         """Cell → pieces that come again."""
         self._monitored: Any = None
         self._sent: dict[int, doors.Call] = {}
-        self._since = time.time()
+        self._since = time.monotonic()
         self._monitor: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -294,7 +294,7 @@ class RemoteConnection(Connection):
             name=name,
             profile=remote.profile.name,
             state=state,  # type: ignore[arg-type]
-            reason=replace(reason, since_s=time.time() - self._since) if reason is not None else None,
+            reason=replace(reason, since_s=time.monotonic() - self._since) if reason is not None else None,
             summary=Summary(f"remote_{state}", {"name": name}, text),
             world=World(plan.size, 0),
             nodes=tuple(Node(node.name, node.address, state) for node in plan.nodes),
@@ -304,7 +304,7 @@ class RemoteConnection(Connection):
                 for local in range(node.ranks)
             ),
             metrics=Metrics(),
-            progress=(Phase("queue", 0, 1, time.time() - self._since),),
+            progress=(Phase("queue", 0, 1, time.monotonic() - self._since),),
             notebooks=(),
             owner=remote.owner,
             may=("stop",) if remote.problem is None else ("remove",),

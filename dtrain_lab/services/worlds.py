@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 
 from dtrain_lab.backends import hosts, registry
 from dtrain_lab.backends.base import Submission
@@ -26,7 +25,7 @@ from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import HeadRecord, Remote
 from dtrain_lab.core.wire import VERSION, doors
 from dtrain_lab.errors import BadRequest, BadSize, Conflict, NotFound, StartFailed, Unreachable
-from dtrain_lab.machine import tickets
+from dtrain_lab.machine import processes, tickets
 from dtrain_lab.services import environment, folders, policy, profiles, records
 from dtrain_lab.services.reach import Connection
 from dtrain_lab.services.remote import RemoteConnection
@@ -57,7 +56,7 @@ class Worlds:
         pid: int | None = None,
     ) -> None:
         pid = pid or os.getpid()
-        self.lease = doors.Lease(kind, socket.gethostname(), pid, psutil.Process(pid).create_time(), notebook)
+        self.lease = doors.Lease(kind, socket.gethostname(), pid, processes.started(pid), notebook)
         self._server = server
         self._open: dict[str, Connection] = {}
 

@@ -52,9 +52,9 @@ def alive(hosts: Hosts, job: str) -> list[Any]:
 
 
 HOLD = """
-import os, sys, psutil
-from dtrain_lab.machine import tickets
-tickets.hold("other", "somebody", os.getpid(), psutil.Process().create_time(), {0}, 0)
+import os, sys
+from dtrain_lab.machine import processes, tickets
+tickets.hold("other", "somebody", os.getpid(), processes.started(), {0}, 0)
 print("held", flush=True)
 sys.stdin.read()
 """

@@ -21,7 +21,7 @@ from dtrain_lab.core.record import Handle
 from dtrain_lab.core.slots import NodeSlots
 from dtrain_lab.core.status import Status
 from dtrain_lab.errors import StartFailed
-from dtrain_lab.machine import tickets
+from dtrain_lab.machine import processes, tickets
 
 KILL_AFTER_S = 12.0
 
@@ -62,8 +62,7 @@ class LocalJobs:
         """Its script says who it is as soon as it runs."""
         process = tickets.script_of(Path(record.directory))
         if process is not None:
-            started = process.create_time()
-            return Handle(record.id, socket.gethostname(), process.pid, started, record.directory)
+            return _handle(record, process.pid)
         if not (Path(record.directory) / jobfiles.PID).exists():
             return None
         return Handle(record.id, socket.gethostname(), 0, 0.0, record.directory)  # it has ended
@@ -108,10 +107,14 @@ def _start(record: JobRecord) -> Handle:
         os.close(log)
     _children[:] = [p for p in _children if p.poll() is None]
     _children.append(process)
-    started = psutil.Process(process.pid).create_time()
+    handle = _handle(record, process.pid)
     # at once: a script that starts slowly keeps its place
-    tickets.put(slots.job_ticket(record, process.pid, started, record.plan.size))
-    return Handle(record.id, socket.gethostname(), process.pid, started, record.directory)
+    tickets.put(slots.job_ticket(record, handle.pid, handle.started, record.plan.size))
+    return handle
+
+
+def _handle(record: JobRecord, pid: int) -> Handle:
+    return Handle(record.id, socket.gethostname(), pid, processes.started(pid), record.directory)
 
 
 def _process(handle: Handle) -> psutil.Process | None:
@@ -119,12 +122,7 @@ def _process(handle: Handle) -> psutil.Process | None:
         return None
     for child in _children:
         child.poll()
-    try:
-        process = psutil.Process(handle.pid)
-        same = abs(process.create_time() - handle.started) < 1.0
-        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
-    except psutil.NoSuchProcess:
-        return None
+    return processes.same(handle.pid, handle.started)
 
 
 def _kill(handle: Handle) -> None:
