@@ -71,6 +71,8 @@ class Hosts:
         self.ssh_config = root / "ssh_config"
         self.own: str | None = None
         """A folder that each daemon of each host has for itself; set before they start."""
+        self.variables: dict[str, dict[str, str]] = {}
+        """Host → variables of what is run there by ssh; set before sshd starts."""
 
     def address(self, name: str) -> str:
         """Address of a host on the bridge."""
@@ -161,6 +163,7 @@ class Hosts:
         runtime = f" {RUNTIME_VARIABLE}={given}" if given else ""
         for name in self.names:
             address = self.address(name)
+            more = "".join(f" {k}={v}" for k, v in self.variables.get(name, {}).items())
             known.append(f"[{address}]:{SSH_PORT},[{name}]:{SSH_PORT} {public}\n")
             config.append(
                 f"Host {name}\n  HostName {address}\n  Port {SSH_PORT}\n  User root\n"
@@ -171,7 +174,7 @@ class Hosts:
                 f"Port {SSH_PORT}\nListenAddress {address}\nHostKey {self.root}/host_key\nPidFile none\n"
                 f"UsePAM no\nAuthorizedKeysFile {self.root}/{name}/authorized_keys\nPermitRootLogin yes\n"
                 f"PasswordAuthentication no\nStrictModes no\nMaxStartups 100\n"
-                f"SetEnv SLURM_CONF={self.slurm_conf} OMP_NUM_THREADS=1{runtime}\n"
+                f"SetEnv SLURM_CONF={self.slurm_conf} OMP_NUM_THREADS=1{runtime}{more}\n"
             )
             home = {"HOME": str(self.root / name / "home")}
             daemon = self.inside(name, "/usr/sbin/sshd", "-D", "-e", "-f", f"{self.root}/{name}/sshd_config")

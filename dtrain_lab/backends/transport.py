@@ -66,6 +66,9 @@ class Transport(Protocol):
     async def find(self, path: str, text: bytes, offset: int) -> int | None:
         """Offset of a text in a file, from another offset on; None where it is not."""
 
+    async def ahead(self) -> float:
+        """By how many seconds the clock there is ahead of ours."""
+
 
 def allowed() -> dict[str, str]:
     """The environment that a job gets from ours: a list of names, and never the server's secrets."""
@@ -130,6 +133,9 @@ class Here:
 
     async def find(self, path: str, text: bytes, offset: int) -> int | None:
         return await asyncio.to_thread(_find, path, text, offset)
+
+    async def ahead(self) -> float:
+        return 0.0
 
 
 class Login:
@@ -212,6 +218,9 @@ class Login:
         done = await self.run(["bash", "-c", f"{{ {line}; }} 3<&0", "bash", path, str(offset)], text + b"\n")
         found = done.out.strip()
         return offset + int(found) if found.isdigit() else None
+
+    async def ahead(self) -> float:
+        return await hosts.ahead(self.host)
 
     async def _must(self, words: Sequence[str], stdin: bytes = b"") -> None:
         done = await self.run(words, stdin)

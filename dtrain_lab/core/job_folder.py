@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.cluster import Reason
@@ -23,32 +24,43 @@ PATTERNS = (
     "staging.*.json",
 )
 T = TypeVar("T")
+S = TypeVar("S", Doing, End, Live)
 
 
-def found_in(files: Mapping[str, bytes]) -> Found:
-    """The files' contents as values; one that can't be read (of another version) counts as none."""
+def found_in(files: Mapping[str, bytes], ahead: Mapping[str, float] | None = None) -> Found:
+    """The files' contents as values, their times by our clock.
+
+    Args:
+        files: name → content; one that can't be read (of another version) counts as none.
+        ahead: name → seconds by which the clock of the host that has it is ahead of ours.
+    """
+    off = ahead or {}
     errors = [
-        error
+        replace(error, time=error.time - off.get(name, 0.0))
         for name, data in files.items()
         if name.startswith("error.") and (error := _decode(data, JobError)) is not None
     ]
+
+    def at(name: str, kind: type[S]) -> S | None:
+        found = _decode(files.get(name), kind)
+        return None if found is None else replace(found, at=found.at - off.get(name, 0.0))
+
     exits = [
-        end
-        for name, data in files.items()
-        if name.startswith(f"{jobfiles.EXIT}.") and (end := _decode(data, End)) is not None
+        end for name in files if name.startswith(f"{jobfiles.EXIT}.") and (end := at(name, End)) is not None
     ]
+    started = _number(files.get(jobfiles.STARTED))
     staging = [
         part
         for name, data in files.items()
         if name.startswith("staging.") and (part := _decode(data, Staging)) is not None
     ]
     return Found(
-        started_at=_number(files.get(jobfiles.STARTED)),
-        exit=_decode(files.get(jobfiles.EXIT), End),
+        started_at=None if started is None else started - off.get(jobfiles.STARTED, 0.0),
+        exit=at(jobfiles.EXIT, End),
         node_exits=tuple(exits),
         errors=tuple(sorted(errors, key=lambda e: e.rank)),
-        live=_decode(files.get(jobfiles.LIVE), Live),
-        doing=_decode(files.get(jobfiles.DOING), Doing),
+        live=at(jobfiles.LIVE, Live),
+        doing=at(jobfiles.DOING, Doing),
         attempt=int(_number(files.get(jobfiles.ATTEMPT)) or 0),
         waiting=_decode(files.get(jobfiles.WAITING), Reason),
         staging=tuple(staging),

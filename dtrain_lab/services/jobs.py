@@ -238,16 +238,20 @@ class Jobs:
         except DtrainError:  # the place can't be asked now: what is known of it is shown
             status = None
         files: dict[str, bytes] = {}
+        ahead: dict[str, float] = {}
         for place in places:
             try:
-                files |= await place.transport.small(record.directory, PATTERNS) or {}
+                there = await place.transport.small(record.directory, PATTERNS) or {}
+                ahead |= dict.fromkeys(there, await place.transport.ahead())
+                files |= there
             except DtrainError:
                 continue
-        found = found_in(files)
+        found = found_in(files, ahead)
         if status is not None and status.fate == "ended" and found.exit is None and record.handle is not None:
             # it may have written its end between the two questions
             files |= await places[0].transport.small(record.directory, (jobfiles.EXIT,)) or {}
-            found = found_in(files)
+            ahead[jobfiles.EXIT] = await places[0].transport.ahead()
+            found = found_in(files, ahead)
         made = job(record, found, status, time.time())
         made = replace(made, checkpoint_step=await self._checkpoint(record, places[0]))
         self._looked[record.id] = time.monotonic(), made

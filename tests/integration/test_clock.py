@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -10,31 +9,13 @@ from pathlib import Path
 import pytest
 
 import dtrain_lab as dt
+from tests.books import write
+from tests.clock import clock_library, set_by
+from tests.hosts import need, running_hosts
+from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
-# a container may not set the clock, and libfaketime's sleep fails in ipyparallel's controller
-SHIM = r"""
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-int clock_gettime(clockid_t clock, struct timespec *now) {
-    int failed = syscall(SYS_clock_gettime, clock, now);
-    if (failed || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE))
-        return failed;
-    char text[32] = {0};
-    int file = open(getenv("CLOCK_SET_BY"), O_RDONLY | O_CLOEXEC);
-    if (file >= 0 && read(file, text, sizeof text - 1) > 0)
-        now->tv_sec += atol(text);
-    if (file >= 0)
-        close(file);
-    return 0;
-}
-"""
 TRAIN = """
 import torch, time
 from pathlib import Path
@@ -62,16 +43,10 @@ print(int(time.time()))
 @pytest.fixture
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file: by how many seconds the clock of processes begun in this test is off."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("NO C COMPILER: what happens when the clock is set was not tested")
-    (tmp_path / "clock.c").write_text(SHIM)
-    library = tmp_path / "clock.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, tmp_path / "clock.c"], check=True)
-    path = tmp_path / "off"
+    path = tmp_path / "clock"
     path.write_text("0")
-    monkeypatch.setenv("CLOCK_SET_BY", str(path))
-    monkeypatch.setenv("LD_PRELOAD", str(library))
+    for name, value in set_by(clock_library(tmp_path), path).items():
+        monkeypatch.setenv(name, value)
     return path
 
 
@@ -99,3 +74,47 @@ def test_a_cluster_goes_on(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert any(c.name == "clocks" for c in dt.clusters())
     finally:
         cluster.stop()
+
+
+FAILS = """import time, torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+model = DDP(torch.nn.Linear(8, 8))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(100000):
+    model(torch.randn(4, 8)).sum().backward()
+    optimizer.step(); optimizer.zero_grad()
+    time.sleep(0.02)
+    if torch.distributed.get_rank() == 1 and Path("/mnt/fail").exists():
+        raise ValueError("the real one")
+"""
+
+
+@pytest.mark.hosts
+def test_a_job_on_hosts_whose_clocks_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need("sshd", "ssh-keygen")
+    library = clock_library(tmp_path)
+    with running_hosts(2) as hosts:
+        hosts.own = "/mnt"
+        # rank 1 fails first, and by its host's clock twenty minutes later than rank 0, which feels it
+        for name, off in (("node1", -600), ("node2", 600)):
+            (tmp_path / name).write_text(str(off))
+            hosts.variables[name] = set_by(library, tmp_path / name)
+        hosts.start_ssh()
+        home = hosts.root / "home"
+        (home / ".ssh").mkdir(parents=True)
+        (home / ".ssh" / "config").write_text(hosts.ssh_config.read_text())
+        monkeypatch.setenv("HOME", str(home))
+        write_profile("hosts", 'backend = "ssh"\nworkdir = "/mnt/dtl"\n[ssh]\nhosts = ["node1", "node2"]\n')
+        book = write(tmp_path / "fails.ipynb", ["from pathlib import Path", FAILS])
+        asked = time.time()
+        job = dt.submit(book, "hosts", nodes=2, ranks_per_node=1)
+        wait_until(
+            lambda: job.info()["summary"]["text"].startswith("Training."), 60, "figures that count as fresh"
+        )
+        assert asked - 5 < job.info()["started_at"] < time.time() + 5
+        ssh = ["ssh", "-F", str(home / ".ssh" / "config"), "node2", "touch", "/mnt/fail"]
+        subprocess.run(ssh, check=True)
+        assert job.wait(60) == "failed"
+        info = job.info()
+        assert (info["failed_rank"], info["error"]["message"]) == (1, "the real one")
+        assert info["started_at"] < info["ended_at"] < time.time() + 5
