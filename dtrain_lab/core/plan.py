@@ -38,9 +38,10 @@ class NodeFacts(Struct, frozen=True):
 
 
 class HostsFacts(Struct, frozen=True):
-    """What the hosts of a profile have, in their order."""
+    """What the hosts of a profile have, in their order. `first`: the one that has to have rank 0."""
 
     nodes: tuple[NodeFacts, ...]
+    first: str | None = None
 
 
 class Partition(Struct, frozen=True):

@@ -8,7 +8,7 @@ from dtrain_lab.core import ranks as rank_sets
 from dtrain_lab.core import slots
 from dtrain_lab.core.plan import HostsFacts, NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.core.profile import Profile
-from dtrain_lab.errors import BadSize
+from dtrain_lab.errors import BadSize, Conflict
 
 MOST_PER_CORE = 1
 """Ranks without a GPU on machines that others use, too: one a core."""
@@ -105,12 +105,19 @@ def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python:
 
     Raises:
         BadSize: they have no room for it.
+        Conflict: the host that has to be the first is none of them, or has no room.
     """
     rooms = [room(node, profile) for node in facts.nodes]
     nodes, per_node = spread(request, profile, rooms, usual(facts.nodes[0]), "the profile's hosts")
     large = [node for node, has in zip(facts.nodes, rooms, strict=True) if has >= per_node]
+    if facts.first is not None and facts.first not in {node.name for node in large}:
+        raise Conflict(
+            f"{facts.first} is not among the profile's hosts with room for {rank_sets.count(per_node)}.",
+            "Over SSH a job waits on the first host of the other one: take a profile that has it.",
+            details={"field": "after"},
+        )
     # those where it starts at once come first
-    large.sort(key=lambda node: slots.total(node) - node.held < per_node)
+    large.sort(key=lambda node: (node.name != facts.first, slots.total(node) - node.held < per_node))
     return make_plan(profile, request, large[:nodes], per_node, python=python, directory=directory)
 
 

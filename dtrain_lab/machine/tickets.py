@@ -56,7 +56,7 @@ def script_of(job: Path) -> psutil.Process | None:
     """The process that runs the script of a job's folder, while it does."""
     try:
         process = psutil.Process(int((job / jobfiles.PID).read_text()))
-        mine = any(str(job) in word for word in process.cmdline())
+        mine = any(job.name in word for word in process.cmdline())
     except (OSError, ValueError, psutil.NoSuchProcess):
         return None
     return process if mine and process.status() != psutil.STATUS_ZOMBIE else None

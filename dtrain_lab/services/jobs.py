@@ -64,7 +64,7 @@ class Jobs:
         Raises:
             DtrainError: there can be no such job.
         """
-        made = await submission.prepare(request, file)
+        made = await submission.prepare(request, file, await self._first_host(request))
         backend = job_backend(made.record.plan.backend)
         found = [await self._room(made.record)]
         expected: float | None = None
@@ -93,7 +93,7 @@ class Jobs:
         Raises:
             DtrainError: nothing was submitted, and why.
         """
-        made = await submission.prepare(request, file)
+        made = await submission.prepare(request, file, await self._first_host(request))
         submission.refuse(made.findings, made.never)
         record = made.record
         if request.name is not None:
@@ -176,13 +176,26 @@ class Jobs:
             return record
         first = await self.job(wanted)
         backend = record.plan.backend
-        if first.backend != backend or backend == "ssh":
+        beside = first.directory.rpartition("/")[0] == record.directory.rpartition("/")[0]
+        if first.backend != backend or (backend == "ssh" and not beside):
             raise Conflict(
                 f"A job can't wait for {first.name}: they don't run in the same queue.",
-                "Jobs of Slurm wait for jobs of Slurm, local ones for local ones.",
+                "Jobs of Slurm wait for jobs of Slurm, local ones for local ones, over SSH "
+                "those with the same workdir.",
             )
         after = first.scheduler_id if backend == "slurm" else first.id
         return replace(record, request=replace(record.request, after=after))
+
+    async def _first_host(self, request: JobRequest) -> str | None:
+        """Over SSH a job waits where the other one's end is written: on its first host."""
+        if request.after is None:
+            return None
+        try:
+            plan = self._record((await self.job(request.after)).id).plan
+        except NotFound as error:
+            where = {"field": "after"}
+            raise NotFound(error.message, error.hint, code=error.code, details=where) from None
+        return plan.nodes[0].name if plan.backend == "ssh" else None
 
     async def _last_script(self, notebook: str) -> str | None:
         for seen in self._store.seen(200):

@@ -25,7 +25,7 @@ from dtrain_lab.core.job import Choice, JobPlan, JobRecord, JobRequest, JobSize,
 from dtrain_lab.core.kinds import JobLauncher
 from dtrain_lab.core.notebook.script import Script, convert
 from dtrain_lab.core.notebook.source import read
-from dtrain_lab.core.plan import Facts, Plan, Request, SlurmFacts
+from dtrain_lab.core.plan import Facts, HostsFacts, Plan, Request, SlurmFacts
 from dtrain_lab.core.profile import Profile, environment_of
 from dtrain_lab.errors import BadNotebook, BadProfile, BadRequest, BadSize, DtrainError, NotFound
 from dtrain_lab.services import environment, packing, policy, profiles
@@ -49,12 +49,13 @@ class Submission(Struct, frozen=True):
     modules: int | None = None
 
 
-async def prepare(request: JobRequest, file: Path) -> Submission:
+async def prepare(request: JobRequest, file: Path, first_host: str | None = None) -> Submission:
     """Make a job of a notebook; nothing is written or handed over.
 
     Args:
         request: of a person.
         file: the notebook.
+        first_host: the one that has to have rank 0, where hosts are chosen here.
 
     Raises:
         DtrainError: the notebook, profile, size, name or environment is no good.
@@ -79,6 +80,8 @@ async def prepare(request: JobRequest, file: Path) -> Submission:
         monitor=request.monitor,
     )
     facts = await backend.facts(profile)
+    if isinstance(facts, HostsFacts):
+        facts = replace(facts, first=first_host)
     never = None
     try:
         plan = backend.plan(facts, profile, wanted, python=python, directory="")

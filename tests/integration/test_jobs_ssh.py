@@ -18,6 +18,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.core.slots import total
+from dtrain_lab.errors import Conflict
 from dtrain_lab.machine import local_facts
 from tests.books import FAILING_LINE, looping, training, write
 from tests.hosts import Hosts, listening, need, running_hosts
@@ -92,6 +93,34 @@ def test_a_job_waits_for_all_of_its_hosts_and_says_for_which(hosts: Hosts, tmp_p
         assert (first["name"], holds, first["waiting"]) == ("node1", [job.id], []), "kept for it"
         assert (second["name"], [one["id"] for one in second["waiting"]]) == ("node2", [job.id])
     assert job.wait(60) == "succeeded", job.logs()
+
+
+def test_a_job_starts_after_another_on_its_first_host(hosts: Hosts, tmp_path: Path) -> None:
+    waits = "import os, time\nwhile not os.path.exists('/mnt/go'): time.sleep(0.05)"
+    with held("node1", total(local_facts())):
+        good: Job = dt.submit(write(tmp_path / "a.ipynb", [waits]), "hosts", ranks=1)
+        assert good.info()["nodes"][0]["name"] == "node2", "where there is room"
+    then: Job = dt.submit(write(tmp_path / "b.ipynb", ["print('then')"]), "hosts", ranks=1, after=good)
+    wait_until(lambda: then.info()["reason"] is not None, 30, "its reason")
+    assert then.info()["reason"]["message"] == f"It waits for the job {good.id}."
+    config = f"{os.environ['HOME']}/.ssh/config"
+    subprocess.run(["ssh", "-F", config, "node2", "touch", "/mnt/go"], check=True)
+    assert then.wait(60) == "succeeded", then.logs()
+    assert then.info()["nodes"][0]["name"] == "node2"
+    assert good.info()["ended_at"] <= then.info()["started_at"]
+    write_profile("other", 'backend = "ssh"\nworkdir = "/mnt/dtl"\n[ssh]\nhosts = ["node1"]\n')
+    with pytest.raises(Conflict, match="node2 is not among the profile's hosts"):
+        dt.submit(tmp_path / "b.ipynb", "other", ranks=1, after=good)
+    write_profile("far", 'backend = "ssh"\nworkdir = "/mnt/else"\n[ssh]\nhosts = ["node2"]\n')
+    with pytest.raises(Conflict, match="don't run in the same queue"):
+        dt.submit(tmp_path / "b.ipynb", "far", ranks=1, after=good)
+    # one that fails, on two hosts
+    bad: Job = dt.submit(write(tmp_path / "c.ipynb", ["raise ValueError"]), "hosts", ranks=1)
+    never: Job = dt.submit(
+        write(tmp_path / "d.ipynb", ["print('never')"]), "hosts", nodes=2, ranks_per_node=1, after=bad
+    )
+    assert never.wait(60) == "failed"
+    assert "which had to succeed first, did not" in never.info()["summary"]["text"]
 
 
 def test_jobs_that_come_at_once_run_one_after_the_other(hosts: Hosts, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from dtrain_lab.core.plan import HostsFacts, NodeFacts, Plan, Request, plan_local
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.spread import plan_hosts
-from dtrain_lab.errors import BadSize
+from dtrain_lab.errors import BadSize, Conflict
 
 CPU = NodeFacts("box", "127.0.0.1", cpus=8, gpus=0, memory_bytes=1 << 34)
 GPU = NodeFacts("box", "127.0.0.1", cpus=32, gpus=4, memory_bytes=1 << 36)
@@ -70,10 +70,14 @@ def test_hosts_with_free_slots_come_first_and_the_order_stays() -> None:
     )
     profile = Profile(backend="ssh", name="hosts")
 
-    def used(**asked: int) -> list[str]:
-        made = plan_hosts(profile, Request(**asked), HostsFacts(nodes), python="python", directory="/")
+    def used(first: str | None = None, **asked: int) -> list[str]:
+        facts = HostsFacts(nodes, first)
+        made = plan_hosts(profile, Request(**asked), facts, python="python", directory="/")
         return [node.name for node in made.nodes]
 
     assert used(nodes=2, ranks_per_node=2) == ["n1", "n3"]
     assert used(nodes=2, ranks_per_node=1) == ["n1", "n2"]
     assert used(nodes=3, ranks_per_node=2) == ["n1", "n3", "n0"], "it waits for one then"
+    assert used("n2", nodes=2, ranks_per_node=2) == ["n2", "n1"], "where it has to wait for another job"
+    with pytest.raises(Conflict, match="n9 is not among the profile's hosts with room for 2 ranks"):
+        used("n9", nodes=1, ranks_per_node=2)

@@ -123,7 +123,8 @@ async def _write_too(host: str, record: JobRecord, files: dict[str, bytes]) -> N
 async def _start(host: str, record: JobRecord, name: str) -> int:
     place = shlex.quote(record.directory)
     line = (
-        f"cd {place} && {{ setsid bash {name} > {jobfiles.LAUNCHER_LOG}.log 2>&1 < /dev/null & "
+        f'cd {place} && {{ setsid bash "$PWD/{name}" '
+        f"> {jobfiles.LAUNCHER_LOG}.log 2>&1 < /dev/null & "
         f"echo $! | tee {name}.pid; }}"
     )
     done = await hosts.run(host, f"bash -c {shlex.quote(line)}")
@@ -134,7 +135,7 @@ async def _start(host: str, record: JobRecord, name: str) -> int:
 
 def _runs(record: JobRecord, name: str) -> str:
     place = shlex.quote(record.directory)
-    return f"cd {place} && grep -qsa {name} /proc/$(cat {name}.pid)/cmdline"
+    return f"cd {place} && grep -qsaF {record.id}/{name} /proc/$(cat {name}.pid)/cmdline"
 
 
 def _kill(record: JobRecord, name: str) -> str:
