@@ -149,7 +149,7 @@ async def ahead(host: str) -> float:
         heard = time.time()
         try:
             off = float(done.out) - (asked + heard) / 2
-        except ValueError:  # a date without nanoseconds: not GNU's, nor BusyBox's
+        except ValueError:  # it has no nanoseconds: macOS writes an N
             off = 0.0
         _ahead[link] = off if abs(off) > max(CLOCKS_AGREE_S, heard - asked) else 0.0
     return _ahead[link]

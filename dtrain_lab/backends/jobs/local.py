@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -62,7 +63,8 @@ class LocalJobs:
         """Its script says who it is as soon as it runs."""
         process = tickets.script_of(Path(record.directory))
         if process is not None:
-            return _handle(record, process.pid)
+            with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                return _handle(record, process.pid)
         if not (Path(record.directory) / jobfiles.PID).exists():
             return None
         return Handle(record.id, socket.gethostname(), 0, 0.0, record.directory)  # it has ended
