@@ -131,7 +131,7 @@ async def head(folder: str) -> dict[str, float]:
         nodes=SimpleNamespace(look=lambda: None),
         relay=SimpleNamespace(look=lambda: None, ask=None),
         cells=SimpleNamespace(running=(running,)),
-        idle_ends_at=None,
+        idle_left_s=None,
         cluster=cluster,
         act_on=lambda verdict: None,
         ask_where=lambda *a, **k: None,

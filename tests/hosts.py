@@ -184,6 +184,13 @@ class Hosts:
         for name in self.names:
             wait_until(partial(self._listens, name), 10.0, f"sshd on {name}")
 
+    def home(self) -> Path:
+        """Make a home folder whose ssh knows the hosts; once `start_ssh` is over."""
+        made = self.root / "home"
+        (made / ".ssh").mkdir(parents=True)
+        (made / ".ssh" / "config").write_text(self.ssh_config.read_text())
+        return made
+
     def start_slurm(self, gpus: int = 0, cpus: int = 8) -> None:
         """Start munge, the controller here and a slurmd on each host; wait until all are idle."""
         root = self.root

@@ -34,10 +34,7 @@ def hosts() -> Iterator[Hosts]:
     with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
         made.start_ssh()
         made.start_slurm()
-        home = made.root / "home"
-        (home / ".ssh").mkdir(parents=True)
-        (home / ".ssh" / "config").write_text(made.ssh_config.read_text())
-        patch.setenv("HOME", str(home))
+        patch.setenv("HOME", str(made.home()))
         patch.setenv("SLURM_CONF", str(made.slurm_conf))
         patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
         work = made.root / "work"

@@ -100,9 +100,7 @@ def test_a_job_on_hosts_whose_clocks_differ(tmp_path: Path, monkeypatch: pytest.
             (tmp_path / name).write_text(str(off))
             hosts.variables[name] = set_by(library, tmp_path / name)
         hosts.start_ssh()
-        home = hosts.root / "home"
-        (home / ".ssh").mkdir(parents=True)
-        (home / ".ssh" / "config").write_text(hosts.ssh_config.read_text())
+        home = hosts.home()
         monkeypatch.setenv("HOME", str(home))
         write_profile("hosts", 'backend = "ssh"\nworkdir = "/mnt/dtl"\n[ssh]\nhosts = ["node1", "node2"]\n')
         book = write(tmp_path / "fails.ipynb", ["from pathlib import Path", FAILS])

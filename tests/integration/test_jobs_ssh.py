@@ -35,10 +35,7 @@ def hosts() -> Iterator[Hosts]:
     with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
         made.own = "/mnt"  # what one host writes there the other does not see
         made.start_ssh()
-        home = made.root / "home"
-        (home / ".ssh").mkdir(parents=True)
-        (home / ".ssh" / "config").write_text(made.ssh_config.read_text())
-        patch.setenv("HOME", str(home))
+        patch.setenv("HOME", str(made.home()))
         write_profile("hosts", 'backend = "ssh"\nworkdir = "/mnt/dtl"\n[ssh]\nhosts = ["node1", "node2"]\n')
         yield made
 

@@ -45,10 +45,7 @@ def hosts() -> Iterator[Hosts]:
     need("sshd", "ssh-keygen")
     with running_hosts(3) as made, pytest.MonkeyPatch.context() as patch:
         made.start_ssh()
-        home = made.root / "home"
-        (home / ".ssh").mkdir(parents=True)
-        (home / ".ssh" / "config").write_text(made.ssh_config.read_text())
-        patch.setenv("HOME", str(home))
+        patch.setenv("HOME", str(made.home()))
         write_profile("hosts", 'backend = "ssh"\n[ssh]\nhosts = ["node1", "node2", "node3"]\n')
         yield made
 

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from dtrain_lab.machine import processes
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not psutil.LINUX, reason="elsewhere the kernel keeps the time itself")
 
@@ -50,8 +51,7 @@ def test_another_of_the_same_number_is_not_it(child: subprocess.Popen[bytes]) ->
 def test_one_that_has_ended_is_nobody(child: subprocess.Popen[bytes]) -> None:
     began = processes.started(child.pid)
     child.kill()
-    while psutil.Process(child.pid).status() != psutil.STATUS_ZOMBIE:
-        pass
+    wait_until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE, 10, "its end")
     assert processes.same(child.pid, began) is None, "its parent has not looked yet"
     child.wait()
     assert processes.same(child.pid, began) is None
