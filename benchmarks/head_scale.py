@@ -22,7 +22,7 @@ from benchmarks.measure import Row, emit
 from dtrain_lab.core.cluster import Cluster, Epoch, HostUse, RunningCell
 from dtrain_lab.core.plan import NodePlan, Plan
 from dtrain_lab.core.wire import doors, links
-from dtrain_lab.core.world.state import Member, State
+from dtrain_lab.core.world import Member, Members, State
 from dtrain_lab.head.aggregate import Aggregate
 from dtrain_lab.head.desk import Desk
 from dtrain_lab.head.main import Head
@@ -104,7 +104,7 @@ def world() -> tuple[Plan, State, RunningCell]:
         "slurm", "slurm", tuple(NodePlan(n, n, i * EACH, EACH, EACH, 8) for i, n in enumerate(NAMES)),
         sys.executable, {}, "/", "cpu:gloo,cuda:nccl", True,
     )  # fmt: skip
-    members = tuple(Member(r, pid=1000 + r, joined=True, generation=0, cell="a") for r in range(size))
+    members = Members(Member(r, pid=1000 + r, joined=True, generation=0, cell="a") for r in range(size))
     state = State("ready", members=members, nodes=NODES, ready_nodes=frozenset(range(NODES)))
     return plan, state, RunningCell("3", "train.ipynb", tuple(range(size)), time.time())
 
@@ -136,7 +136,7 @@ async def head(folder: str) -> dict[str, float]:
         act_on=lambda verdict: None,
         ask_where=lambda *a, **k: None,
         ask_stacks=lambda *a: None,
-        to_door=lambda door, frame: told.append(len(frame)),
+        outlets=SimpleNamespace(takes=lambda door: True, say=lambda door, frame: told.append(len(frame))),
     )
     desk = Desk(cast(Head, around))
     context: zmq.Context[Any] = zmq.Context()

@@ -30,7 +30,7 @@ from dtrain_lab.services.reach import Connection
 
 SIZES = tuple(int(n) for n in os.environ.get("BENCH_SIZES", "64,256,1024,4096").split(","))
 EACH = 8
-CELLS = 5
+CELLS = 15
 LINE, PIECE = 6, 8192
 """Bytes that each rank prints: a line, and a piece of a long output."""
 WATCH_S = 8.0
@@ -112,13 +112,16 @@ async def _measure(connection: Connection, head: psutil.Process, size: int, bega
         await asyncio.sleep(0.05)
     started = time.perf_counter() - began
     times: dict[int, list[float]] = {LINE: [], PIECE: []}
+    used: list[float] = []
     for number in range(2 * CELLS):
         length = (LINE, PIECE)[number % 2]
         outputs: list[CellOutput] = []
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), sum(head.cpu_times()[:2])
         order = doors.Run(secrets.token_hex(4), str(length), "[1]")
         result = await connection.run(order, outputs.append)
         times[length].append(time.perf_counter() - begun)
+        if length == LINE:
+            used.append(sum(head.cpu_times()[:2]) - cpu)
         assert not result.failures, result.sentence
         assert sum(len(o.text) for o in outputs) == size * length, "all output has come"
     frames: list[Cluster] = []
@@ -132,6 +135,7 @@ async def _measure(connection: Connection, head: psutil.Process, size: int, bega
     return {
         "start": started,
         "cell": median(times[LINE]),
+        "cell_cpu": sum(used) / CELLS,
         "output": median(times[PIECE]),
         "share": share,
         "frames": (len(frames) - seen) / took,
@@ -153,6 +157,8 @@ def main() -> None:
                 f"{f['start'] / size * 1e3:.1f} ms a rank", f["start"], None),
             Row(f"{size} ranks: a cell of one line each, to the last reply", f"{f['cell'] * 1e3:.0f} ms",
                 f"{f['cell'] / size * 1e6:.0f} µs a rank", f["cell"], CELL_LIMIT_S if promised else None),
+            Row(f"{size} ranks: that cell, on the head's processor", f"{f['cell_cpu'] * 1e3:.0f} ms",
+                f"{f['cell_cpu'] / size * 1e6:.0f} µs a rank", f["cell_cpu"], None),
             Row(f"{size} ranks: 8 kB from each, kept and passed on", f"{f['output'] * 1e3:.0f} ms",
                 f"{size * PIECE / 1e6 / f['output']:.0f} MB/s", f["output"], None),
             Row(f"{size} ranks: figures, head, frames at {f['frames']:.1f} Hz", f"{f['share']:.1%} of a core",

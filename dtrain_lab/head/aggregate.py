@@ -31,7 +31,7 @@ from dtrain_lab.core.plan import Plan
 from dtrain_lab.core.summary import describe_loss, summarize
 from dtrain_lab.core.wire.links import Logged, RankSample
 from dtrain_lab.core.world import State
-from dtrain_lab.core.world.state import Member
+from dtrain_lab.core.world.members import Member
 
 ALARMS = ("stuck", "mismatch")
 

@@ -66,7 +66,7 @@ class CellDesk:
         Raises:
             NotFound: it is not known.
         """
-        if not self._head.cells.follow(order.cell, door):
+        if not self._head.cells.follow(order.cell, door, order.shown):
             raise NotFound("This cell is not known any more.", "Its output may still be in the journal.")
 
     def calls_lost(self) -> None:

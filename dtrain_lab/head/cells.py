@@ -14,10 +14,10 @@ from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.core.kinds import CellState
 from dtrain_lab.core.wire import doors, links
 from dtrain_lab.head.journal import Journal
+from dtrain_lab.head.outlets import Outlets, Piece
 
 KNOWN = 2000
 """Ended cells that are remembered."""
-REPLAY_BYTES = 1 << 20
 
 
 @dataclass
@@ -42,6 +42,13 @@ class Running:
     silent: set[int] = field(default_factory=set)
     """Ranks that do not answer its interrupt."""
     result: CellResult | None = None
+    pieces: int = 0
+    """Outputs so far, without what widgets said."""
+
+    @property
+    def end(self) -> tuple[bytes, int] | None:
+        """What tells a door of its end, and how many pieces came before."""
+        return (doors.encode(doors.CellEnded(self.result)), self.pieces) if self.result is not None else None
 
     @property
     def state(self) -> CellState:
@@ -57,7 +64,7 @@ class Cells:
     Args:
         journal: keeps what they print.
         to_rank: sends an order to a rank.
-        to_door: sends a packed message to a door.
+        outlets: what leaves through doors.
         began: called when ranks were told to run a cell.
     """
 
@@ -65,12 +72,12 @@ class Cells:
         self,
         journal: Journal,
         to_rank: Callable[[int, links.Message], None],
-        to_door: Callable[[bytes, bytes], None],
+        outlets: Outlets,
         began: Callable[[str, tuple[int, ...]], None],
     ) -> None:
         self._journal = journal
         self._to_rank = to_rank
-        self._to_door = to_door
+        self._outlets = outlets
         self._began = began
         self._cells: dict[str, Running] = {}
         self._ended: dict[str, Running] = {}
@@ -153,29 +160,34 @@ class Cells:
             elif turn.cell in self._others:
                 self._others[turn.cell]()
 
-    def follow(self, name: str, door: bytes) -> bool:
-        """Send a door a cell's output from its beginning, and its end now or later; False: not known."""
+    def follow(self, name: str, door: bytes, shown: int = 0) -> bool:
+        """Send a door a cell's output but for some pieces, and its end now or later; False: not known."""
         cell = self._cells.get(name) or self._ended.get(name)
         if cell is None:
             return False
-        after = cell.first_seq - 1
-        while after + 1 < self._journal.next:
-            outputs, after = self._journal.raw(after, name, REPLAY_BYTES)
-            for output in outputs:
-                self._to_door(door, links.encode(output))
-        if cell.result is not None:
-            self._to_door(door, doors.encode(doors.CellEnded(cell.result)))
-        else:
+        self._outlets.replay(door, Piece(name, cell.ranks[0], shown, cell.first_seq), cell.end)
+        if cell.result is None:
             cell.door = door
         return True
 
     def output(self, output: links.CellOutput, frame: bytes) -> None:
         """A rank printed or displayed something: keep it, and pass it on as it is."""
         cell = self._cells.get(output.cell) or self._ended.get(output.cell)
-        if not output.kind.startswith("comm_"):
-            self._journal.add(cell.order.label if cell else "?", output)
-        if cell is not None and cell.door is not None:
-            self._to_door(cell.door, frame)
+        if cell is None:
+            self._journal.add("?", output)
+            return
+        piece = Piece(output.cell, output.rank, cell.pieces, self._journal.next)
+        widget = output.kind.startswith("comm_")
+        if not widget:
+            self._journal.add(cell.order.label, output, cell.pieces)
+            cell.pieces += 1
+        elif cell.door is not None and not self._outlets.takes(cell.door, output.cell):
+            self._journal.add(cell.order.label, output, -1)
+        elif cell.door is not None:
+            self._outlets.say(cell.door, frame)
+            return
+        if cell.door is not None:
+            self._outlets.output(cell.door, frame, piece)
 
     def reply(self, reply: links.CellReply, operation: str | None) -> None:
         """A cell ended on a rank. `operation`: the collective that it stood in when it was interrupted."""
@@ -252,7 +264,7 @@ class Cells:
             self._tell_without_silent(cell)
 
     def _tell_without_silent(self, cell: Running) -> None:
-        if cell.result is not None or not cell.left or cell.left - cell.silent:
+        if not cell.silent or cell.result is not None or not cell.left or cell.left - cell.silent:
             return
         cell.failures += [Failure(rank, "interrupted", NO_ANSWER, "") for rank in sorted(cell.silent)]
         self._tell(cell)
@@ -289,8 +301,8 @@ class Cells:
             timed_out=cell.timed_out,
             traceback=tuple(render_failure(failures, sentence)) if failures else (),
         )
-        if cell.door is not None:
-            self._to_door(cell.door, doors.encode(doors.CellEnded(cell.result)))
+        if cell.door is not None and cell.end is not None:
+            self._outlets.ended(cell.door, name, *cell.end)
 
     def _abort_behind(self, cell: Running) -> None:
         """Those that the same door has queued are not run where this one failed."""

@@ -152,7 +152,7 @@ class Desk:
             answer = doors.Answer(number, error={**result.as_dict(), "kind": type(result).default_code})
         else:
             answer = doors.Answer(number, result=pack(result))
-        self._head.to_door(door, doors.encode(answer))
+        self._head.outlets.say(door, doors.encode(answer))
 
     def _handler(self, body: doors.AnyBody) -> Callable[[bytes, Any], Awaitable[Any]]:
         handlers: dict[type, Callable[[bytes, Any], Awaitable[Any]]] = {
@@ -357,7 +357,8 @@ class Desk:
         if due:
             frame = doors.encode(doors.Changed(self._head.cluster()))
             for door in due:
-                self._head.to_door(door, frame)
+                if self._head.outlets.takes(door):
+                    self._head.outlets.say(door, frame)
 
 
 async def _within(done: asyncio.Future[None], seconds: float) -> bool:

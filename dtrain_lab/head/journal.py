@@ -28,12 +28,17 @@ _LENGTH = struct.Struct("<I")
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
-    """One output as it is kept: sequence number, when, the cell's name and id, and the output."""
+    """One output as it is kept: sequence number, when, the cell's name, the output, its number in the cell.
+
+    What widgets say has no such number (below 0). It is kept for a door that does not read, and for nobody
+    else.
+    """
 
     seq: int
     time: float
     label: str
     output: CellOutput
+    piece: int = 0
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -63,9 +68,9 @@ class Journal:
         self.next = 0
         """Sequence number of the next entry."""
 
-    def add(self, label: str, output: CellOutput) -> None:
+    def add(self, label: str, output: CellOutput, piece: int = 0) -> None:
         """Keep an output of the cell with this label."""
-        packed = _encode(Entry(self.next, time.time(), label, output))
+        packed = _encode(Entry(self.next, time.time(), label, output, piece))
         if not self._kept(packed):
             while len(self._segments) > 1:
                 self._segments.popleft().path.unlink()
@@ -90,24 +95,22 @@ class Journal:
         """Outputs after a sequence number, oldest first; those of one cell (its id or its label) if asked."""
         found: list[Output] = []
         for entry in self._entries(after):
-            if cell is None or cell in (entry.label, entry.output.cell):
+            if entry.piece >= 0 and (cell is None or cell in (entry.label, entry.output.cell)):
                 found.append(_output(entry))
                 if len(found) == most:
                     break
         return found
 
-    def raw(self, after: int, cell: str, most_bytes: int) -> tuple[list[CellOutput], int]:
-        """Outputs of a cell as ranks sent them, and the sequence number to go on after."""
+    def raw(self, after: int, cell: str, most_bytes: int) -> tuple[list[Entry], int]:
+        """Entries of a cell, and the sequence number to go on after; about so much is looked through."""
         found, size = [], 0
-        last = after
         for entry in self._entries(after):
-            last = entry.seq
             if entry.output.cell == cell:
-                found.append(entry.output)
-                size += len(entry.output.text) + len(entry.output.data)
-                if size > most_bytes:
-                    break
-        return found, last
+                found.append(entry)
+            size += len(entry.output.text) + len(entry.output.data)
+            if size > most_bytes:
+                return found, entry.seq
+        return found, self.next - 1
 
     def close(self) -> None:
         """Close the last segment; the folder goes with its world."""

@@ -29,14 +29,18 @@ from dtrain_lab.head.leases import Leases
 from dtrain_lab.head.limit import Limit
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes import Nodes
+from dtrain_lab.head.outlets import Outlets
 from dtrain_lab.head.relay import Relay
 from dtrain_lab.head.settings import Settings
-from dtrain_lab.head.sockets import Router
+from dtrain_lab.head.sockets import Router, Sent
 from dtrain_lab.machine import private, sockets
 from dtrain_lab.machine.curve import Curve
 
 LINGER_FAILED_S = 600.0
 END_WITHIN_S = 1.5
+MOST_WAITING = 64
+"""Messages that wait for one door: what it does not read comes from the journal later."""
+TRY_AGAIN_S = 0.05
 PAUSED_S = 1.0
 """How often a time-out that is due looks whether ranks are still paused."""
 
@@ -55,9 +59,10 @@ class Head:
         # a world on other machines lives until it is stopped, idle, or its allocation ends
         over = self.stop if settings.remote is None else _nothing
         self.leases = Leases(over, settings.adoption_s)
-        self.cells = Cells(self.journal, self.to_rank, self.to_door, self._began)
+        self.outlets = Outlets(self._to_door, self.journal, self._soon)
+        self.cells = Cells(self.journal, self.to_rank, self.outlets, self._began)
         self.store = Store(self.to_rank)
-        self.relay = Relay(self.to_rank, self.to_door, self._alive, self._paused_changed)
+        self.relay = Relay(self.to_rank, self.outlets.say, self._alive, self._paused_changed)
         self.desk = Desk(self)
         self.plan: Plan | None = None
         self._former: Plan | None = None
@@ -67,7 +72,8 @@ class Head:
         self._forked: set[int] = set()
         self._groups: orders.Groups = {}
         self._operations: dict[int, str] = {}
-        self._outgoing: dict[bytes, list[bytes]] = {}
+        self._flushes = False
+        self._again: asyncio.TimerHandle | None = None
         self._done = asyncio.Event()
         self.ending = False
         self._joined = self._reached = self._was_ready = False
@@ -80,7 +86,9 @@ class Head:
         loop.add_signal_handler(signal.SIGINT, lambda: None)
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.link = Router(context, str(self.directory / "link"), self._from_link, self._flush)
-        self._door = Router(context, str(self.directory / "door"), self.desk.received, self._flush)
+        self._door = Router(
+            context, str(self.directory / "door"), self.desk.received, self._flush, MOST_WAITING
+        )
         self.nodes = Nodes(self, self.link.url)
         self.aggregate.phase_began("load")
         remote = self.settings.remote
@@ -289,14 +297,19 @@ class Head:
                 self.aggregate.rests(True)
             self.aggregate.phase_ended("connect")
         if state.phase in ("ready", "degraded") and not state.forming:
-            out = {*state.lost, *state.deaf}
-            blocked = [n for n in self.cells.waiting() if (c := self.cells.get(n)) and out & set(c.ranks)]
-            if blocked:  # the sentence takes a look at every rank, and each reply of each rank comes here
-                self.cells.withdraw(blocked, self.cluster().summary.text)
+            # each reply of each rank comes here: nothing that looks at every rank without need
+            if waiting := self.cells.waiting():
+                self._withdraw_blocked(waiting, {*state.lost, *state.deaf})
             self.cells.go_on()
         elif state.phase in ("stopping", "failed"):
             self.cells.withdraw(self.cells.waiting(), "the cluster has ended.")
         self.desk.moved()
+
+    def _withdraw_blocked(self, waiting: list[str], out: set[int]) -> None:
+        """Cells that wait for ranks which can't run them never will."""
+        blocked = [n for n in waiting if (c := self.cells.get(n)) and out & set(c.ranks)]
+        if blocked:
+            self.cells.withdraw(blocked, self.cluster().summary.text)
 
     # ---- link
 
@@ -447,16 +460,23 @@ class Head:
         if peer is not None:
             self.link.send(peer, [links.encode(message)])
 
-    def to_door(self, door: bytes, frame: bytes) -> None:
-        """Send a packed message to a door, with what else leaves in this turn of the loop."""
-        self._outgoing.setdefault(door, []).append(frame)
-        if len(self._outgoing) == 1 and len(self._outgoing[door]) == 1:
+    def _to_door(self, door: bytes, frames: list[bytes]) -> Sent:
+        return self._door.send(door, frames)
+
+    def _soon(self) -> None:
+        if not self._flushes:
+            self._flushes = True
             asyncio.get_running_loop().call_soon(self._flush)
 
-    def _flush(self) -> None:
-        outgoing, self._outgoing = self._outgoing, {}
-        for door, frames in outgoing.items():
-            self._door.send(door, frames)
+    def _flush(self, *, again: bool = False) -> None:
+        self._flushes = False
+        self.outlets.flush(again=again)
+        if self.outlets.full and self._again is None:
+            self._again = asyncio.get_running_loop().call_later(TRY_AGAIN_S, self._try_again)
+
+    def _try_again(self) -> None:
+        self._again = None
+        self._flush(again=True)
 
     # ---- the end
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 import zmq
 
 from dtrain_lab.machine.curve import Curve
 
 BURST = 512
+Sent = Literal["sent", "full", "gone"]
 LOCAL, REMOTE = b"l", b"r"
 """First byte of a peer's name: which socket leads to it."""
 
@@ -27,6 +29,7 @@ class Router:
         path: of the unix socket, in a folder that only this user can enter.
         received: called with a peer and each frame of its messages.
         drained: called after each burst.
+        most: messages that wait for one peer; 0 for no limit, where peers are known to read.
     """
 
     def __init__(
@@ -35,10 +38,12 @@ class Router:
         path: str,
         received: Callable[[bytes, bytes], None],
         drained: Callable[[], None],
+        most: int = 0,
     ) -> None:
         self._context = context
         self._received = received
         self._drained = drained
+        self._most = most
         self._loop = asyncio.get_running_loop()
         self._sockets: dict[bytes, zmq.Socket[bytes]] = {}
         self._again: asyncio.Handle | None = None
@@ -74,12 +79,21 @@ class Router:
             return tuple(f"tcp://[{a}]:{port}" if ":" in a else f"tcp://{a}:{port}" for a in addresses)
         raise OSError(f"no port is free: {error}")
 
-    def send(self, peer: bytes, frames: list[bytes]) -> None:
-        """Send to one peer; a peer that is gone is forgotten by ZeroMQ itself."""
-        self._sockets[peer[:1]].send_multipart([peer[1:], *frames])
-        # the descriptor is edge-triggered: a send can swallow the wake-up of what arrived meanwhile
-        if self._again is None:
-            self._again = self._loop.call_soon(self._drain)
+    def send(self, peer: bytes, frames: list[bytes]) -> Sent:
+        """Send to one peer. ZeroMQ forgets one that is gone, and says so only where `most` is set."""
+        try:
+            self._sockets[peer[:1]].send_multipart([peer[1:], *frames], zmq.NOBLOCK)
+        except zmq.Again:
+            return "full"
+        except zmq.ZMQError as error:
+            if error.errno != zmq.EHOSTUNREACH:
+                raise
+            return "gone"
+        finally:
+            # the descriptor is edge-triggered: a send can swallow the wake-up of what arrived meanwhile
+            if self._again is None:
+                self._again = self._loop.call_soon(self._drain)
+        return "sent"
 
     def close(self) -> None:
         """Stop reading; what was sent still leaves."""
@@ -91,7 +105,8 @@ class Router:
 
     def _make(self) -> zmq.Socket[bytes]:
         socket = self._context.socket(zmq.ROUTER)
-        socket.sndhwm = socket.rcvhwm = 0
+        socket.sndhwm, socket.rcvhwm = self._most, 0
+        socket.router_mandatory = self._most > 0
         socket.linger = 500
         socket.router_handover = True
         return socket

@@ -24,6 +24,8 @@ ANSWER_WITHIN_S = 30.0
 BURST = 256
 """Messages taken in one turn of the loop; a future for each (zmq.asyncio) costs more than the message."""
 
+MOST_WAITING = 64
+"""Messages that wait here: what this process does not read stays with the head, which has it on disk."""
 LATE = 200
 """Ended cells whose late output is still shown."""
 
@@ -72,7 +74,8 @@ class Connection:
     def _connect(self, url: str, keys: Keys | None = None) -> None:
         self._socket = zmq.Context.instance().socket(zmq.DEALER)
         self._socket.linger = 200
-        self._socket.sndhwm = self._socket.rcvhwm = 0
+        self._socket.sndhwm = 0
+        self._socket.rcvhwm = MOST_WAITING
         if keys is not None:
             introduce(self._socket, url, keys)
         self._socket.connect(url)
@@ -216,6 +219,8 @@ class Connection:
                 shows = self._cells[cell][0] if cell in self._cells else self._late.get(cell)
                 if shows is not None:
                     shows(message)
+            case doors.OutputMissing(cell, rank, pieces) if cell in self._cells:
+                self._cells[cell][0](CellOutput(cell=cell, rank=rank, kind="stderr", text=_missing(pieces)))
             case doors.CellEnded(result):
                 if result.cell in self._cells and not self._cells[result.cell][1].done():
                     self._cells[result.cell][1].set_result(result)
@@ -250,6 +255,14 @@ class Connection:
         return Unreachable(
             f"{self.record.name} has ended.", "Start a cluster: %distributed start", code="ended"
         )
+
+
+def _missing(pieces: int) -> str:
+    count = "1 piece" if pieces == 1 else f"{pieces:,} pieces"
+    return (
+        f"\n[{count} of output missing here: this process did not read, and more was printed meanwhile than "
+        "the cluster keeps]\n"
+    )
 
 
 class JobConnection(Connection):

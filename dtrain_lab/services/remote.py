@@ -50,8 +50,6 @@ class RemoteConnection(Connection):
         self._stopping = False
         self._shown: dict[str, int] = {}
         """Cell → pieces of its output that have come."""
-        self._skip: dict[str, int] = {}
-        """Cell → pieces that come again."""
         self._monitored: Any = None
         self._sent: dict[int, doors.Call] = {}
         self._since = time.monotonic()
@@ -189,10 +187,9 @@ class RemoteConnection(Connection):
             self._monitored.recv_multipart()
         self._ask_again()
         for cell, (_, done) in list(self._cells.items()):
-            self._skip[cell] = self._shown.get(cell, 0)
             self._next += 1
             self._answers[self._next] = (CellResult, done)
-            self._send(doors.Call(self._next, doors.Follow(cell)))
+            self._send(doors.Call(self._next, doors.Follow(cell, self._shown.get(cell, 0))))
         if self._watchers:
             await super().ask(doors.Watch(0.5))
 
@@ -215,15 +212,13 @@ class RemoteConnection(Connection):
         super()._send(call)
 
     def _received(self, message: doors.ToDoor) -> None:
-        """As ever; of a cell that is followed anew, what was shown already is left out."""
+        """As ever; counts what of a cell need not come again when it is followed anew."""
         if isinstance(message, CellOutput) and not message.kind.startswith("comm_"):
-            if self._skip.get(message.cell, 0):
-                self._skip[message.cell] -= 1
-                return
             self._shown[message.cell] = self._shown.get(message.cell, 0) + 1
+        elif isinstance(message, doors.OutputMissing):
+            self._shown[message.cell] = self._shown.get(message.cell, 0) + message.pieces
         elif isinstance(message, doors.CellEnded):
             self._shown.pop(message.result.cell, None)
-            self._skip.pop(message.result.cell, None)
         super()._received(message)
 
     async def _look(self) -> None:

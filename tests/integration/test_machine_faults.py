@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import dtrain_lab as dt
@@ -122,6 +123,48 @@ import dtrain_lab as dt
 cluster = dt.start(ranks=2, name="held")
 cluster.run({code!r})
 """
+
+
+READS = """
+import sys
+import dtrain_lab as dt
+cluster = dt.start(ranks=2, name="slow")
+result = cluster.run({code!r}, ranks=[0])
+lines = result.stdout[0].splitlines()
+numbers = [int(line.split()[0]) for line in lines]
+sys.exit(0 if numbers == list(range({count})) else f"{{len(numbers)}} lines")
+"""
+LINES, LINE_BYTES = 15_000, 8_000
+WAITS_BYTES = 40 << 20
+"""What the head may hold for a door that does not read, with what it has read of its journal."""
+
+
+def test_whoever_stops_reading_costs_the_head_no_memory_and_misses_no_line() -> None:
+    code = f"for i in range({LINES}): print(i, 'x' * {LINE_BYTES})\nkept = i"
+    reader = subprocess.Popen([sys.executable, "-c", READS.format(code=code, count=LINES)])
+    try:
+        wait_until(lambda: any(c.name == "slow" and c.info()["running"] for c in dt.clusters()), 60, "a cell")
+        reader.send_signal(signal.SIGSTOP)
+        cluster: dt.Cluster = next(c for c in dt.clusters() if c.name == "slow")
+        head = psutil.Process(cluster._connection.record.pid)
+        before = head.memory_info().rss
+        wait_until(lambda: not cluster.info()["running"], 90, "the cell's end")
+        grown = head.memory_info().rss - before
+        assert grown < WAITS_BYTES, f"{grown >> 20} MB for {LINES * LINE_BYTES >> 20} MB of output"
+        began = time.monotonic()
+        reader.send_signal(signal.SIGCONT)
+        assert reader.wait(60) == 0, "it has every line, in order"
+        note(
+            "whoever runs a cell stops reading (a suspended notebook) while it prints 115 MB",
+            f"the head, which then holds {grown >> 20} MB and has the rest on disk",
+            "–",
+            "every line, up to the 256 MB that the journal keeps; beyond it, how much is missing",
+            "reads again → has all",
+            time.monotonic() - began,
+        )
+    finally:
+        reader.kill()
+        reader.wait()
 
 
 @pytest.mark.parametrize("ends", ["killed", "stopped"])

@@ -119,6 +119,6 @@ def test_the_journal_numbers_drops_the_oldest_segment_and_finds_a_cell(
     assert {o.cell for o in kept.read(-1, 1000, "[1]")} == {"[1]"}
     assert kept.read(-1, 1000, "id1") == kept.read(-1, 1000, "[1]")
     outputs, last = kept.raw(found[0].seq - 1, "id0", 1 << 20)
-    assert {o.cell for o in outputs} == {"id0"}
+    assert {entry.output.cell for entry in outputs} == {"id0"}
     assert last == 199
     kept.close()

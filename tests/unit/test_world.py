@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtrain_lab.core.world import Event, State, initial, step
+from dtrain_lab.core.world import Event, Member, Members, State, initial, step
 from dtrain_lab.core.world import actions as do
 from dtrain_lab.core.world import events as on
 
@@ -244,3 +244,20 @@ def test_whatever_happens_the_world_stays_consistent(events: list[Event]) -> Non
             assert all(m.generation == state.generation for m in state.members if not m.lost and m.joined)
         if state.phase in ("stopped", "failed"):
             assert step(state, on.InterruptAsked((0,)))[1] == []
+
+
+@given(st.integers(0, 200), st.lists(st.integers(0, 199)))
+def test_changed_members_are_new_ones_and_leave_the_others(size: int, ranks: list[int]) -> None:
+    """Worlds of one page, of several, and exactly at the edge of one."""
+    members, plain = Members(Member(r) for r in range(size)), [Member(r) for r in range(size)]
+    for number, rank in enumerate(r for r in ranks if r < size):
+        before = tuple(members)
+        changed = members.changed(rank, pid=number)
+        plain[rank] = Member(rank, pid=number)
+        assert (tuple(members), tuple(changed)) == (before, tuple(plain))
+        members = changed
+    assert len(members) == size
+    assert list(reversed(members)) == plain[::-1]
+    assert members == Members(plain)
+    assert members[:70] == tuple(plain[:70])
+    assert not size or (members[-1], members[size - 1]) == (plain[-1], plain[-1])

@@ -82,9 +82,13 @@ class Run(Body, frozen=True, tag="run"):
 
 
 class Follow(Body, frozen=True, tag="follow"):
-    """Have the output of a cell, from its beginning, and then its end, as if this door had run it."""
+    """Have the output of a cell, but for the first `shown` pieces of it, and then its end.
+
+    As if this door had run it.
+    """
 
     cell: str
+    shown: int = 0
 
 
 class ListCells(Body, frozen=True, tag="list_cells"):
@@ -257,6 +261,14 @@ class CellEnded(Struct, frozen=True, tag="ended", tag_field="k"):
     result: CellResult
 
 
+class OutputMissing(Struct, frozen=True, tag="missing", tag_field="k"):
+    """So many pieces of a cell's output are missing here: this door was late, and they are kept no more."""
+
+    cell: str
+    rank: int
+    pieces: int
+
+
 class Changed(Struct, frozen=True, tag="changed", tag_field="k"):
     """The cluster, for a door that watches."""
 
@@ -270,7 +282,7 @@ class DebugEvent(Struct, frozen=True, tag="debug_event", tag_field="k"):
     data: bytes
 
 
-ToDoor = Answer | CellOutput | CellEnded | Changed | DebugEvent
+ToDoor = Answer | CellOutput | OutputMissing | CellEnded | Changed | DebugEvent
 """A `CellOutput` is passed on to the door that runs the cell as the rank packed it."""
 
 encode = msgspec.msgpack.Encoder().encode

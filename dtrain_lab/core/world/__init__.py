@@ -9,6 +9,7 @@ from __future__ import annotations
 from dtrain_lab.core.world.actions import Action
 from dtrain_lab.core.world.events import Event
 from dtrain_lab.core.world.machine import step
-from dtrain_lab.core.world.state import Loss, Member, State, initial
+from dtrain_lab.core.world.members import Member, Members
+from dtrain_lab.core.world.state import Loss, State, initial
 
-__all__ = ["Action", "Event", "Loss", "Member", "State", "initial", "step"]
+__all__ = ["Action", "Event", "Loss", "Member", "Members", "State", "initial", "step"]

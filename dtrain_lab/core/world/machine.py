@@ -1,4 +1,8 @@
-"""`step`: how a world moves. One small function per event."""
+"""`step`: how a world moves. One small function per event.
+
+Ranks answer about in their order, and each of them asks whether it was the last one: members are looked
+through from the end, where that is seen at once.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,8 @@ from dtrain_lab.core.world import actions as do
 from dtrain_lab.core.world import events as on
 from dtrain_lab.core.world.actions import Action
 from dtrain_lab.core.world.events import Event
-from dtrain_lab.core.world.state import HISTORY, Loss, Member, State
+from dtrain_lab.core.world.members import Member, Members
+from dtrain_lab.core.world.state import HISTORY, Loss, State
 
 ABORT_AFTER_S = 0.25
 """A Python loop answers SIGINT well within this; what doesn't waits in a collective."""
@@ -51,7 +56,7 @@ def step(state: State, event: Event) -> Moved:
 
 
 def _launched(state: State, event: on.Launched) -> Moved:
-    members = tuple(Member(rank) for rank in range(event.size))
+    members = Members(Member(rank) for rank in range(event.size))
     state = replace(state, phase="starting", members=members, nodes=event.nodes)
     return _fork_when_ready(state)
 
@@ -99,7 +104,7 @@ def _group_formed(state: State, event: on.GroupFormed) -> Moved:
     if event.generation != state.generation or not state.forming:
         return state, []
     state = state.member(event.rank, generation=event.generation)
-    if any(m.generation != state.generation for m in state.members):
+    if any(m.generation != state.generation for m in reversed(state.members)):
         return state, []
     state = replace(state, forming=False, phase="ready", losses=())
     moved, after = _settle(state)
@@ -171,7 +176,7 @@ def _cell_replied(state: State, event: on.CellReplied) -> Moved:
         raised=event.outcome == "raised",
         sequence=event.sequence,
     )
-    if member.interrupted or event.outcome == "interrupted" or not event.has_group:
+    if not state.dirty and (member.interrupted or event.outcome == "interrupted" or not event.has_group):
         state = replace(state, dirty=True)
     if (
         state.reason is not None
@@ -179,7 +184,6 @@ def _cell_replied(state: State, event: on.CellReplied) -> Moved:
         and not any(m.cell is not None and m.interrupted for m in state.members)
     ):
         state = replace(state, reason=None)
-    # ranks answer about in their order: those that still run are found at the end
     if any(m.cell == cell for m in reversed(state.members)):
         peers_wait = event.outcome == "raised" and state.size > 1
         return state, [do.StartTimer("peers", PEERS_AFTER_S)] if peers_wait else []
@@ -223,7 +227,7 @@ def _restart_asked(state: State, event: on.RestartAsked) -> Moved:
 def _resize_asked(state: State, event: on.ResizeAsked) -> Moved:
     removed = tuple(m.rank for m in state.members[event.size :] if m.pid is not None)
     added = tuple(range(state.size, event.size))
-    members = (*state.members[: event.size], *(Member(rank) for rank in added))
+    members = Members((*state.members[: event.size], *(Member(rank) for rank in added)))
     losses = tuple(loss for loss in state.losses if loss.rank < event.size)
     state = replace(
         state, members=members, losses=losses, phase="rebuilding", dirty=True, forming=False, reason=None
@@ -315,9 +319,9 @@ def _joined_too_late(state: State) -> Moved:
 
 def _settle(state: State) -> Moved:
     """Form a group where there is none or none that can be trusted, once every rank is there and idle."""
-    if state.forming or state.phase in ENDED or state.lost:
+    if state.forming or state.phase in ENDED:
         return state, []
-    if any(not m.joined or m.expected_exit or m.cell is not None for m in state.members):
+    if any(m.lost or not m.joined or m.expected_exit or m.cell is not None for m in reversed(state.members)):
         return state, []
     newcomers = tuple(m.rank for m in state.members if m.new)
     if not newcomers and not state.dirty:

@@ -9,36 +9,10 @@ from msgspec.structs import replace
 
 from dtrain_lab.core.kinds import WorldPhase
 from dtrain_lab.core.world.events import Event
+from dtrain_lab.core.world.members import Members
 
 HISTORY = 200
 """Events kept on the state: enough for any start and any failure, small enough for an error."""
-
-
-class Member(Struct, frozen=True):
-    """One rank.
-
-    `joined`: on the link. `generation`: of the group it is in, -1 for none. `cell`: it runs; `last`: it ran
-    last. `raised` and `sequence` (collectives it has issued) are of that last cell. `deaf`: it does not
-    answer an interrupt; its cell has ended without it.
-    """
-
-    rank: int
-    pid: int | None = None
-    joined: bool = False
-    generation: int = -1
-    cell: str | None = None
-    last: str | None = None
-    interrupted: bool = False
-    raised: bool = False
-    sequence: int | None = None
-    lost: bool = False
-    expected_exit: bool = False
-    deaf: bool = False
-
-    @property
-    def new(self) -> bool:
-        """Not in any group yet: its process is fresh."""
-        return self.generation < 0
 
 
 class Loss(Struct, frozen=True):
@@ -56,7 +30,7 @@ class State(Struct, frozen=True):
 
     phase: WorldPhase = "pending"
     generation: int = 0
-    members: tuple[Member, ...] = ()
+    members: Members = Members()
     nodes: int = 0
     ready_nodes: frozenset[int] = frozenset()
     engines_ready: bool = False
@@ -91,7 +65,7 @@ class State(Struct, frozen=True):
         """The same state with these ranks changed, all in the same way."""
         wanted = frozenset(ranks)
         return replace(
-            self, members=tuple(replace(m, **changes) if m.rank in wanted else m for m in self.members)
+            self, members=Members(replace(m, **changes) if m.rank in wanted else m for m in self.members)
         )
 
     def gone(self, rank: int, **changes: object) -> State:
@@ -101,9 +75,7 @@ class State(Struct, frozen=True):
 
     def member(self, rank: int, **changes: object) -> State:
         """The same state with one rank changed."""
-        members = list(self.members)
-        members[rank] = replace(members[rank], **changes)
-        return replace(self, members=tuple(members))
+        return replace(self, members=self.members.changed(rank, **changes))
 
 
 def initial() -> State:
