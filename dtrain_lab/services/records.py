@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 from pathlib import Path
@@ -22,9 +23,8 @@ def living() -> list[HeadRecord]:
     """Records of heads that run, oldest first. What a head that was killed left behind is removed."""
     found = []
     for path in folders.records().glob("*.json"):
-        try:
-            record = msgspec.json.decode(path.read_bytes(), type=HeadRecord)
-        except (FileNotFoundError, msgspec.DecodeError):  # removed meanwhile, or of another version
+        record = _read(path)
+        if record is None:
             continue
         if record.remote is not None:  # whether it runs is asked of its back-end
             found.append(record)
@@ -39,10 +39,15 @@ def living() -> list[HeadRecord]:
     return sorted(found, key=lambda r: r.created_at)
 
 
+def read(identity: str) -> HeadRecord | None:
+    """A head's record as it is now; None where it is gone."""
+    return _read(path_of(identity))
+
+
 def write(record: HeadRecord) -> None:
     """Note a world whose head runs elsewhere. Readers see the old record or the new one, never half of it."""
     path = path_of(record.id)
-    part = path.with_suffix(".part")
+    part = path.with_suffix(f".{os.getpid()}.part")  # doors may learn the same at the same time
     part.touch(mode=0o600)  # it holds the world's keys
     part.write_bytes(msgspec.json.encode(record))
     part.rename(path)
@@ -51,3 +56,10 @@ def write(record: HeadRecord) -> None:
 def forget(identity: str) -> None:
     """A world is over."""
     path_of(identity).unlink(missing_ok=True)
+
+
+def _read(path: Path) -> HeadRecord | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=HeadRecord)
+    except (FileNotFoundError, msgspec.DecodeError):  # removed meanwhile, or of another version
+        return None

@@ -108,8 +108,10 @@ class RemoteConnection(Connection):
         asked = 0.0
         while self._remote.problem is None:
             try:
-                endpoints = self._remote.handle.endpoints or await self._backend.endpoints(
-                    profile, self._remote.handle
+                endpoints = (
+                    self._remote.handle.endpoints
+                    or await self._backend.endpoints(profile, self._remote.handle)
+                    or self._kept()
                 )
                 if endpoints is not None:
                     self._keep(endpoints)
@@ -223,6 +225,11 @@ class RemoteConnection(Connection):
 
     async def _look(self) -> None:
         self._status = await self._backend.status(self._remote.profile, self._remote.handle)
+
+    def _kept(self) -> Endpoints | None:
+        """Where another door was faster, the head has removed the file, and the record has what it said."""
+        record = records.read(self.record.id)
+        return record.remote.handle.endpoints if record is not None and record.remote is not None else None
 
     def _keep(self, endpoints: Endpoints) -> None:
         """The file is removed once all have joined: the record keeps what it said."""
