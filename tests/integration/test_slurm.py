@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
@@ -24,6 +26,7 @@ from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import BadProfile, BadSize, StartFailed
 from dtrain_lab.services import records
 from dtrain_lab.services.reach import Connection
+from dtrain_lab.services.remote import RemoteConnection
 from tests.faults import note
 from tests.hosts import SLURM, Hosts, need, running_hosts
 from tests.integration.test_ssh import empty, write_profile
@@ -101,6 +104,26 @@ def test_the_file_with_the_keys_is_gone_once_all_have_joined(cluster: Any, hosts
     assert not (folder / "head.json").exists()
     assert (folder.stat().st_mode & 0o777, (folder / "world.sh").stat().st_mode & 0o777) == (0o700, 0o600)
     assert records.path_of(cluster._connection.record.id).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_door_that_was_waiting_when_the_file_went_finds_the_head(cluster: Any, hosts: Hosts) -> None:
+    """As a kernel that starts a world while the server of its page looks for the same one."""
+    record = records.read(cluster.id)
+    assert record is not None
+    assert record.remote is not None
+    early = replace(record.remote, handle=replace(record.remote.handle, endpoints=None))
+    door = RemoteConnection(replace(record, remote=early))
+
+    async def look() -> str:
+        await door.open()
+        try:
+            async with asyncio.timeout(20):
+                await door._up.wait()
+            return str((await door.ask(doors.Info())).state)
+        finally:
+            door.close()
+
+    assert Portal.get().call(look()) == "ready"
 
 
 def test_a_step_of_the_job_is_a_bridge_where_ports_are_closed(cluster: Any) -> None:
