@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Literal
 
 import psutil
 import pytest
@@ -58,14 +59,18 @@ class Hosts:
     Args:
         root: folder for keys, logs and homes.
         count: how many hosts.
+        version: of the Internet Protocol that they speak on the bridge, and no other.
     """
 
-    def __init__(self, root: Path, count: int) -> None:
+    def __init__(self, root: Path, count: int, version: Literal[4, 6] = 4) -> None:
         self.root = root
+        self.version = version
         self.names = [f"node{index + 1}" for index in range(count)]
         # a network and names that no other test run of this machine has
         self._tag = f"{os.getpid() % 1000:03d}{next(_made) % 10}"
-        self._net = f"10.{200 + os.getpid() % 50}.{os.getpid() // 50 % 250}"
+        tens, ones = 200 + os.getpid() % 50, os.getpid() // 50 % 250
+        self._net = f"10.{tens}.{ones}." if version == 4 else f"fd00:{tens}:{ones}::"
+        self._bits = 24 if version == 4 else 64
         self._daemons: list[subprocess.Popen[bytes]] = []
         self.slurm_conf = root / "slurm.conf"
         self.ssh_config = root / "ssh_config"
@@ -76,7 +81,7 @@ class Hosts:
 
     def address(self, name: str) -> str:
         """Address of a host on the bridge."""
-        return f"{self._net}.{11 + self.names.index(name)}"
+        return f"{self._net}{11 + self.names.index(name)}"
 
     def namespace(self, name: str) -> str:
         """Name of a host's network namespace."""
@@ -91,12 +96,12 @@ class Hosts:
         self.root.chmod(0o755)
         bridge = f"dtl{self._tag}"
         run("ip", "link", "add", bridge, "type", "bridge")
-        run("ip", "addr", "add", f"{self._net}.1/24", "dev", bridge)
+        run("ip", "addr", "add", f"{self.gateway}/{self._bits}", "dev", bridge, *self._known_free)
         run("ip", "link", "set", bridge, "up")
         here = socket.gethostname().split(".")[0]
         lines = [f"{self.address(name)} {name}" for name in self.names]
         (self.root / "hosts").write_text(
-            "\n".join(["127.0.0.1 localhost", f"{self._net}.1 {here}", *lines, ""])
+            "\n".join(["127.0.0.1 localhost", f"{self.gateway} {here}", *lines, ""])
         )
         for index, name in enumerate(self.names):
             space = self.namespace(name)
@@ -107,7 +112,8 @@ class Hosts:
             run("ip", "link", "add", outside, "type", "veth", "peer", "name", inside, "netns", space)
             run("ip", "link", "set", outside, "master", bridge, "up")
             run("ip", "-n", space, "link", "set", "lo", "up")
-            run("ip", "-n", space, "addr", "add", f"{self.address(name)}/24", "dev", inside)
+            own = f"{self.address(name)}/{self._bits}"
+            run("ip", "-n", space, "addr", "add", own, "dev", inside, *self._known_free)
             run("ip", "-n", space, "link", "set", inside, "up")
             run("ip", "-n", space, "link", "add", "docker0", "type", "veth", "peer", "name", "inner0")
             run("ip", "-n", space, "link", "set", "inner0", "up")
@@ -218,7 +224,7 @@ class Hosts:
         (root / "cgroup.conf").write_text("" if cgroup2 else "CgroupPlugin=cgroup/v1\n")
         here = socket.gethostname().split(".")[0]
         self.slurm_conf.write_text(
-            f"ClusterName=dtl\nSlurmctldHost={here}({self._net}.1)\n"
+            f"ClusterName=dtl\nSlurmctldHost={here}({self.gateway})\n"
             f"SlurmctldPort={20_000 + os.getpid() % 10_000}\nSlurmUser=root\nSlurmdUser=root\n"
             f"AuthType=auth/munge\nAuthInfo=socket={door}\nCredType=cred/munge\n"
             f"StateSaveLocation={root}/state\nSlurmdSpoolDir={root}/%n/spool\n"
@@ -230,6 +236,7 @@ class Hosts:
             "SlurmdParameters=config_overrides\nSchedulerType=sched/backfill\n"
             "SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=0\n"
             "PriorityType=priority/basic\nReturnToService=2\nMinJobAge=300\nKillWait=3\nInactiveLimit=0\n"
+            f"{'CommunicationParameters=EnableIPv6,DisableIPv4' if self.version == 6 else ''}\n"
             f"DefMemPerCPU=100\n{'GresTypes=gpu' if gpus else ''}\n{nodes}\n"
             "PartitionName=main Nodes=ALL Default=YES MaxTime=01:00:00 State=UP\n"
             f"PartitionName=short Nodes={self.names[0]} MaxTime=00:05:00 State=UP\n"
@@ -270,7 +277,7 @@ class Hosts:
         subprocess.run(["ip", "link", "del", f"dtl{self._tag}"], capture_output=True)
 
     def _listens(self, name: str) -> bool:
-        with socket.socket() as probe:
+        with socket.socket(socket.AF_INET if self.version == 4 else socket.AF_INET6) as probe:
             probe.settimeout(0.2)
             return probe.connect_ex((self.address(name), SSH_PORT)) == 0
 
@@ -281,7 +288,12 @@ class Hosts:
     @property
     def gateway(self) -> str:
         """This machine's address on the bridge."""
-        return f"{self._net}.1"
+        return f"{self._net}1"
+
+    @property
+    def _known_free(self) -> list[str]:
+        """Nobody else can have the address: no second's wait to find that out."""
+        return ["nodad"] if self.version == 6 else []
 
     def _idle(self) -> bool:
         environment = {**os.environ, "SLURM_CONF": str(self.slurm_conf)}
@@ -291,10 +303,10 @@ class Hosts:
 
 
 @contextmanager
-def running_hosts(count: int) -> Iterator[Hosts]:
+def running_hosts(count: int, version: Literal[4, 6] = 4) -> Iterator[Hosts]:
     """Hosts that are gone afterwards."""
     root = Path(tempfile.mkdtemp(prefix="dtl-hosts-", dir="/tmp"))
-    hosts = Hosts(root, count)
+    hosts = Hosts(root, count, version)
     try:
         hosts.up()
         yield hosts

@@ -15,6 +15,7 @@ from ipyparallel.client.view import DirectView
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import Unreachable
+from dtrain_lab.machine import ipv6
 from dtrain_lab.services.reach import Connection
 
 VIEW_WITHIN_S = 15.0
@@ -114,7 +115,9 @@ class Views:
             self.close()
         for attempt in range(ATTEMPTS):
             if self._client is None:
-                self._client = Client(connection_info=self._portal.call(self._where()))
+                self._client = Client(
+                    connection_info=self._portal.call(self._where()), context=ipv6.context()
+                )
             try:
                 self._client.wait_for_engines(size, timeout=VIEW_WITHIN_S, interactive=False)
                 break
@@ -144,7 +147,7 @@ class Views:
         address = info["interface"].removeprefix("tcp://").strip("[]")
         for key in [k for k, v in info.items() if isinstance(v, int) and not isinstance(v, bool)]:
             near, info[key] = await self._connection.forward(address, info[key])
-            info["interface"], info["location"] = f"tcp://{near}", near
+            info["interface"], info["location"] = f"tcp://{ipv6.host(near)}", near
         return info
 
     def close(self) -> None:

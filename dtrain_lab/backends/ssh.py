@@ -14,7 +14,7 @@ from dtrain_lab.backends import hosts
 from dtrain_lab.backends.base import Handle, Status, Submission, Way
 from dtrain_lab.backends.forwards import Forwards
 from dtrain_lab.backends.speed import Pair
-from dtrain_lab.core import command, fitness, slots
+from dtrain_lab.core import command, fitness, network, slots
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.fitness import Check
 from dtrain_lab.core.network import Between
@@ -67,11 +67,12 @@ class SshBackend:
         """What the hosts have, and how many of their slots are in use just now."""
         checks = await self._known(profile)
         held = await asyncio.gather(*(_held(host, check) for host, check in checks.items()))
+        addresses = _addresses(checks, profile.network.interface)
         nodes = (
             msgspec.structs.replace(
                 check.facts,
                 name=host.rpartition("@")[2],
-                address=_address(check, profile.network.interface),
+                address=addresses.get(host, ""),
                 held=in_use,
             )
             for (host, check), in_use in zip(checks.items(), held, strict=True)
@@ -215,10 +216,13 @@ def _hosts(profile: Profile) -> tuple[str, ...]:
     return profile.ssh.hosts
 
 
-def _address(check: Check, interface: str | None) -> str:
-    """Address of a host, as other hosts may reach it."""
-    found = [i.address for i in check.interfaces if interface in (None, i.name)]
-    return next((a for a in found if ":" not in a), found[0] if found else "")
+def _addresses(checks: dict[str, Check], interface: str | None) -> dict[str, str]:
+    """Address of each host as the others reach it; none where they share no network: they have names."""
+    try:
+        chosen = network.choose({host: check.interfaces for host, check in checks.items()}, interface)
+    except StartFailed:
+        return {}
+    return {host: found.address for host, found in chosen.items()}
 
 
 def _quoted(text: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import zmq
 
 from dtrain_lab.core.wire.links import ForkController
+from dtrain_lab.machine import ipv6
 
 POLL_S = 0.02
 SOCKETS = 16
@@ -51,8 +52,8 @@ class Controller:
             # ranks and clients know this key: whoever begins anew has to have it
             f"--IPController.curve_publickey={public.decode()}",
             f"--IPController.curve_secretkey={secret.decode()}",
-            f"--ip={address}",
-            f"--location={address}",
+            f"--ip={ipv6.host(address)}",
+            f"--location={ipv6.host(address)}",
             "--log-level=30",
             *((f"--ports={','.join(map(str, ports))}",) if ports else ()),
         )

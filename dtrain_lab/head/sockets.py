@@ -13,6 +13,7 @@ from typing import Literal
 
 import zmq
 
+from dtrain_lab.machine import ipv6
 from dtrain_lab.machine.curve import Curve
 
 BURST = 512
@@ -68,15 +69,14 @@ class Router:
             curve.serve(socket)
             try:
                 for address in addresses:
-                    host = f"[{address}]" if ":" in address else address
                     socket.ipv6 = ":" in address
-                    socket.bind(f"tcp://{host}:{port}")
+                    socket.bind(f"tcp://{ipv6.host(address)}:{port}")
             except zmq.ZMQError as failure:
                 socket.close()
                 error = failure
                 continue
             self._watch(REMOTE, socket)
-            return tuple(f"tcp://[{a}]:{port}" if ":" in a else f"tcp://{a}:{port}" for a in addresses)
+            return tuple(f"tcp://{ipv6.host(address)}:{port}" for address in addresses)
         raise OSError(f"no port is free: {error}")
 
     def send(self, peer: bytes, frames: list[bytes]) -> Sent:

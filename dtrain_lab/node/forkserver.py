@@ -282,6 +282,10 @@ def _be_rank(spec: RankSpec, descriptors: list[int]) -> None:
 def _be_controller(arguments: tuple[str, ...]) -> None:
     from ipyparallel.controller.app import IPController
 
+    from dtrain_lab.machine import ipv6
+
+    if any(argument.startswith("--ip=[") for argument in arguments):
+        ipv6.in_every_context()
     sys.argv = ["dtrain-controller"]
     IPController.launch_instance(argv=list(arguments))
 

@@ -27,7 +27,7 @@ from dtrain_lab.core.cluster import Reason
 from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.job import End, JobRecord
 from dtrain_lab.core.wire import gang as wire
-from dtrain_lab.machine import gpu_processes, local_facts, processes, tickets
+from dtrain_lab.machine import gpu_processes, ipv6, local_facts, processes, tickets
 from dtrain_lab.machine.curve import Curve, introduce
 
 LOOK_S = 0.3
@@ -243,8 +243,12 @@ class Member:
         self._node = node
         made = msgspec.json.decode((folder / jobfiles.GANG).read_bytes(), type=wire.GangKeys)
         first = record.plan.nodes[0]
-        address = first.address or first.name
-        host = f"[{address}]" if ":" in address else address
+        try:
+            host = ipv6.host(ipv6.resolved(first.address or first.name))
+        except OSError as error:
+            raise Failed(
+                f"{socket.gethostname()} does not know {first.address or first.name}: {error}."
+            ) from None
         ports = gang.ports(record.id, network.port_range(record.profile.network.ports))[: gang.PORTS]
         self._place = f"{first.name} at port {ports[0]}"
         self._context = zmq.asyncio.Context()

@@ -17,6 +17,7 @@ from ipyparallel.engine.app import IPEngine
 
 from dtrain_lab.core import words
 from dtrain_lab.core.wire.links import RankSpec
+from dtrain_lab.machine import ipv6
 from dtrain_lab.rank import link as rank_link
 from dtrain_lab.rank.link import Shared
 from dtrain_lab.rank.streams import RankStream
@@ -82,6 +83,8 @@ def run(spec: RankSpec, memory: Shared) -> None:
     _log_to_file()
     _raise_file_limit()
     _threads_and_device(spec)
+    if "://[" in spec.engine:
+        ipv6.in_every_context()
     sys.argv = ["dtrain-rank"]
     app = RankEngine.instance()
     app.spec = spec
