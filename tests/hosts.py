@@ -251,6 +251,20 @@ class Hosts:
             self.start(self.inside(name, "slurmd", "-D", "-N", name), f"{name}/slurmd.log", **conf, **home)
         wait_until(self._idle, 20.0, "all nodes to be idle")
 
+    @contextmanager
+    def moved(self) -> Iterator[None]:
+        """This machine has another address: connections from the old one hear nothing any more."""
+        ours, other = f"{self.gateway}/{self._bits}", f"{self._net}2/{self._bits}"
+        self._change(ours, other)
+        try:
+            yield
+        finally:
+            self._change(other, ours)
+
+    def _change(self, before: str, after: str) -> None:
+        run("ip", "addr", "del", before, "dev", f"dtl{self._tag}")
+        run("ip", "addr", "add", after, "dev", f"dtl{self._tag}", *self._known_free)
+
     def processes(self, name: str) -> list[psutil.Process]:
         """What runs on a host."""
         listed = subprocess.run(["ip", "netns", "pids", self.namespace(name)], capture_output=True, text=True)

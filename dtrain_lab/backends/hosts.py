@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from dtrain_lab.backends import wakes
 from dtrain_lab.backends.signin import SignIn
 from dtrain_lab.backends.signin import client as signin_client
 from dtrain_lab.core import command
@@ -45,6 +46,7 @@ class Attempt(NamedTuple):
 
 _attempts: dict[tuple[int, str], Attempt] = {}
 _refused: dict[str, SignInNeeded] = {}
+_watches: set[asyncio.Task[None]] = set()
 _ahead: WeakKeyDictionary[asyncssh.SSHClientConnection, float] = WeakKeyDictionary()
 
 
@@ -176,7 +178,11 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
             if not signin.asking:
                 link.cancel()
                 raise TimeoutError
-        return await link
+        made = await link
+        watch = asyncio.create_task(wakes.drop_when_cut(made))
+        _watches.add(watch)
+        watch.add_done_callback(_watches.discard)
+        return made
     except asyncssh.HostKeyNotVerifiable as error:
         raise SignInNeeded(
             f"The key of {host} is not known, or has changed: {error.reason}.",

@@ -21,6 +21,8 @@ from dtrain_lab.errors import Unreachable, from_dict
 from dtrain_lab.machine.curve import introduce
 
 ANSWER_WITHIN_S = 30.0
+HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
+"""Over a network: how often each end is heard of, and after how long a connection is made anew."""
 BURST = 256
 """Messages taken in one turn of the loop; a future for each (zmq.asyncio) costs more than the message."""
 
@@ -78,6 +80,9 @@ class Connection:
         self._socket.rcvhwm = MOST_WAITING
         if keys is not None:
             introduce(self._socket, url, keys)
+            # a network that is gone for good says nothing; what was missed is asked for again
+            self._socket.heartbeat_ivl = HEARTBEAT_MS
+            self._socket.heartbeat_timeout = self._socket.heartbeat_ttl = SILENT_MS
         self._socket.connect(url)
         asyncio.get_running_loop().add_reader(int(self._socket.fd), self._drain)
 
