@@ -31,6 +31,7 @@ from tests.waiting import wait_until
 SSH_PORT = 2222
 _made = count()
 """The kernel removes the cables of hosts that are gone a moment later: the next hosts have other names."""
+LOW = "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nSlurmctldParameters=preempt_send_user_signal\n"
 SLURM = ("slurmctld", "slurmd", "sbatch", "munged")
 
 
@@ -197,9 +198,14 @@ class Hosts:
         (made / ".ssh" / "config").write_text(self.ssh_config.read_text())
         return made
 
-    def start_slurm(self, gpus: int = 0, cpus: int = 8) -> None:
-        """Start munge, the controller here and a slurmd on each host; wait until all are idle."""
+    def start_slurm(self, gpus: int = 0, cpus: int = 8, *, low: bool = False) -> None:
+        """Start munge, the controller here and a slurmd on each host; wait until all are idle.
+
+        With `low`, jobs of the partition of that name make room for all others, 3 s after they were warned.
+        """
         root = self.root
+        (root / "mail").write_text(f'#!/bin/sh\necho "$@" >> {root}/mailed\n')
+        (root / "mail").chmod(0o755)
         munge = root / "munge"
         munge.mkdir(mode=0o700)
         (munge / "key").write_bytes(os.urandom(128))
@@ -236,10 +242,13 @@ class Hosts:
             "SlurmdParameters=config_overrides\nSchedulerType=sched/backfill\n"
             "SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=0\n"
             "PriorityType=priority/basic\nReturnToService=2\nMinJobAge=300\nKillWait=3\nInactiveLimit=0\n"
+            f"MailProg={root}/mail\n"
+            f"{LOW if low else ''}"
             f"{'CommunicationParameters=EnableIPv6,DisableIPv4' if self.version == 6 else ''}\n"
             f"DefMemPerCPU=100\n{'GresTypes=gpu' if gpus else ''}\n{nodes}\n"
             "PartitionName=main Nodes=ALL Default=YES MaxTime=01:00:00 State=UP\n"
             f"PartitionName=short Nodes={self.names[0]} MaxTime=00:05:00 State=UP\n"
+            f"{'PartitionName=low Nodes=ALL PriorityTier=0 GraceTime=3 State=UP' if low else ''}\n"
         )
         for name in self.names:
             (root / name / "spool").mkdir()

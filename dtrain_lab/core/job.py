@@ -248,5 +248,6 @@ class Found(Struct, frozen=True):
     attempt: int = 0
     waiting: Reason | None = None
     """Of a queue without a scheduler; or why it never starts."""
+    preempted: bool = False
     staging: tuple[Staging, ...] = ()
     """Of each node."""

@@ -14,6 +14,7 @@ from dtrain_lab.core.job import Doing, End, Found, JobError, Live, Staging
 
 PATTERNS = (
     jobfiles.EXIT,
+    jobfiles.PREEMPTED,
     f"{jobfiles.EXIT}.*",
     "error.*.json",
     jobfiles.LIVE,
@@ -64,6 +65,7 @@ def found_in(files: Mapping[str, bytes], ahead: Mapping[str, float] | None = Non
         attempt=int(_number(files.get(jobfiles.ATTEMPT)) or 0),
         waiting=_decode(files.get(jobfiles.WAITING), Reason),
         staging=tuple(staging),
+        preempted=jobfiles.PREEMPTED in files,
     )
 
 

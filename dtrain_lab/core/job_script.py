@@ -125,6 +125,7 @@ def for_slurm(record: JobRecord) -> str:
             ),
         ),
         f"trap 'touch \"$folder/{jobfiles.WARNED}\"' USR2  # the time is nearly over: agents tell the ranks",
+        f"rm -f {jobfiles.EXIT} {jobfiles.PREEMPTED} error.*.json  # of a run that Slurm has queued again",
         f"date +%s.%N > {jobfiles.STARTED}",
         f"head -c 65536 /dev/zero > {jobfiles.RESERVE}  # room to say how it ended, on a full disk",
         f"echo ${{SLURM_RESTART_COUNT:-0}} > {jobfiles.ATTEMPT}",
@@ -180,6 +181,8 @@ def for_slurm(record: JobRecord) -> str:
         ]
     lines += [
         *step,
+        f"! scontrol show job -o $SLURM_JOB_ID 2> /dev/null | grep -q 'PreemptTime=[0-9]' "
+        f'|| echo 1 > "$folder/{jobfiles.PREEMPTED}"',
         *_ending(0, request.notify, staging=bool(request.stage)),
     ]
     return "\n".join(lines) + "\n"
@@ -202,8 +205,7 @@ def directives(record: JobRecord) -> list[str]:
         options = [o for o in options if not o.startswith("--time=")] + [
             f"--time={shlex.quote(request.time)}"
         ]
-    given = any(o.startswith("--time=") for o in options)
-    if request.warn_s and given:
+    if request.warn_s:  # also without a limit of its own: of the partition, or where it is preempted
         options.append(f"--signal=B:USR2@{int(request.warn_s)}")
     if request.mail is not None:
         options += [f"--mail-user={shlex.quote(request.mail)}", "--mail-type=BEGIN,END,FAIL"]

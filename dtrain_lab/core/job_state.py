@@ -5,12 +5,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.core import ranks as rank_names
+from dtrain_lab.core import slurm
 from dtrain_lab.core.amounts import duration, size_text
 from dtrain_lab.core.cells import CONNECTION_ERRORS
 from dtrain_lab.core.cluster import Metrics, Node, Phase, Rank, Reason, Summary, World
 from dtrain_lab.core.job import Found, Job, JobError, JobRecord, JobSize
 from dtrain_lab.core.kinds import JOB_ENDED, JobState
-from dtrain_lab.core.slurm import time_s
 from dtrain_lab.core.status import Status
 
 LOST_AFTER_S = 60.0
@@ -102,6 +102,8 @@ def _state(
     if found.exit is not None:
         if found.exit.code == 0:
             return "succeeded", None
+        if found.preempted:
+            return "failed", slurm.reason("None", "PREEMPTED")
         return "failed", status.reason if status is not None else None
     if record.handle is None:
         return ("lost" if now - record.created_at > LOST_AFTER_S else "planned"), None
@@ -142,7 +144,7 @@ def _ended_at(found: Found, record: JobRecord, now: float) -> float | None:
 def _ends_at(record: JobRecord, found: Found) -> float | None:
     """When its time limit is over."""
     limit = record.profile.slurm.time
-    seconds = time_s(limit) if limit is not None and record.plan.backend == "slurm" else None
+    seconds = slurm.time_s(limit) if limit is not None and record.plan.backend == "slurm" else None
     return found.started_at + seconds if seconds is not None and found.started_at is not None else None
 
 
@@ -230,6 +232,8 @@ def _summary(
 
 
 def _why(found: Found, reason: Reason | None, error: JobError | None) -> str:
+    if reason is not None and reason.code == "preempted":  # what ranks died of is that
+        return reason.message
     if error is not None:
         place = f" in cell {error.cell}, line {error.line}" if error.cell and error.line else ""
         message = error.message.strip().splitlines()[0] if error.message.strip() else ""

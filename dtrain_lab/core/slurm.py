@@ -16,6 +16,8 @@ from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.spread import make_plan, room, spread, usual
 from dtrain_lab.errors import BadProfile, BadSize
 
+WARN_S = 60
+"""Before its end a world asks when that is; a preempted one is told so at once, where the site does that."""
 SINFO = "%P|%N|%t|%c|%m|%G|%l"
 """Format of `sinfo -h -N`: a line a node and partition."""
 SQUEUE = "%i|%T|%r|%S|%N|%k"
@@ -221,7 +223,9 @@ def directives(plan: Plan, profile: Profile, *, identity: str, name: str, log: s
         "output": log,
     }
     written = [f"--{key}={shlex.quote(value)}" for key, value in options.items() if value is not None]
-    written += [*slurm.options, "--no-requeue"]
+    written += slurm.options
+    # a world that ended is not begun again unasked
+    written += [] if "--requeue" in slurm.options else ["--no-requeue"]
     for option in written:
         if re.search(r"[\n\r\0]", option):
             raise BadProfile(f"{option!r} has a line break in it.", "Write it in one line.")
@@ -246,6 +250,7 @@ def script(plan: Plan, profile: Profile, *, identity: str, name: str, folder: st
     overlap = "--overlap --relative=0 " if inside else ""
     shell = "#!/bin/bash -l" if command.login_needed(profile.environment) else "#!/bin/bash"
     options = directives(plan, profile, identity=identity, name=name, log=f"{folder}/slurm.log")
+    options.append(f"--signal=B:USR2@{WARN_S}")
     lines = [
         shell,
         *(f"#SBATCH {option}" for option in options),
@@ -258,12 +263,13 @@ def script(plan: Plan, profile: Profile, *, identity: str, name: str, folder: st
         "# the head of the world; it says in a file where it listens, and ends with the world",
         f"{python} dtrain_lab.head {place}/head.json &",
         "head=$!",
+        "trap 'kill -USR2 $head' USR2  # the time is nearly over, or another job takes the nodes: it asks",
         "# one agent a node, with the CPUs of all its ranks",
         f"srun {overlap}--nodes={len(plan.nodes)} --ntasks={len(plan.nodes)} --ntasks-per-node=1 "
         f"--cpus-per-task={cpus_per_node(plan)} --kill-on-bad-exit=0 \\",
         f"  {python} dtrain_lab.node join {place}/endpoints.json &",
-        "wait $head",
-        "code=$?",
+        "# a signal ends `wait`, not the head",
+        'while :; do wait "$head"; code=$?; kill -0 "$head" 2> /dev/null || break; done',
         "wait",
         "exit $code",
     ]

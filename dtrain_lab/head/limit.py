@@ -10,16 +10,19 @@ from dtrain_lab.core import slurm
 
 AGAIN_S = 600.0
 WITHIN_S = 20.0
+TAKEN = "a job of higher priority took its nodes"
 
 
 class Limit:
     """The end of the allocation that this process runs in.
 
-    `at`: seconds since 1970; None outside of one, or where it has no end.
+    `at`: seconds since 1970; None outside of one, or where it has no end. `taken`: why it ends sooner, if so.
     """
 
     def __init__(self) -> None:
         self.at: float | None = None
+        self.taken = ""
+        self._sooner = asyncio.Event()
         self._job = os.environ.get("SLURM_JOB_ID")
 
     async def watch(self) -> None:
@@ -28,25 +31,39 @@ class Limit:
             return
         self.at = slurm.end_time(os.environ.get("SLURM_JOB_END_TIME", ""), time.time())
         while True:
-            said = await self._ask(self._job)
-            if said is not None:
-                self.at = slurm.end_time(said, time.time())
-            await asyncio.sleep(AGAIN_S)
+            await self.look()
+            self._sooner.clear()
+            try:
+                async with asyncio.timeout(AGAIN_S):
+                    await self._sooner.wait()
+            except TimeoutError:  # it may have been raised
+                pass
 
-    async def _ask(self, job: str) -> str | None:
-        """None where the scheduler does not answer: what was known holds."""
+    def warned(self) -> None:
+        """The scheduler says that the end is near."""
+        self._sooner.set()
+
+    async def look(self) -> None:
+        """Ask once."""
+        said = (await self._ask(self._job)).split() if self._job is not None else []
+        if said:
+            self.at = slurm.end_time(said[0], time.time())
+            self.taken = TAKEN if said[-1][:1].isdigit() and len(said) > 1 else ""
+
+    async def _ask(self, job: str) -> str:
+        """Nothing where the scheduler does not answer: what was known holds."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *("squeue", "--noheader", "--jobs", job, "--Format", "EndTime:30"),
+                *("squeue", "--noheader", "--jobs", job, "--Format", "EndTime:30,PreemptTime:30"),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
             )
         except OSError:  # no such command on this node
-            return None
+            return ""
         try:
             async with asyncio.timeout(WITHIN_S):
                 out, _ = await process.communicate()
         except TimeoutError:
             process.kill()
-            return None
-        return out.decode("utf-8", "replace").strip() if process.returncode == 0 else None
+            return ""
+        return out.decode("utf-8", "replace") if process.returncode == 0 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import signal
 import sys
@@ -41,6 +42,7 @@ END_WITHIN_S = 1.5
 MOST_WAITING = 64
 """Messages that wait for one door: what it does not read comes from the journal later."""
 TRY_AGAIN_S = 0.05
+REASON_WITHIN_S = 2.0
 PAUSED_S = 1.0
 """How often a time-out that is due looks whether ranks are still paused."""
 
@@ -72,6 +74,7 @@ class Head:
         self._forked: set[int] = set()
         self._groups: orders.Groups = {}
         self._operations: dict[int, str] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._flushes = False
         self._again: asyncio.TimerHandle | None = None
         self._done = asyncio.Event()
@@ -82,7 +85,8 @@ class Head:
         """Serve until the world has ended."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.stop)
+            loop.add_signal_handler(number, self._told_to_end)
+        loop.add_signal_handler(signal.SIGUSR2, self.limit.warned)
         loop.add_signal_handler(signal.SIGINT, lambda: None)
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.link = Router(context, str(self.directory / "link"), self._from_link, self._flush)
@@ -156,6 +160,22 @@ class Head:
             self._done.set()
         else:
             self.membership.happened(on.StopAsked())
+
+    def _told_to_end(self) -> None:
+        """By a signal: of a scheduler, whose reason people want to read, or of a person."""
+        task = asyncio.get_running_loop().create_task(self._end_with_reason())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _end_with_reason(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(REASON_WITHIN_S):
+                await self.limit.look()
+        why = self.limit.taken
+        if why and self.membership.state.phase not in ("stopped", "failed"):
+            self.membership.happened(on.StopAsked(why))
+        else:
+            self.stop()
 
     def replan(self, plan: Plan) -> None:
         """More is known of the nodes than when the plan was made."""

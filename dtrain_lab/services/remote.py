@@ -259,6 +259,12 @@ class RemoteConnection(Connection):
                 pass
         self._over()
 
+    def _gone(self) -> Unreachable:
+        reason = self._status.reason
+        if reason is None or not reason.final:
+            return super()._gone()
+        return Unreachable(f"{self.record.name} has ended. {reason.message}", reason.hint, code="ended")
+
     def _over(self) -> None:
         records.forget(self.record.id)
         self._gone_event.set()

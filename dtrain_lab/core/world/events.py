@@ -117,7 +117,9 @@ class ResizeAsked(Base, frozen=True):
 
 
 class StopAsked(Base, frozen=True):
-    """Someone wants the world to end."""
+    """Someone wants the world to end; `why` is told to those who run cells."""
+
+    why: str = "the cluster was stopped"
 
 
 class TimerFired(Base, frozen=True):

@@ -246,7 +246,7 @@ def _resize_asked(state: State, event: on.ResizeAsked) -> Moved:
 def _stop_asked(state: State, event: on.StopAsked) -> Moved:
     if state.phase == "stopping":
         return state, []
-    failed: list[Action] = [do.FailCell(rank, "the cluster was stopped") for rank in state.busy]
+    failed: list[Action] = [do.FailCell(rank, event.why) for rank in state.busy]
     for rank in state.busy:
         state = state.member(rank, cell=None)
     living = tuple(m.rank for m in state.members if m.pid is not None)

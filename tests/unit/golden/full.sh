@@ -13,6 +13,7 @@
 #SBATCH --output='/work dir/w/slurm.log'
 #SBATCH --exclusive
 #SBATCH --no-requeue
+#SBATCH --signal=B:USR2@60
 umask 077
 # what the submission's shell had belongs to it
 unset ${!SLURM_EXPORT*} ${!PMI*}
@@ -23,10 +24,11 @@ export ODD='a '"'"'b'"'"' $(c)'
 # the head of the world; it says in a file where it listens, and ends with the world
 python3 -P -m dtrain_lab.head '/work dir/w'/head.json &
 head=$!
+trap 'kill -USR2 $head' USR2  # the time is nearly over, or another job takes the nodes: it asks
 # one agent a node, with the CPUs of all its ranks
 srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=12 --kill-on-bad-exit=0 \
   python3 -P -m dtrain_lab.node join '/work dir/w'/endpoints.json &
-wait $head
-code=$?
+# a signal ends `wait`, not the head
+while :; do wait "$head"; code=$?; kill -0 "$head" 2> /dev/null || break; done
 wait
 exit $code

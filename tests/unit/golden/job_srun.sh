@@ -46,6 +46,7 @@ if /scratch/me/venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
   for copy in $(seq 2); do read -r -u 4 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; done
 fi
 trap 'touch "$folder/warned"' USR2  # the time is nearly over: agents tell the ranks
+rm -f exit preempted error.*.json  # of a run that Slurm has queued again
 date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 echo ${SLURM_RESTART_COUNT:-0} > attempt
@@ -74,6 +75,7 @@ for attempt in $(seq 0 2); do
   while :; do wait "$step"; code=$?; kill -0 "$step" 2> /dev/null || break; done
   [ $code != 0 ] || break
 done
+! scontrol show job -o $SLURM_JOB_ID 2> /dev/null | grep -q 'PreemptTime=[0-9]' || echo 1 > "$folder/preempted"
 
 kill $head 2> /dev/null; wait $head 2> /dev/null
 [ -z "$keeper" ] || { exec 4<&-; kill -USR1 $keeper; wait $keeper; } 2> /dev/null

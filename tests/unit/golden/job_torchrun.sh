@@ -37,6 +37,7 @@ nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
 export MASTER_ADDR=${nodes[0]} DTRAIN_PEER=${nodes[-1]}
 
 trap 'touch "$folder/warned"' USR2  # the time is nearly over: agents tell the ranks
+rm -f exit preempted error.*.json  # of a run that Slurm has queued again
 date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 echo ${SLURM_RESTART_COUNT:-0} > attempt
@@ -60,6 +61,7 @@ srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=24 --kill-on-bad-e
 step=$!
 # a signal ends `wait`, not the step
 while :; do wait "$step"; code=$?; kill -0 "$step" 2> /dev/null || break; done
+! scontrol show job -o $SLURM_JOB_ID 2> /dev/null | grep -q 'PreemptTime=[0-9]' || echo 1 > "$folder/preempted"
 
 kill $head 2> /dev/null; wait $head 2> /dev/null
 cd "$folder"
