@@ -8,6 +8,7 @@ has() { PATH="$PATH:/usr/sbin" command -v "$1" >/dev/null 2>&1; }
 has sshd || missing="$missing openssh-server openssh-client"
 has ip || missing="$missing iproute2"
 has slurmctld || missing="$missing slurmctld slurmd slurm-client munge"
+[ -e /etc/profile.d/modules.sh ] || missing="$missing environment-modules"
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
    { [ ! -d /run/systemd/system ] || [ "${DTRAIN_LAB_TEST_INSTALL:-}" = 1 ]; }; then
@@ -22,6 +23,6 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 else
   echo "*** Missing here:" $missing
-  echo "*** The browser tests (chromium) and those over several hosts (sshd, Slurm) that need them will be SKIPPED."
+  echo "*** The browser tests (chromium) and those over several hosts (sshd, Slurm, modules) that need them will be SKIPPED."
   echo "*** Install them, or run as root with: make test DTRAIN_LAB_TEST_INSTALL=1"
 fi
