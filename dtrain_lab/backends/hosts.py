@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from dtrain_lab.backends import wakes
 from dtrain_lab.backends.signin import SignIn
 from dtrain_lab.backends.signin import client as signin_client
-from dtrain_lab.core import command
+from dtrain_lab.core import clock, command
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.errors import NotFound, SignInNeeded, Unreachable
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 CONNECT_WITHIN_S = 20.0
 KEEPALIVE_S = 30.0
-CLOCKS_AGREE_S = 1.0
-"""What is less says nothing: a command takes a while to begin."""
 
 
 class Done(NamedTuple):
@@ -150,10 +148,9 @@ async def ahead(host: str) -> float:
         done = await run(host, ["date", "+%s.%N"])
         heard = time.time()
         try:
-            off = float(done.out) - (asked + heard) / 2
+            _ahead[link] = clock.ahead(asked, float(done.out), heard)
         except ValueError:  # it has no nanoseconds: macOS writes an N
-            off = 0.0
-        _ahead[link] = off if abs(off) > max(CLOCKS_AGREE_S, heard - asked) else 0.0
+            _ahead[link] = 0.0
     return _ahead[link]
 
 

@@ -160,6 +160,7 @@ class Desk:
             doors.Hold: self._hold,
             doors.Release: self._release,
             doors.Info: self._info,
+            doors.Clock: self._clock,
             doors.Watch: self._watch,
             doors.Interrupt: self._interrupt,
             doors.Restart: self._restart,
@@ -194,6 +195,9 @@ class Desk:
 
     async def _info(self, _: bytes, __: doors.Info) -> Cluster:
         return self._head.cluster()
+
+    async def _clock(self, _: bytes, __: doors.Clock) -> float:
+        return time.time()
 
     async def _watch(self, door: bytes, order: doors.Watch) -> None:
         if order.period_s <= 0:

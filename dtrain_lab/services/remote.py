@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend, Status
+from dtrain_lab.core import clock
 from dtrain_lab.core.cluster import CellResult, Cluster, Metrics, Node, Phase, Rank, Reason, Summary, World
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.record import HeadRecord, Remote
@@ -48,6 +49,8 @@ class RemoteConnection(Connection):
         self._coming: asyncio.Task[None] | None = None
         self._up = asyncio.Event()
         self._stopping = False
+        self._ahead = 0.0
+        """By how many seconds the clock of the head's machine is ahead of this one's."""
         self._shown: dict[str, int] = {}
         """Cell → pieces of its output that have come."""
         self._monitored: Any = None
@@ -68,7 +71,9 @@ class RemoteConnection(Connection):
     async def ask(self, body: doors.AnyBody, within_s: float | None = ANSWER_WITHIN_S) -> Any:
         """Ask the head, or whoever stands in for it."""
         if self._up.is_set() or self.closed:
-            answer = await super().ask(body, within_s)
+            if isinstance(body, doors.ReadHistory):
+                body = replace(body, since=body.since + self._ahead)
+            answer = clock.by_ours(await super().ask(body, within_s), self._ahead)
             self._stopping = self._stopping or isinstance(body, doors.Stop)
             return answer
         match body:
@@ -140,10 +145,12 @@ class RemoteConnection(Connection):
             await asyncio.sleep(LOOK_S)
 
     async def _reachable(self) -> bool:
+        asked = time.time()
         try:
-            await super().ask(doors.Info(), PING_WITHIN_S)
+            said = await super().ask(doors.Clock(), PING_WITHIN_S)
         except Unreachable:
             return False
+        self._ahead = clock.ahead(asked, said, time.time())
         return True
 
     async def _arrived(self) -> None:
@@ -200,7 +207,7 @@ class RemoteConnection(Connection):
         open_calls = [call for number, call in self._sent.items() if number in self._answers]
         self._sent.clear()
         for call in open_calls:
-            if isinstance(call.body, doors.Info | doors.Watch | doors.Hold | doors.ListCells):
+            if isinstance(call.body, doors.Info | doors.Clock | doors.Watch | doors.Hold | doors.ListCells):
                 self._send(call)
             elif not isinstance(call.body, doors.Run | doors.Follow):
                 future = self._answers[call.id][1]
@@ -221,6 +228,8 @@ class RemoteConnection(Connection):
             self._shown[message.cell] = self._shown.get(message.cell, 0) + message.pieces
         elif isinstance(message, doors.CellEnded):
             self._shown.pop(message.result.cell, None)
+        elif isinstance(message, doors.Changed):
+            message = doors.Changed(clock.by_ours(message.cluster, self._ahead))
         super()._received(message)
 
     async def _look(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -76,6 +77,16 @@ def test_a_cluster_goes_on(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None
         cluster.stop()
 
 
+WORKS = """import time, torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+model = DDP(torch.nn.Linear(8, 8))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(100):
+    model(torch.randn(4, 8)).sum().backward()
+    optimizer.step(); optimizer.zero_grad()
+    time.sleep(0.03)
+print('worked')
+"""
 FAILS = """import time, torch
 from torch.nn.parallel import DistributedDataParallel as DDP
 model = DDP(torch.nn.Linear(8, 8))
@@ -116,3 +127,34 @@ def test_a_job_on_hosts_whose_clocks_differ(tmp_path: Path, monkeypatch: pytest.
         info = job.info()
         assert (info["failed_rank"], info["error"]["message"]) == (1, "the real one")
         assert info["started_at"] < info["ended_at"] < time.time() + 5
+
+
+@pytest.mark.hosts
+@pytest.mark.parametrize("off", [-600, 600])
+def test_a_cluster_on_a_host_whose_clock_differs(
+    off: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("sshd", "ssh-keygen")
+    library = clock_library(tmp_path)
+    (tmp_path / "off").write_text(str(off))
+    with running_hosts(1) as hosts:
+        hosts.variables["node1"] = set_by(library, tmp_path / "off")
+        hosts.start_ssh()
+        monkeypatch.setenv("HOME", str(hosts.home()))
+        write_profile("hosts", 'backend = "ssh"\n[ssh]\nhosts = ["node1"]\n')
+        began = time.time()
+        with dt.start("hosts", ranks=2) as cluster:
+            own = float(cluster.run("import time; print(time.time())").stdout[0])
+            assert abs(own - time.time() - off) < 60, "its clock is off"
+            running = threading.Thread(target=cluster.run, args=(WORKS,))
+            running.start()
+            seen = wait_until(lambda: cluster.info()["running"], 20, "the cell")
+            times = [cluster.info()["created_at"], seen[0]["started_at"]]
+            running.join(60)
+            info = cluster.info()
+            times += [info["idle_since"]]
+            assert info["ends_at"] > info["idle_since"]
+            points = cluster.history(since=began - 5)
+            assert points, "asked for by our clock, too"
+            times += [p["at"] for p in points]
+            assert all(began - 5 < at < time.time() + 5 for at in times), (began, times)

@@ -56,6 +56,10 @@ class Info(Body, frozen=True, tag="info"):
     """Ask for the cluster."""
 
 
+class Clock(Body, frozen=True, tag="clock"):
+    """Ask for the time, seconds since 1970 by the head's clock."""
+
+
 class Watch(Body, frozen=True, tag="watch"):
     """Ask for `Changed` at most every `period_s` seconds; 0 ends it. Renewed within 10 s or forgotten."""
 
@@ -217,6 +221,7 @@ AnyBody = (
     | Hold
     | Release
     | Info
+    | Clock
     | Watch
     | Run
     | Follow
@@ -294,6 +299,7 @@ RESULTS: dict[type[Body], Any] = {
     Hold: Cluster,
     Release: None,
     Info: Cluster,
+    Clock: float,
     Watch: None,
     Run: None,
     Follow: CellResult,
