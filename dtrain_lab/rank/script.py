@@ -7,6 +7,7 @@ shares memory with it. Without either it still runs.
 from __future__ import annotations
 
 import ast
+import atexit
 import contextlib
 import ctypes
 import faulthandler
@@ -17,12 +18,13 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 import traceback
 import types
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core.notebook.sections import Section, sections
@@ -40,7 +42,21 @@ OURS = str(Path(__file__).parent.parent)
 def main() -> None:
     """Entry point."""
     folder = Path(sys.argv[1]).absolute()
-    sys.exit(Runner(folder).run())
+    _leave(Runner(folder).run())
+
+
+def _leave(code: int) -> NoReturn:
+    """End as Python ends, but for C++: torch's threads may abort a process whose models live to its end.
+
+    All of Python's own comes first: threads, what is to be done at the exit, output also of C.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # nobody reads any more, or a cell has closed it
+            stream.flush()
+    ctypes.CDLL(None).fflush(None)
+    os._exit(code)
 
 
 class Runner:

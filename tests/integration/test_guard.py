@@ -48,6 +48,24 @@ def test_what_differs_is_an_error_on_every_rank_before_it_runs(
     assert world.run("y = torch.ones(2)\ndist.all_reduce(y)\nprint(y.tolist())").stdout[0] == "[3.0, 3.0]\n"
 
 
+def test_the_first_collective_may_be_a_subgroups() -> None:
+    """Ranks 0 and 1 meet it a group before rank 2 does; then two ranks make a group by themselves."""
+    with dt.start(ranks=3, name="guarded-first") as cluster:
+        cluster.run(
+            "import dtrain_lab as dt, torch, torch.distributed as dist\nx = torch.ones(8)\ndt.guard()"
+        )
+        code = (
+            "pair, single = dist.new_group([0, 1]), dist.new_group([2])\n"
+            "if rank < 2: dist.all_reduce(x, group=pair)\n"
+            "dist.all_reduce(x)\n"
+            "if rank > 0:\n"
+            "    other = dist.new_group([1, 2], use_local_synchronization=True)\n"
+            "    dist.all_reduce(x, group=other)\n"
+            "print(x[0].item())"
+        )
+        assert cluster.run(code, timeout=20).stdout == {0: "5.0\n", 1: "10.0\n", 2: "10.0\n"}
+
+
 def test_subgroups_models_and_a_rebuilt_world_are_guarded_too(world: dt.Cluster) -> None:
     world.run(
         "pair = dist.new_group([0, 1])\n"
@@ -56,7 +74,7 @@ def test_subgroups_models_and_a_rebuilt_world_are_guarded_too(world: dt.Cluster)
         "model(torch.ones(2, 4)).sum().backward()"
     )
     with pytest.raises(CellFailed, match="Nothing was run"):
-        world.run("dist.barrier() if rank == 1 else model(torch.ones(2, 4))", timeout=20)
+        world.run("dist.barrier() if rank == 1 else model(torch.ones(2, 4))", timeout=6)
     world.restart("2")
     world.run("import dtrain_lab as dt, torch, torch.distributed as dist\nx = torch.ones(8)\ndt.guard()")
     with pytest.raises(CellFailed, match="Rank 2 called barrier"):

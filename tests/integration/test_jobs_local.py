@@ -75,6 +75,19 @@ def named(job: str, module: str) -> list[psutil.Process]:
     return [p for p in of_job(job) if module in " ".join(p.cmdline())]
 
 
+LEAVES = """import atexit, ctypes, threading, time
+atexit.register(print, 'said at the exit')
+threading.Thread(target=lambda: (time.sleep(0.5), print('a thread ends'))).start()
+written = ctypes.CDLL(None).puts(b'written by C')"""
+
+
+def test_a_rank_ends_as_python_does(tmp_path: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / "leaves.ipynb", [LEAVES]), ranks=1)
+    assert job.wait(60) == "succeeded", job.logs()
+    last = [line.removeprefix("[0] ") for line in job.logs().splitlines()[-3:]]
+    assert sorted(last) == ["a thread ends", "said at the exit", "written by C"]
+
+
 def test_all_from_the_terminal(tmp_path: Path) -> None:
     """Each command is a process of its own: the job belongs to none of them."""
     book = str(training(tmp_path / "train.ipynb"))

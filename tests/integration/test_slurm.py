@@ -266,9 +266,8 @@ def test_through_a_login_node(hosts: Hosts) -> None:
     wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
 
 
-@pytest.mark.parametrize("kind", ["conda", "command", "modules"])
+@pytest.mark.parametrize("kind", ["command", "modules"])
 def test_the_environment_of_the_profile_is_the_ranks(kind: str, hosts: Hosts) -> None:
-    """A folder with `bin/python` is all of conda here."""
     prefix = Path(sys.prefix)
     module = hosts.root / "modules" / "torch" / "1"
     module.parent.mkdir(parents=True, exist_ok=True)
@@ -276,7 +275,6 @@ def test_the_environment_of_the_profile_is_the_ranks(kind: str, hosts: Hosts) ->
     if kind == "modules" and not Path("/etc/profile.d/modules.sh").exists():
         pytest.skip("NO MODULES: environment-modules is not installed; see tests/system_packages.sh")
     environment = {
-        "conda": f'path = "{prefix}"\nsetup = ["export SITE=conda"]\n',
         "command": f'path = "env SITE=command PATH={prefix}/bin:/usr/bin:/bin"\n',
         "modules": f'setup = ["module use {hosts.root}/modules", "module load torch/1"]\n',
     }[kind]

@@ -123,6 +123,7 @@ def jupyter() -> Iterator[Jupyter]:
         hosts.start_slurm()
         home = hosts.home()
         patch.setenv("HOME", str(home))
+        patch.setenv("JUPYTER_RUNTIME_DIR", str(hosts.root / "runtime"))
         patch.setenv("SLURM_CONF", str(hosts.slurm_conf))
         patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
         work = hosts.root / "work"

@@ -14,6 +14,7 @@ from dtrain_lab.api.result import RanksFailed
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import Unreachable
 from tests.books import write
+from tests.faults import note
 from tests.hosts import SLURM, Hosts, need, running_hosts
 from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
@@ -84,7 +85,17 @@ def take_all() -> None:
 
 def test_a_job_that_is_preempted_is_warned_says_why_and_goes_on_from_its_checkpoint(hosts: Hosts) -> None:
     job = trains(hosts, "low", mail="me@example.org")
+    began = time.monotonic()
     take_all()
+    wait_until(lambda: said(job, "saved") == TWICE, 20, "its checkpoint")
+    note(
+        "Slurm takes the nodes of a job away (preemption, with a time of grace)",
+        "its batch script, by the warning signal, and its agents, which pass it on to each rank once",
+        "Failed after 18 s: A job of higher priority took its nodes.",
+        "checkpoints, log; Resume goes on from there, by itself with `--requeue` in the options",
+        "the other job asks → every rank has written its checkpoint",
+        time.monotonic() - began,
+    )
     assert job.wait(60) == "failed"
     print(
         job.logs(),
@@ -120,9 +131,18 @@ def test_a_job_that_may_be_requeued_goes_on_by_itself(hosts: Hosts) -> None:
 
 def test_a_cluster_that_is_preempted_says_why(hosts: Hosts) -> None:
     cluster: Any = dt.start("low", nodes=1, ranks_per_node=2, name="taken")
+    began = time.monotonic()
     take_all()
     wait_until(lambda: cluster.info()["limit_at"] < time.time() + 60, 20, "it to know its end")
     assert "Its allocation ends in" in cluster.info()["summary"]["text"]
+    note(
+        "Slurm takes the nodes of a cluster away (preemption, with a time of grace)",
+        "its head, which asks the scheduler when it is warned",
+        "Its allocation ends in 3 s. Then: Ranks 0-1 were lost: a job of higher priority took its nodes.",
+        "what was pulled or written in time",
+        "the other job asks → its end is told",
+        time.monotonic() - began,
+    )
     with pytest.raises(RanksFailed, match=r"Ranks 0-1 were lost: a job of higher priority took its nodes\."):
         cluster.run("import time\nwhile True: time.sleep(0.1)", timeout=60)
     wait_until(lambda: cluster._connection.closed, 30, "its end")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -14,6 +16,8 @@ from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.signature import Signature
 from dtrain_lab.training.guard import Divergence
 
+OURS = "guard."
+"""Begins the names of our groups."""
 WIDTH = 4 + ring.DIMENSIONS
 gather = c10d.all_gather
 """torch's own, before anybody watches it."""
@@ -30,9 +34,13 @@ class Guard:
         self._recorder = recorder
         self._groups: dict[str, Any] = {}
         self.on = False
+        self._counts = False
 
     def switch(self, on: bool) -> None:
         """Turn it on or off."""
+        if on and not self._counts:
+            self._counts = True
+            _keep_count()
         self.on = on
 
     def check(self, call: Signature, group: Any) -> None:
@@ -61,13 +69,45 @@ class Guard:
     def _beside(self, group: Any) -> Any:
         made = self._groups.get(group.group_name)
         if made is None or made not in c10d._world.pg_map:
-            made = self._groups[group.group_name] = dist.new_group(
-                dist.get_process_group_ranks(group),
-                backend="gloo",
-                use_local_synchronization=True,
-                group_desc="guard",
-            )
+            with _named(f"{OURS}{group.group_name}"):
+                made = self._groups[group.group_name] = dist.new_group(
+                    dist.get_process_group_ranks(group),
+                    backend="gloo",
+                    use_local_synchronization=True,
+                    group_desc="guard",
+                )
         return made
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Give the group that is made a name that all of its ranks know.
+
+    Torch's own has the number of groups in it, which differs where ranks meet subgroups in another order.
+    """
+    usual = c10d._process_group_name
+    c10d._process_group_name = lambda *args, **kwargs: name
+    try:
+        yield
+    finally:
+        c10d._process_group_name = usual
+
+
+def _keep_count() -> None:
+    """Leave our groups out of the names of those that the user makes by `use_local_synchronization`."""
+    usual = c10d._hash_ranks_to_str
+
+    def hashed(ranks: list[int]) -> str:
+        names = c10d._world.pg_names
+        ours = {group: name for group, name in names.items() if name.startswith(OURS)}
+        for group in ours:
+            del names[group]
+        try:
+            return str(usual(ranks))
+        finally:
+            names.update(ours)
+
+    c10d._hash_ranks_to_str = hashed
 
 
 def _call(group: int, number: int, row: list[int]) -> ring.Call:
