@@ -260,6 +260,7 @@ def script(plan: Plan, profile: Profile, *, identity: str, name: str, folder: st
         *(["# and so has the step that this runs in", f"unset {STEP}"] if inside else []),
         *command.lines(profile.environment, plan.variables),
         "",
+        "trap '' USR2  # until the head listens for it",
         "# the head of the world; it says in a file where it listens, and ends with the world",
         f"{python} dtrain_lab.head {place}/head.json &",
         "head=$!",

@@ -173,11 +173,12 @@ class Cells:
     def output(self, output: links.CellOutput, frame: bytes) -> None:
         """A rank printed or displayed something: keep it, and pass it on as it is."""
         cell = self._cells.get(output.cell) or self._ended.get(output.cell)
+        widget = output.kind.startswith("comm_")
         if cell is None:
-            self._journal.add("?", output)
+            if not widget:
+                self._journal.add("?", output)
             return
         piece = Piece(output.cell, output.rank, cell.pieces, self._journal.next)
-        widget = output.kind.startswith("comm_")
         if not widget:
             self._journal.add(cell.order.label, output, cell.pieces)
             cell.pieces += 1

@@ -20,7 +20,7 @@ import sys
 import dtrain_lab as dt
 from dtrain_lab.backends import wakes
 from dtrain_lab.services import reach
-wakes.ASLEEP_S = wakes.ANSWER_WITHIN_S = 3.0
+wakes.ASLEEP_S, wakes.ANSWER_WITHIN_S = 1.0, 3.0
 reach.HEARTBEAT_MS, reach.SILENT_MS = 1000, 3000
 with dt.start("slept", ranks=2, name="slept") as cluster:
     result = cluster.run({code!r})
@@ -53,7 +53,7 @@ def test_a_machine_that_slept_and_has_another_address_has_all_that_was_printed(w
             if way == "through ssh"
             else f'backend = "slurm"\nworkdir = "{hosts.root}"\n',
         )
-        began, ended, count = hosts.root / "began", hosts.root / "ended", 60
+        began, ended, count = hosts.root / "began", hosts.root / "ended", 40
         code = PRINTS.format(began=str(began), ended=str(ended), count=count)
         words = [sys.executable, "-c", SLEEPER.format(code=code, count=count)]
         sleeper = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)

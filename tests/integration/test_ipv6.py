@@ -49,9 +49,8 @@ def hosts() -> Iterator[Hosts]:
         registry.backend.cache_clear()
 
 
-@pytest.mark.parametrize("profile", ["ssh6", "slurm6"])
-def test_a_world_trains_is_viewed_and_mended(profile: str, hosts: Hosts) -> None:
-    with dt.start(profile, nodes=2, ranks_per_node=2, name=profile) as world:
+def test_a_world_trains_is_viewed_and_mended(hosts: Hosts) -> None:
+    with dt.start("slurm6", nodes=2, ranks_per_node=2, name="six") as world:
         assert world.run(TRAIN).ok
         assert [n["address"] for n in world.info()["nodes"]] == [hosts.address(n) for n in hosts.names]
         assert len(set(world.view().apply_sync(pid))) == 4

@@ -14,6 +14,7 @@ unset ${!SLURM_EXPORT*} ${!PMI*}
 # and so has the step that this runs in
 unset ${!SLURM_STEP*} SLURM_NTASKS SLURM_NPROCS SLURM_NNODES SLURM_TASKS_PER_NODE SLURM_NTASKS_PER_NODE SLURM_CPUS_PER_TASK SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_CPU_BIND ${!SLURM_CPU_BIND_*} SLURM_NODELIST SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_DISTRIBUTION SLURM_OVERCOMMIT
 
+trap '' USR2  # until the head listens for it
 # the head of the world; it says in a file where it listens, and ends with the world
 apptainer exec --nv '/images/torch 2.sif' python3 -P -m dtrain_lab.head '/work dir/w'/head.json &
 head=$!

@@ -21,6 +21,7 @@ module load CUDA PyTorch
 export NCCL_DEBUG=WARN
 export ODD='a '"'"'b'"'"' $(c)'
 
+trap '' USR2  # until the head listens for it
 # the head of the world; it says in a file where it listens, and ends with the world
 python3 -P -m dtrain_lab.head '/work dir/w'/head.json &
 head=$!

@@ -13,6 +13,7 @@ umask 077
 # what the submission's shell had belongs to it
 unset ${!SLURM_EXPORT*} ${!PMI*}
 
+trap '' USR2  # until the head listens for it
 # the head of the world; it says in a file where it listens, and ends with the world
 /v/bin/python -P -m dtrain_lab.head '/work dir/w'/head.json &
 head=$!
