@@ -491,6 +491,8 @@ class Head:
     def _flush(self, *, again: bool = False) -> None:
         self._flushes = False
         self.outlets.flush(again=again)
+        if self.outlets.unfinished:
+            self._soon()
         if self.outlets.full and self._again is None:
             self._again = asyncio.get_running_loop().call_later(TRY_AGAIN_S, self._try_again)
 

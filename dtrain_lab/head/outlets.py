@@ -87,6 +87,11 @@ class Outlets:
         """Some door takes nothing now."""
         return any(o.full for o in self._outlets.values())
 
+    @property
+    def unfinished(self) -> bool:
+        """Some door that takes what comes has not all of it yet: another flush brings more."""
+        return any(o.behind and not o.full for o in self._outlets.values())
+
     def takes(self, door: bytes, cell: str = "") -> bool:
         """It keeps up, with this cell's output where one is named."""
         outlet = self._outlets.get(door)
@@ -113,9 +118,7 @@ class Outlets:
         self._soon()
 
     def flush(self, *, again: bool = False) -> None:
-        """Send what has gathered, and some of what comes from the journal.
-
-        What the doors take makes another turn of the loop, which brings the next of it.
+        """Send what has gathered, and some of what comes from the journal: while `unfinished`, not all of it.
 
         Args:
             again: also try doors that took nothing the last time.

@@ -77,17 +77,7 @@ def test_a_cluster_goes_on(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None
         cluster.stop()
 
 
-WORKS = """import time, torch
-from torch.nn.parallel import DistributedDataParallel as DDP
-model = DDP(torch.nn.Linear(8, 8))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-for step in range(100):
-    model(torch.randn(4, 8)).sum().backward()
-    optimizer.step(); optimizer.zero_grad()
-    time.sleep(0.03)
-print('worked')
-"""
-FAILS = """import time, torch
+LOOP = """import time, torch
 from torch.nn.parallel import DistributedDataParallel as DDP
 model = DDP(torch.nn.Linear(8, 8))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -95,9 +85,19 @@ for step in range(100000):
     model(torch.randn(4, 8)).sum().backward()
     optimizer.step(); optimizer.zero_grad()
     time.sleep(0.02)
-    if torch.distributed.get_rank() == 1 and Path("/mnt/fail").exists():
+"""
+WORKS = (
+    LOOP
+    + """    if step == 100:
+        break
+"""
+)
+FAILS = (
+    LOOP
+    + """    if torch.distributed.get_rank() == 1 and Path("/mnt/fail").exists():
         raise ValueError("the real one")
 """
+)
 
 
 @pytest.mark.hosts

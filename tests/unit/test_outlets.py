@@ -60,10 +60,12 @@ class Reader:
         self.outlets.ended(DOOR, cell, said(cell), self.pieces.get(cell, 0))
 
     def reads_all(self) -> None:
-        """The door takes whatever comes."""
+        """The door takes whatever comes; flushed as the head does it."""
         self.room = 1 << 30
-        while self.outlets._outlets:
-            self.outlets.flush(again=True)
+        self.outlets.flush(again=True)
+        while self.outlets.unfinished:
+            self.outlets.flush()
+        assert not self.outlets._outlets
 
     def texts(self, cell: str) -> list[str]:
         """What the door has of a cell, and its end."""
@@ -130,6 +132,22 @@ def test_a_door_that_does_not_read_costs_no_memory(tmp_path: Path) -> None:
         assert [text.split()[0] for text in reader.texts("a")] == [*map(str, range(2000)), "end"]
         assert max(reader.sizes) <= MESSAGE_BYTES
         assert reader.outlets.takes(DOOR)
+
+
+def test_other_cells_in_between_do_not_hold_up_a_door(tmp_path: Path) -> None:
+    """More of them than is read at once: nothing is sent for a while, and it goes on all the same."""
+    with closing(Reader(tmp_path, 0)) as reader:
+        reader.prints("a", "first")
+        reader.outlets.flush()
+        for _ in range(90):
+            reader.journal.add("[2]", CellOutput("b", 1, "stdout", "x" * 100_000))
+        reader.prints("a", "last")
+        reader.ends("a")
+        reader.room = 1 << 30
+        reader.outlets.flush(again=True)
+        assert reader.outlets.unfinished, "this is what the test is about"
+        reader.reads_all()
+        assert reader.texts("a") == ["first", "last", "end"]
 
 
 def test_what_the_journal_dropped_meanwhile_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
