@@ -27,6 +27,13 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield root
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Why a test was run again: what passes the second time is still to be understood."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.write_sep("_", f"first try of {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
+
+
 def ours() -> list[psutil.Process]:
     """Processes of ours that run now, below this test run or orphaned by it."""
     found = []

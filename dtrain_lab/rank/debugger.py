@@ -15,9 +15,9 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from dtrain_lab.core.cells import lost_connection
 from dtrain_lab.core.debug.places import CELL, MISSING, is_ours, runs_at
@@ -95,6 +95,8 @@ class RankDebugger:
         self._timeouts = Timeouts()
         self.attached = False
         self._stops_at_failure = False
+        self._released = False
+        """Until it is asked to stop again."""
         self._points: set[str] = set()
         """Files with breakpoints."""
         self._stood = False
@@ -106,7 +108,10 @@ class RankDebugger:
 
     def received(self, order: links.Debug) -> None:
         """A request has come; called in the loop."""
-        task = self._loop.create_task(self._serve(order))
+        self._begin(self._serve(order))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -149,11 +154,13 @@ class RankDebugger:
                 arguments = {**arguments, "frameId": self._frame(arguments)}
                 del arguments["depth"]
             case "pause":
+                self._released = False
                 arguments = {"threadId": tracing.thread_number(self._main)}
             case "stackTrace":
                 return await self._stack(arguments)
             case "setBreakpoints":
                 hits.forget()
+                self._released = False
                 path = arguments["source"]["path"]
                 self._points.discard(path)
                 if arguments.get("breakpoints"):
@@ -178,7 +185,7 @@ class RankDebugger:
 
     def cell_ended(self, error: BaseException | None) -> None:
         """A cell has ended: say why it may not have stopped, or stop where it failed."""
-        stood, self._stood = self._stood, False
+        stood, self._stood, self._released = self._stood, False, False
         if self.attached and self._points and not stood and tracing.compiled():
             self._note(COMPILED)
         if error is not None:
@@ -227,7 +234,10 @@ class RankDebugger:
     async def _detach(self) -> Dap:
         self.attached = False
         self._timeouts.restore()
-        self.stopped = None
+        if self.stopped is not None:
+            self.stopped = None
+            # a stop that is on its way to the head must not be the last that it hears
+            self._tell("continued", {})
         answer = await self._adapter.ask("disconnect", {"terminateDebuggee": False})
         self._adapter.wake()
         tracing.stop_tracing()
@@ -235,6 +245,7 @@ class RankDebugger:
 
     async def _release(self) -> Dap:
         """Run on, and stop nowhere any more: an interrupt or the end is coming."""
+        self._released = True
         self._points.clear()
         tracing.forget_breakpoints()
         self._tell("released", {})
@@ -248,17 +259,21 @@ class RankDebugger:
 
     def _heard(self, event: str, body: Dap) -> None:
         match event:
+            case "stopped" if self._released or not self.attached:
+                # it had met its breakpoint just before, and would stand there for ever
+                self._begin(self._run_on(body["threadId"]))
             case "stopped":
                 self.stopped, self._stood = body["threadId"], True
-                task = self._loop.create_task(self._tell_stop(body))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                self._begin(self._tell_stop(body))
             case "continued":
                 if self.stopped is not None:
                     self.stopped = None
                     self._tell("continued", {})
             case "output" if body.get("category") == "important":
                 self._tell("output", body)
+
+    async def _run_on(self, thread: int) -> None:
+        await self._adapter.ask("continue", {"threadId": thread})
 
     async def _tell_stop(self, body: Dap) -> None:
         stack = await self._stack({"threadId": body["threadId"], "levels": FRAMES})

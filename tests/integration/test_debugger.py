@@ -394,6 +394,14 @@ time.sleep(600)
     assert cell.end().stdout == RIGHT
 
 
+def test_a_rank_that_meets_its_breakpoint_while_the_debugger_goes_runs_on(cluster: dt.Cluster) -> None:
+    with cluster.debug():
+        pass
+    late = "import sys\nfrom dtrain_lab.rank import tracing\ntracing.stop_here(sys._getframe())\nprint('ran')"
+    assert cluster.run(late, ranks=[1], timeout=20).stdout == {1: "ran\n"}
+    assert cluster.info()["state"] == "ready"
+
+
 def test_a_rank_that_dies_while_it_stands_fails_its_cell(module: Path) -> None:
     with dt.start(ranks=2) as cluster, cluster.debug() as debugger:
         cluster.run(f"import sys; sys.path.insert(0, {str(module.parent)!r})\nimport steps")

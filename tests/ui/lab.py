@@ -51,11 +51,23 @@ class Lab:
             return json.loads(answer.read() or b"null")
 
     def tidy(self) -> None:
-        """End what a test that failed has left: its clusters and kernels would be in the next one's way."""
+        """End what a test that failed has left, also for its own second try: clusters, kernels, jobs, drafts."""
         for cluster in self.request("GET", "clusters"):
             self.request("DELETE", f"clusters/{cluster['id']}")
         for session in self.request("GET", "/api/sessions"):
             self.request("DELETE", f"/api/sessions/{session['id']}")
+        for workspace in self.request("GET", "/lab/api/workspaces")["workspaces"]["ids"]:
+            self.request("DELETE", f"/lab/api/workspaces/{workspace}")
+        for job in self._jobs():
+            if not job["ended_at"]:
+                self.request("POST", f"jobs/{job['id']}/cancel")
+        wait_until(lambda: all(job["ended_at"] for job in self._jobs()), 60, "its jobs to end")
+        for job in self._jobs():
+            self.request("DELETE", f"jobs/{job['id']}")
+
+    def _jobs(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.request("GET", "jobs")
+        return found
 
     def notebook(self, name: str, cells: list[str]) -> str:
         """Write a notebook of code cells; returns its path in the lab."""

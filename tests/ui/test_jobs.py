@@ -90,7 +90,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     jobs.locator("tr[data-job]").nth(1).wait_for()
     assert jobs.locator("tr[data-job]").count() == 2
     page.get_by_label("Filter jobs").fill("fail")
-    jobs.locator("tr[data-state='failed']").wait_for()
+    jobs.locator("tr[data-state='failed']").nth(1).wait_for()  # it meets the same step again
     shot(page, "jobs")
 
 
