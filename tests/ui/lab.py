@@ -51,7 +51,7 @@ class Lab:
             return json.loads(answer.read() or b"null")
 
     def tidy(self) -> None:
-        """End what a test that failed has left, also for its own second try: clusters, kernels, jobs, drafts."""
+        """End what a failed test has left, also for its own second try: clusters, kernels, jobs, drafts."""
         for cluster in self.request("GET", "clusters"):
             self.request("DELETE", f"clusters/{cluster['id']}")
         for session in self.request("GET", "/api/sessions"):
