@@ -321,11 +321,13 @@ def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
 
 @click.command()
 @click.option("--profile", default="local", help="Whose machines to ask; this one by itself.")
+@click.option("--stop", metavar="ID", help="End a process of yours on a GPU, by its id in --json.")
 @as_json
 @reports_errors
-def slots(profile: str, as_json: bool) -> None:
+def slots(profile: str, stop: str | None, as_json: bool) -> None:
     """Show who holds the slots of this machine, or of a profile's hosts, and who waits."""
-    found = Portal.get().call(service_slots.look(profile))
+    wanted = service_slots.look(profile) if stop is None else service_slots.stop(stop, profile)
+    found = Portal.get().call(wanted)
     if as_json:
         print_json(found)
         return

@@ -50,6 +50,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         "# wait for room, on all hosts at once",
         f'exec 3< <(exec {python} dtrain_lab.node turn "$folder"{"" if node is None else f" {node}"})',
         f"read -r first devices <&3 || {{ {_exit_line(node or 0, '1')}; exit 1; }}; exec 3<&-",
+        '[ -z "$devices" ] || [ -n "${CUDA_VISIBLE_DEVICES+given}" ] || export CUDA_DEVICE_ORDER=PCI_BUS_ID',
         '[ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices',
         "",
         *_staged(record, f"{python} dtrain_lab.node stage", f" {node or 0}", 1, node or 0),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dtrain_lab.core import ranks
 from dtrain_lab.core.profile import Profile, Watch
@@ -115,6 +119,7 @@ def plan_local(profile: Profile, request: Request, facts: NodeFacts, *, python: 
     Raises:
         BadSize: zero ranks, or more than this machine can hold.
     """
+    facts = _visible(facts, profile.environment.variables)
     nodes, per_node = _size(profile, request, facts)
     gpus = facts.gpus
     own_gpu = bool(gpus) and nodes == 1 and per_node <= gpus
@@ -141,6 +146,18 @@ def plan_local(profile: Profile, request: Request, facts: NodeFacts, *, python: 
         watch=profile.watch,
         interface=profile.network.interface,
     )
+
+
+def _visible(facts: NodeFacts, variables: Mapping[str, str]) -> NodeFacts:
+    """A machine as ranks see it whose profile says which GPUs they may use."""
+    shown = variables.get("CUDA_VISIBLE_DEVICES")
+    return facts if shown is None else replace(facts, gpus=min(facts.gpus, len(named_gpus(shown))))
+
+
+def named_gpus(shown: str) -> tuple[str, ...]:
+    """GPUs that a value of CUDA_VISIBLE_DEVICES names: as CUDA does, up to the first that is none."""
+    names = [name.strip() for name in shown.split(",")]
+    return tuple(itertools.takewhile(lambda name: name not in ("", "-1"), names))
 
 
 def default_ranks(facts: NodeFacts) -> int:

@@ -152,7 +152,8 @@ def _failed(name: str, state: State) -> Summary:
     code, message, _ = state.reason or ("failed", "It ended.", "")
     started = any(m.generation >= 0 for m in state.members)
     verb = "has failed" if started else "did not start"
-    return _say(code, f"{name} {verb}: {message}", name=name, message=message)
+    end = "" if message.endswith((".", "!", "?")) else "."
+    return _say(code, f"{name} {verb}: {message}{end}", name=name, message=message)
 
 
 def describe_loss(loss: Loss) -> str:

@@ -149,6 +149,7 @@ class Head:
         nodes += plan.nodes[len(nodes) :]
         self.plan = self.aggregate.plan = msgspec.structs.replace(self.plan, nodes=nodes)
         self._groups.clear()
+        self._hold_slots()
         self.membership.happened(on.ResizeAsked(plan.size))
         for rank in range(plan.size, self._former.size):
             self.forget(rank)
@@ -254,19 +255,25 @@ class Head:
         """Make processes for ranks."""
         assert self.plan is not None
         self.aggregate.phase_began("fork")
-        # here the server noted it; a scheduler's machines are given by that
-        world = (self.settings.id, self.aggregate.name) if self.plan.backend == "ssh" else None
+        self._hold_slots()
         for index, node, mine in orders.by_node(self.plan, ranks):
             place = self.nodes.place(index)
             specs = tuple(
                 orders.rank_spec(self.plan, place, index, node, rank, replaces=rank in self._forked)
                 for rank in mine
             )
-            self.nodes.say(index, links.Fork(specs, world))
+            self.nodes.say(index, links.Fork(specs))
         for rank in ranks:
             self._forked.add(rank)
             self.aggregate.forget(rank)
             self.store.forget(rank)
+
+    def _hold_slots(self) -> None:
+        """Whoever asks for slots of our nodes sees what we have; a scheduler gives its own."""
+        assert self.plan is not None
+        if self.plan.backend != "slurm":
+            for index, node in enumerate(self.plan.nodes):
+                self.nodes.say(index, links.Hold(self.settings.id, self.aggregate.name, node.ranks))
 
     def form(self, generation: int, joining: tuple[int, ...]) -> None:
         """Have all ranks form a group; newcomers learn the groups that survivors have."""

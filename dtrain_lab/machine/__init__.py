@@ -21,7 +21,7 @@ from dtrain_lab.core.fitness import Check
 from dtrain_lab.core.network import Interface
 from dtrain_lab.core.plan import NodeFacts
 from dtrain_lab.errors import Forbidden
-from dtrain_lab.machine import cgroup
+from dtrain_lab.machine import cgroup, gpus
 
 RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"
 LONGEST_BASE = 40
@@ -34,7 +34,7 @@ def local_facts() -> NodeFacts:
         name=socket.gethostname().split(".")[0],
         address="127.0.0.1",
         cpus=_cpus(),
-        gpus=_gpus(),
+        gpus=len(gpus.usable()),
         memory_bytes=_memory(),
     )
 
@@ -49,45 +49,6 @@ def _memory() -> int:
     total = int(psutil.virtual_memory().total)
     limit = cgroup.memory_limit(cgroup.folders("memory"))
     return total if limit is None else min(total, limit)
-
-
-def _gpus() -> int:
-    """GPUs, counted without torch or CUDA: a count through either would spoil a process for forking."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is not None:
-        return len([v for v in visible.split(",") if v.strip() not in ("", "-1")])
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return 0
-    try:
-        return int(pynvml.nvmlDeviceGetCount())
-    finally:
-        pynvml.nvmlShutdown()
-
-
-def gpu_processes() -> dict[int, list[tuple[int, int]]]:
-    """GPU → processes that compute on it: pid, and bytes it uses there. Empty without a driver."""
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return {}
-    found: dict[int, list[tuple[int, int]]] = {}
-    try:
-        for device in range(pynvml.nvmlDeviceGetCount()):
-            handle = pynvml.nvmlDeviceGetHandleByIndex(device)
-            running = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
-            if running:
-                found[device] = [(p.pid, int(p.usedGpuMemory or 0)) for p in running]
-    except pynvml.NVMLError:  # a driver without the call
-        return {}
-    finally:
-        pynvml.nvmlShutdown()
-    return found
 
 
 def interfaces() -> tuple[Interface, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import psutil
 
 APART_S = 1.0
+LOOK_S = 0.02
 
 
 def started(pid: int | None = None) -> float:
@@ -49,3 +51,13 @@ def same(pid: int, began: float) -> psutil.Process | None:
     except psutil.NoSuchProcess:
         return None
     return process if alive else None
+
+
+def gone(pid: int, began: float, within_s: float) -> bool:
+    """Wait for a process to end; that nobody has asked for its exit status yet does not matter."""
+    until = time.monotonic() + within_s
+    while same(pid, began) is not None:
+        if time.monotonic() > until:
+            return False
+        time.sleep(LOOK_S)
+    return True

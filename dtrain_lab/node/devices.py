@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import psutil
 from msgspec import Struct
+
+from dtrain_lab.machine import gpus
 
 THROTTLED = ((0x20 | 0x40, "heat"), (0x80, "power supply"), (0x8, "hardware"))
 """Bits of NVML's reasons: heat by software and hardware, power brake, any other of the hardware."""
@@ -29,17 +30,16 @@ class Use(Struct, frozen=True):
 class Devices:
     """Samples the processes of ranks and the GPUs under them. Never raises for a process that is gone."""
 
-    def __init__(self, gpus: int) -> None:
-        self._gpus = gpus
+    def __init__(self, count: int) -> None:
         self._processes: dict[int, psutil.Process] = {}
-        self._nvml = _open_nvml() if gpus else None
+        self._nvml = gpus.open_driver() if count else None
 
-    def use(self, pid: int, device: int | None) -> Use:
+    def use(self, pid: int, gpu: str | None) -> Use:
         """What a rank uses.
 
         Args:
             pid: of its process.
-            device: index of its GPU; None for a CPU rank.
+            gpu: its GPU, as `machine.gpus` calls it; None for a CPU rank.
         """
         try:
             process = self._processes.get(pid)
@@ -53,15 +53,15 @@ class Devices:
         except psutil.NoSuchProcess:
             self._processes.pop(pid, None)
             return Use()
-        if device is None or self._nvml is None:
+        if gpu is None or self._nvml is None:
             return Use(stopped, cpu, memory)
-        return self._with_gpu(Use(stopped, cpu, memory), pid, device)
+        return self._with_gpu(Use(stopped, cpu, memory), pid, gpu)
 
-    def _with_gpu(self, use: Use, pid: int, device: int) -> Use:
+    def _with_gpu(self, use: Use, pid: int, gpu: str) -> Use:
         nvml = self._nvml
         assert nvml is not None
         try:
-            handle = nvml.nvmlDeviceGetHandleByIndex(_physical(device))
+            handle = gpus.handle(nvml, gpu)
             total = nvml.nvmlDeviceGetMemoryInfo(handle)
             rates = nvml.nvmlDeviceGetUtilizationRates(handle)
             mine = [p for p in nvml.nvmlDeviceGetComputeRunningProcesses(handle) if p.pid == pid]
@@ -90,21 +90,3 @@ def _slowed(nvml: Any, handle: Any) -> str:
         if reasons & bit:
             return why
     return ""
-
-
-def _physical(device: int) -> int:
-    """Index for NVML, which counts all GPUs, of a GPU as CUDA_VISIBLE_DEVICES shows it."""
-    visible = [v.strip() for v in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if v.strip()]
-    if device < len(visible) and visible[device].isdecimal():
-        return int(visible[device])
-    return device
-
-
-def _open_nvml() -> Any:
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return None
-    return pynvml

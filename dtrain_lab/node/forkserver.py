@@ -79,10 +79,11 @@ Order = ForkRank | ForkController | Kill
 
 
 class Loaded(msgspec.Struct, frozen=True, tag=True):
-    """Everything is imported; or what went wrong."""
+    """Everything is imported; or what went wrong. `on_gpus`: this build of torch can compute on some."""
 
     seconds: float = 0.0
     torch: str = ""
+    on_gpus: bool = False
     error: str = ""
 
 
@@ -151,7 +152,8 @@ class ForkServer:
 
         if not torch.distributed.is_available():
             raise RuntimeError("this build of torch has no torch.distributed")
-        self._say(Loaded(time.monotonic() - began, str(torch.__version__)))
+        on_gpus = torch.version.cuda is not None or torch.version.hip is not None
+        self._say(Loaded(time.monotonic() - began, str(torch.__version__), on_gpus))
 
     def _serve(self) -> None:
         for end in self._wake:

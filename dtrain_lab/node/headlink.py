@@ -18,7 +18,7 @@ from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.estimate import ring
 from dtrain_lab.core.stacks import main_frames
 from dtrain_lab.core.wire import links
-from dtrain_lab.machine import first_reachable, local_facts
+from dtrain_lab.machine import first_reachable, gpus
 from dtrain_lab.machine.curve import introduce
 from dtrain_lab.node.devices import Devices
 from dtrain_lab.node.host import Host
@@ -47,13 +47,13 @@ class HeadLink:
         self.connected = asyncio.Event()
         """The head will hear what was said so far."""
         self._context = zmq.asyncio.Context()
-        self._devices = Devices(local_facts().gpus)
+        self._devices = Devices(len(gpus.usable()))
         self._host = Host()
         self._rings = {
             kept.rank: ring.Reader(memoryview(mmap.mmap(kept.metrics, ring.BYTES, prot=mmap.PROT_READ)))
             for kept in agent.kept
         }
-        self._gpus = local_facts().gpus
+        self._gpus = gpus.usable()
 
     async def run(self) -> None:
         """Find the head, and serve it for as long as the ranks live."""
@@ -106,8 +106,8 @@ class HeadLink:
         while True:
             samples = []
             for kept in self._agent.kept:
-                device = kept.local_rank % self._gpus if self._gpus else None
-                samples.append(sample(kept.rank, self._rings[kept.rank], self._devices.use(kept.pid, device)))
+                gpu = self._gpus[kept.local_rank % len(self._gpus)] if self._gpus else None
+                samples.append(sample(kept.rank, self._rings[kept.rank], self._devices.use(kept.pid, gpu)))
             host = self._host.use()
             self._say(links.Samples(node=self._agent.node, samples=tuple(samples), host=host))
             await asyncio.sleep(TICK_S)

@@ -12,12 +12,15 @@ from typing import Any
 import msgspec
 import zmq
 import zmq.asyncio
+from msgspec.structs import replace
 
 from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.estimate.ring import Call
+from dtrain_lab.core.slots import REFUSED
 from dtrain_lab.core.stacks import main_frames
 from dtrain_lab.core.wire import links
-from dtrain_lab.machine import check, processes, tickets
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.machine import check, gpus, tickets
 from dtrain_lab.machine.cgroup import OutOfMemory
 from dtrain_lab.machine.curve import introduce
 from dtrain_lab.node import forkserver
@@ -30,6 +33,7 @@ from dtrain_lab.node.sampler import sample
 TICK_S = 0.25
 IDLE_TICK_S = 1.0
 """While no rank does anything."""
+NO_CUDA = "can't compute on the GPUs of this machine"
 IDLE_CPU = 0.03
 SILENT_MS = 30_000
 """A link over which nothing gets through for so long is over."""
@@ -61,8 +65,14 @@ class Agent:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._pids: dict[int, int] = {}
-        self._specs: dict[int, links.RankSpec] = {}
+        self._gpus: dict[int, str] = {}
+        """Rank → its own."""
         self._devices = Devices(settings.gpus)
+        variables = {**os.environ, **settings.variables}
+        self._visible = gpus.usable(variables) if settings.gpus else ()
+        """GPUs that ranks could use."""
+        self._only: dict[str, str] = {}
+        """Variables that show ranks the cluster's GPUs, and no others."""
         self._host = Host()
         self._memory = OutOfMemory()
         self._forks = Forks(settings.variables, self._heard, self._server_gone)
@@ -142,9 +152,16 @@ class Agent:
             if not await still_there(self._settings.link, SILENT_MS / 1000):
                 self._done.set()
 
-    def _take_slots(self, identity: str, name: str, size: int) -> None:
-        """Whoever asks for slots of this host sees that a cluster has them."""
-        tickets.hold(identity, name, os.getpid(), processes.started(), size, self._settings.gpus)
+    def _hold(self, cluster: str, name: str, size: int) -> None:
+        """Whoever asks for slots of this host sees that a cluster has them; its ranks see its GPUs only."""
+        held = tickets.hold(cluster, name, size, self._visible)
+        self._only = gpus.only(held) if held != self._visible else {}
+
+    def _fork(self, spec: links.RankSpec) -> None:
+        names = gpus.usable({**os.environ, **spec.variables}) if spec.gpus else ()
+        if names:
+            self._gpus[spec.rank] = names[spec.local_rank % len(names)]
+        self._forks.fork(spec)
 
     async def _listen(self, order: links.Listen) -> None:
         self._listener = Listener(order.nonce)
@@ -175,12 +192,11 @@ class Agent:
         while True:
             for frame in await self._socket.recv_multipart():
                 match links.decode_to_agent(frame):
-                    case links.Fork(ranks, world):
-                        if world is not None:
-                            self._take_slots(*world, ranks[0].local_world_size)
+                    case links.Hold(cluster, name, size):
+                        self._hold(cluster, name, size)
+                    case links.Fork(ranks):
                         for spec in ranks:
-                            self._specs[spec.rank] = spec
-                            self._forks.fork(spec)
+                            self._fork(replace(spec, variables={**self._only, **spec.variables}))
                     case links.ForkController() as order:
                         self._forks.fork_controller(order)
                     case links.Signal(keys, number):
@@ -207,7 +223,9 @@ class Agent:
 
     def _heard(self, news: forkserver.News) -> None:
         match news:
-            case forkserver.Loaded(seconds, torch, error):
+            case forkserver.Loaded(seconds, torch, on_gpus, error):
+                if not error and not on_gpus and self._visible:
+                    error = f"torch {torch} {NO_CUDA}"
                 self._say(
                     links.Preloaded(
                         node=self._settings.node,
@@ -258,9 +276,8 @@ class Agent:
     def _samples(self) -> list[links.RankSample]:
         samples = []
         for rank, pid in self._pids.items():
-            spec = self._specs[rank]
-            device = spec.local_rank % spec.gpus if spec.gpus else None
-            samples.append(sample(rank, self._forks.rings[rank], self._devices.use(pid, device)))
+            gpu = self._gpus.get(rank)
+            samples.append(sample(rank, self._forks.rings[rank], self._devices.use(pid, gpu)))
         return samples
 
 
@@ -274,11 +291,28 @@ def _import_hint(error: str) -> str:
         return ""
     if "No module named 'torch'" in error:
         return f"Install it there: {sys.executable} -m pip install torch"
+    if NO_CUDA in error:
+        return (
+            "Install a build of torch with CUDA; or, to train on the processor, hide the GPUs: "
+            'CUDA_VISIBLE_DEVICES = "" under [environment] variables of the profile.'
+        )
     if "torch.distributed" in error:
         return "Install a build of torch with distributed support."
     if error.startswith("ModuleNotFoundError"):
         return f"Install it there: {sys.executable} -m pip install dtrain-lab"
     return "The fork server's log has the details."
+
+
+def _slots(stop: str | None) -> int:
+    """Print who holds the slots, after a process of a GPU was ended, if one shall be; or why it was not."""
+    try:
+        node = tickets.look() if stop is None else tickets.stop(stop)
+    except DtrainError as error:
+        told = {**error.as_dict(), "kind": type(error).default_code}
+        sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
+        return REFUSED
+    sys.stdout.buffer.write(msgspec.json.encode(node) + b"\n")
+    return 0
 
 
 def main() -> None:
@@ -291,8 +325,7 @@ def main() -> None:
             sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
             return
         if sys.argv[1] == "slots":
-            sys.stdout.buffer.write(msgspec.json.encode(tickets.look()) + b"\n")
-            return
+            sys.exit(_slots(sys.argv[2] if len(sys.argv) > 2 else None))
         if sys.argv[1] == "bridge":
             from dtrain_lab.node import bridge
 

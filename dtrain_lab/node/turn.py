@@ -27,7 +27,7 @@ from dtrain_lab.core.cluster import Reason
 from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.job import End, JobRecord
 from dtrain_lab.core.wire import gang as wire
-from dtrain_lab.machine import gpu_processes, ipv6, local_facts, processes, tickets
+from dtrain_lab.machine import gpus, ipv6, local_facts, processes, tickets
 from dtrain_lab.machine.curve import Curve, introduce
 
 LOOK_S = 0.3
@@ -58,7 +58,7 @@ class Turn:
         self._said = b""
         self._hold = 0
         """How often it has taken slots."""
-        self.devices: tuple[int, ...] = ()
+        self.devices: tuple[str, ...] = ()
         """GPUs that it holds."""
         size = record.plan.size if node is None else record.plan.nodes[node].ranks
         if not any(ticket.id == record.id for ticket in tickets.living()):  # else the submission queued it up
@@ -71,7 +71,7 @@ class Turn:
             mine = next(ticket for ticket in living if ticket.id == self._record.id)
             if mine.holds:
                 return wire.Holds(self._node, self._hold, slots.keeps_earlier_waiting(living, mine))
-            answer = slots.turn(living, mine.id, self._facts, sorted(gpu_processes()))
+            answer = slots.turn(living, mine.id, self._facts, gpus.usable(), gpus.processes())
             if isinstance(answer, Reason):
                 return wire.Waits(self._node, answer)
             tickets.put(answer)
@@ -385,7 +385,7 @@ async def run(folder: Path, node: int | None) -> int:
         return 1
     try:
         port = await mine.wait()
-        print(port, ",".join(map(str, turn.devices)), flush=True)
+        print(port, ",".join(turn.devices), flush=True)
         sys.stdout.close()
         await mine.tell()
     except Failed as error:

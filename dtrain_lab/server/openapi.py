@@ -94,6 +94,13 @@ OPERATIONS = (
     Operation("post", "/jobs/{identity}/cancel", "End it, on all its nodes.", Job, 202),
     Operation("post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202),
     Operation("get", "/slots", "Who holds the slots of a profile's machines.", Slots, query=("profile",)),
+    Operation(
+        "delete",
+        "/slots/{identity}",
+        "End a process of one's own on a GPU, neither a cluster's nor a job's.",
+        Slots,
+        query=("profile",),
+    ),
     Operation("post", "/sign-in", "Sign in to a host that asks for something.", SignedIn, 200, SignIn),
     Operation(
         "get",

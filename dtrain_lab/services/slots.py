@@ -19,3 +19,23 @@ async def look(profile: str = "local") -> Slots:
     """
     loaded = profiles.load(profile)
     return Slots(await job_backend(loaded.backend).slots(loaded))
+
+
+async def stop(identity: str, profile: str = "local") -> Slots:
+    """End a process of this user's on a GPU that is neither a cluster's nor a job's.
+
+    Args:
+        identity: of the process, as `look` gives it.
+        profile: on whose machines it is.
+
+    Returns:
+        The slots afterwards.
+
+    Raises:
+        BadRequest: its machines have a scheduler.
+        NotFound: no such process holds a slot.
+        Forbidden: it is not this user's, or a cluster's or job's.
+    """
+    loaded = profiles.load(profile)
+    await job_backend(loaded.backend).stop(loaded, identity)
+    return await look(profile)

@@ -25,7 +25,7 @@ from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import HeadRecord, Remote
 from dtrain_lab.core.wire import VERSION, doors
 from dtrain_lab.errors import BadRequest, BadSize, Conflict, NotFound, StartFailed, Unreachable
-from dtrain_lab.machine import processes, tickets
+from dtrain_lab.machine import processes
 from dtrain_lab.services import environment, folders, policy, profiles, records
 from dtrain_lab.services.reach import Connection
 from dtrain_lab.services.remote import RemoteConnection
@@ -271,8 +271,6 @@ class Worlds:
         connection = await self.reach(record)
         await connection.ask(doors.Launch(plan, request, name, getpass.getuser()))
         connection.record = msgspec.structs.replace(record, name=name, warm=False)
-        hold = record.id, name, record.pid, record.started, plan.size, plan.nodes[0].gpus
-        await asyncio.to_thread(tickets.hold, *hold)
         return connection
 
     async def _send(

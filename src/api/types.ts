@@ -1373,6 +1373,55 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/slots/{identity}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a process of one's own on a GPU, neither a cluster's nor a job's. */
+        delete: {
+            parameters: {
+                query?: {
+                    profile?: string;
+                };
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Slots"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1681,12 +1730,14 @@ export interface components {
         };
         /**
          * Holder
-         * @description Who holds a slot.
+         * @description Who holds a slot. `may_stop`: a process of this user's that is neither a cluster's nor a job's.
          */
         Holder: {
             id: string;
             /** @enum {unknown} */
             kind: "cluster" | "foreign" | "job";
+            /** @default false */
+            may_stop: boolean;
             name: string;
             owner: string;
             pid: number | null;

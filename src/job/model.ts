@@ -46,6 +46,16 @@ export class Jobs {
     return request(this._settings, 'GET', `slots?${query}`);
   }
 
+  /** End a process of one's own on a GPU. */
+  stopHolder(id: string, profile: string): Promise<Slots> {
+    const query = new URLSearchParams({ profile });
+    return request(
+      this._settings,
+      'DELETE',
+      `slots/${encodeURIComponent(id)}?${query}`
+    );
+  }
+
   requestOf(id: string): Promise<JobRequest> {
     return request(this._settings, 'GET', `jobs/${id}/request`);
   }

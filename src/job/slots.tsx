@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useState } from 'react';
 
+import { confirmLoss } from '../cluster/dialogs';
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { Holder, IClusters, Slots } from '../tokens';
@@ -44,6 +45,25 @@ export function SlotsSection(props: {
   const [profile, setProfile] = useState('local');
   const [found, setFound] = useState<Slots | null>(null);
   const [error, setError] = useState('');
+  const showing = async (
+    asked: Promise<Slots>,
+    gone: () => boolean = () => false
+  ): Promise<void> => {
+    let slots: Slots | null = null;
+    let problem = '';
+    try {
+      slots = await asked;
+    } catch (failure) {
+      if (!(failure instanceof RequestError)) {
+        throw failure;
+      }
+      problem = `${failure.body.message} ${failure.body.hint}`.trim();
+    }
+    if (!gone()) {
+      setFound(before => slots ?? before);
+      setError(problem);
+    }
+  };
   useEffect(() => {
     if (!open) {
       return;
@@ -51,20 +71,7 @@ export function SlotsSection(props: {
     let gone = false;
     let timer = 0;
     const ask = async (): Promise<void> => {
-      try {
-        const slots = await jobs.slots(profile);
-        if (!gone) {
-          setFound(slots);
-          setError('');
-        }
-      } catch (failure) {
-        if (!(failure instanceof RequestError)) {
-          throw failure;
-        }
-        if (!gone) {
-          setError(`${failure.body.message} ${failure.body.hint}`.trim());
-        }
-      }
+      await showing(jobs.slots(profile), () => gone);
       if (!gone) {
         timer = window.setTimeout(() => void ask(), AGAIN);
       }
@@ -76,6 +83,20 @@ export function SlotsSection(props: {
       clearTimeout(timer);
     };
   }, [open, profile, jobs]);
+  const stop = async (holder: Holder): Promise<void> => {
+    const sure = await confirmLoss(
+      trans.__('Stop process %1?', holder.pid ?? ''),
+      trans.__(
+        '%1 ends, and what it has in memory is lost. A notebook’s kernel starts anew.',
+        holder.name
+      ),
+      trans.__('Stop'),
+      trans
+    );
+    if (sure) {
+      await showing(jobs.stopHolder(holder.id, profile));
+    }
+  };
   const profiles = model.profiles.filter(
     p => p.backend === 'local' || p.backend === 'ssh'
   );
@@ -121,6 +142,19 @@ export function SlotsSection(props: {
                     : ''}
                   {held.holder.owner ? ` · ${held.holder.owner}` : ''}
                 </span>
+                {held.holder.may_stop && (
+                  <button
+                    type="button"
+                    className="jp-Dtrain-link"
+                    aria-label={trans.__(
+                      'Stop process %1',
+                      held.holder.pid ?? ''
+                    )}
+                    onClick={() => void stop(held.holder)}
+                  >
+                    {trans.__('Stop…')}
+                  </button>
+                )}
               </li>
             ))}
             {node.waiting.map(holder => (

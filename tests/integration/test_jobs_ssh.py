@@ -50,9 +50,9 @@ def alive(hosts: Hosts, job: str) -> list[Any]:
 
 
 HOLD = """
-import os, sys
-from dtrain_lab.machine import processes, tickets
-tickets.hold("other", "somebody", os.getpid(), processes.started(), {0}, 0)
+import sys
+from dtrain_lab.machine import tickets
+tickets.hold("other", "somebody", {0})
 print("held", flush=True)
 sys.stdin.read()
 """

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.books import FAILING_LINE, training, write
+from tests.gpus import Gpus, computing
 from tests.hosts import SLURM, need, running_hosts
 from tests.ui.conftest import open_notebook, shot
-from tests.ui.lab import Lab, run_lab
+from tests.ui.lab import TOKEN, Lab, run_lab
 from tests.ui.test_debugger import execute, stack, toggle_breakpoint
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(400)]
 
@@ -127,6 +131,33 @@ def test_a_job_is_cancelled(lab: Lab, page: Any) -> None:
     view.get_by_role("button", name="Cancel…").click()
     page.locator(".jp-Dialog").get_by_role("button", name="Cancel job").click()
     view.get_by_role("status").get_by_text("Cancelled after").wait_for(timeout=60_000)
+
+
+def test_a_process_that_keeps_a_gpu_is_stopped(tmp_path: Path, page: Any) -> None:
+    gpus = Gpus(tmp_path, 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(tmp_path))
+        with (
+            run_lab(tmp_path / "lab") as lab,
+            computing(gpus, 1, JPY_SESSION_NAME="prototype.ipynb") as process,
+        ):
+            page.goto(f"{lab.url}/lab?token={TOKEN}")
+            there = "() => window.jupyterapp?.commands.hasCommand('dtrain-lab:show-jobs')"
+            page.wait_for_function(there)
+            page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
+            page.get_by_text("Slots: who holds them, and who waits").click()
+            slots = page.locator(".jp-Dtrain-slots")
+            slots.get_by_text("1 of 2 slots are free").wait_for()
+            slots.get_by_text(f"process {process.pid} python (prototype.ipynb)").wait_for()
+            shot(page, "slots-gpus")
+            slots.get_by_role("button", name=f"Stop process {process.pid}").click()
+            dialog = page.locator(".jp-Dialog")
+            dialog.get_by_text("what it has in memory is lost").wait_for()
+            shot(page, "slots-stop")
+            dialog.get_by_role("button", name="Stop").click()
+            wait_until(lambda: process.status() == psutil.STATUS_ZOMBIE, 20, "the process to end")
+            gpus.computes({})
+            slots.get_by_text("2 of 2 slots are free").wait_for()
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ class Part:
         if mine.holds:
             said: wire.Stands = wire.Holds(self.node, self.hold, slots.keeps_earlier_waiting(living, mine))
         else:
-            answer = slots.turn(living, mine.id, GPU)
+            answer = slots.turn(living, mine.id, GPU, ("0",))
             if isinstance(answer, Ticket):
                 self.tickets[self.job] = answer
                 self.hold += 1

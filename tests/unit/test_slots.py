@@ -8,32 +8,37 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dtrain_lab.core.plan import NodeFacts
-from dtrain_lab.core.slots import Holder, Ticket, in_use, shown, total, turn
+from dtrain_lab.core.slots import Holder, Ticket, chosen, in_use, shown, total, turn
 
 GPUS = NodeFacts("a", "", 16, 4, 1)
+USABLE = ("0", "1", "2", "3")
 CPUS = NodeFacts("a", "", 2, 0, 1)
 
 
-def ticket(name: str, slots: int, at: float, *, holds: bool = False, devices: tuple[int, ...] = ()) -> Ticket:
+def ticket(name: str, slots: int, at: float, *, holds: bool = False, devices: tuple[str, ...] = ()) -> Ticket:
     return Ticket(name, "job", name, "me", 1, 1.0, slots, at, holds, devices)
 
 
 def test_a_job_gets_gpus_that_nobody_uses() -> None:
-    running = ticket("one", 2, 1, holds=True, devices=(0, 2))
-    answer = turn([running, ticket("two", 2, 2)], "two", GPUS)
+    running = ticket("one", 2, 1, holds=True, devices=("0", "2"))
+    answer = turn([running, ticket("two", 2, 2)], "two", GPUS, USABLE)
     assert isinstance(answer, Ticket)
-    assert (answer.holds, answer.devices) == (True, (1, 3))
-    free_of_strangers = turn([ticket("two", 1, 2)], "two", GPUS, taken=[0])
+    assert (answer.holds, answer.devices) == (True, ("1", "3"))
+    free_of_strangers = turn([ticket("two", 1, 2)], "two", GPUS, USABLE, taken=["0"])
     assert isinstance(free_of_strangers, Ticket)
-    assert free_of_strangers.devices == (1,)
+    assert free_of_strangers.devices == ("1",)
 
 
 def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
-    tickets = [ticket("big", 3, 1, holds=True, devices=(0, 1, 2)), ticket("two", 4, 2), ticket("one", 1, 3)]
-    first = turn(tickets, "two", GPUS)
+    tickets = [
+        ticket("big", 3, 1, holds=True, devices=("0", "1", "2")),
+        ticket("two", 4, 2),
+        ticket("one", 1, 3),
+    ]
+    first = turn(tickets, "two", GPUS, USABLE)
     assert not isinstance(first, Ticket)
     assert first.message == "It needs 4 slots; 1 of 4 are free: job big holds 3."
-    small = turn(tickets, "one", GPUS)
+    small = turn(tickets, "one", GPUS, USABLE)
     assert not isinstance(small, Ticket)
     assert small.ahead == 1
 
@@ -44,7 +49,7 @@ def test_slots_are_never_given_twice(sizes: list[int]) -> None:
     for _ in range(len(tickets)):
         for index, one in enumerate(tickets):
             if not one.holds:
-                answer = turn(tickets, one.id, CPUS)
+                answer = turn(tickets, one.id, CPUS, ())
                 tickets[index] = answer if isinstance(answer, Ticket) else one
         held = [t for t in tickets if t.holds]
         assert sum(t.slots for t in held) <= total(CPUS)
@@ -58,8 +63,8 @@ def test_slots_are_never_given_twice(sizes: list[int]) -> None:
 
 def test_what_is_shown() -> None:
     stranger = Holder("foreign", "9", "python", "her", 9)
-    tickets = [ticket("one", 1, 1, holds=True, devices=(2,)), ticket("two", 4, 2)]
-    node = shown(tickets, GPUS, {0: stranger}, {0: 5, 2: 7})
+    tickets = [ticket("one", 1, 1, holds=True, devices=("2",)), ticket("two", 4, 2)]
+    node = shown(tickets, GPUS, USABLE, {"0": stranger}, {"0": 5, "2": 7})
     assert [slot.held_by.name if slot.held_by else None for slot in node.slots] == [
         "python",
         None,
@@ -68,14 +73,14 @@ def test_what_is_shown() -> None:
     ]
     assert [slot.memory_bytes for slot in node.slots] == [5, None, 7, None]
     assert [holder.name for holder in node.waiting] == ["two"]
-    assert len(shown([], CPUS, {}, {}).slots) == total(CPUS)
+    assert len(shown([], CPUS, (), {}, {}).slots) == total(CPUS)
 
 
 def test_a_job_that_waits_for_another_keeps_its_place_and_nobody_out() -> None:
     later = replace(ticket("after", 4, 1), ready=False)
     tickets = [later, ticket("now", 4, 2)]
-    assert isinstance(turn(tickets, "now", GPUS), Ticket)
-    ready = turn([replace(later, ready=True), tickets[1]], "now", GPUS)
+    assert isinstance(turn(tickets, "now", GPUS, USABLE), Ticket)
+    ready = turn([replace(later, ready=True), tickets[1]], "now", GPUS, USABLE)
     assert not isinstance(ready, Ticket)
     assert ready.ahead == 1
 
@@ -86,3 +91,19 @@ def test_slots_in_use_elsewhere() -> None:
     assert in_use(lines, {2}) == 0, "their processes have ended"
     assert in_use(b"", {1}) == 0
     assert in_use(b"\xff{", {1}) == 0
+
+
+def test_a_cluster_shares_only_where_nothing_is_free_and_keeps_what_it_has() -> None:
+    assert chosen(2, USABLE, held={"0"}, taken={"1"}) == ("2", "3")
+    assert chosen(3, USABLE, held={"0"}, taken={"1"}) == ("1", "2", "3"), "rather computed on than held"
+    assert chosen(8, USABLE, held={"0"}, taken=()) == USABLE
+    assert chosen(3, USABLE, held={"0", "3"}, taken=(), keep=("2",)) == ("2", "0", "1")
+    assert chosen(1, USABLE, held=(), taken=(), keep=("2", "3")) == ("2",)
+    assert chosen(2, (), held=(), taken=()) == ()
+
+
+def test_gpus_that_others_are_shown_keep_nobody_waiting() -> None:
+    theirs = ticket("theirs", 2, 1, holds=True, devices=("0", "1"))
+    mine = turn([theirs, ticket("mine", 2, 2)], "mine", replace(GPUS, gpus=2), ("2", "3"))
+    assert isinstance(mine, Ticket)
+    assert mine.devices == ("2", "3")

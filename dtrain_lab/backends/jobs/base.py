@@ -61,5 +61,14 @@ class JobBackend(Protocol):
             BadRequest: a scheduler gives them.
         """
 
+    async def stop(self, profile: Profile, identity: str) -> None:
+        """End a process of this user's on a GPU of its machines that is neither a cluster's nor a job's.
+
+        Raises:
+            BadRequest: a scheduler gives them.
+            NotFound: no such process holds a slot.
+            Forbidden: it is not this user's, or a cluster's or job's.
+        """
+
     def places(self, record: JobRecord) -> list[Place]:
         """Where its folder lies; the first has the record."""

@@ -82,6 +82,10 @@ class LocalJobs:
         """Of this machine."""
         return (await asyncio.to_thread(tickets.look),)
 
+    async def stop(self, profile: Profile, identity: str) -> None:
+        """On this machine."""
+        await asyncio.to_thread(tickets.stop, identity)
+
     def places(self, record: JobRecord) -> list[Place]:
         """All of it is here."""
         return [Place(Here(), tuple(range(len(record.plan.nodes))))]

@@ -73,9 +73,11 @@ class SlurmJobs:
 
     async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
         """Not ours to say."""
-        raise BadRequest(
-            f'Slurm gives the slots of the profile "{profile.name}".', "See them with: sinfo, squeue"
-        )
+        raise _scheduled(profile)
+
+    async def stop(self, profile: Profile, identity: str) -> None:
+        """Not ours to do."""
+        raise _scheduled(profile)
 
     def places(self, record: JobRecord) -> list[Place]:
         """All nodes share it."""
@@ -85,3 +87,9 @@ class SlurmJobs:
     def _handle(self, record: JobRecord, job: str) -> Handle:
         host = record.profile.ssh.login or socket.gethostname()
         return Handle(record.id, host, directory=record.directory, job=job)
+
+
+def _scheduled(profile: Profile) -> BadRequest:
+    return BadRequest(
+        f'Slurm gives the slots of the profile "{profile.name}".', "See them with: sinfo, squeue"
+    )

@@ -11,7 +11,7 @@ import msgspec
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.jobs.base import Place
 from dtrain_lab.backends.transport import Login
-from dtrain_lab.core import command, job_script, jobfiles
+from dtrain_lab.core import command, job_script, jobfiles, slots
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import JobRecord
 from dtrain_lab.core.profile import Profile
@@ -19,7 +19,7 @@ from dtrain_lab.core.record import Handle
 from dtrain_lab.core.slots import NodeSlots
 from dtrain_lab.core.status import Status
 from dtrain_lab.core.wire.gang import GangKeys
-from dtrain_lab.errors import StartFailed, Unreachable
+from dtrain_lab.errors import StartFailed, Unreachable, from_dict
 from dtrain_lab.machine.curve import new_keys
 
 
@@ -94,17 +94,29 @@ class SshJobs:
 
     async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
         """Of each host, all asked at once."""
-        words = [*command.python(profile.environment, sys.executable), "-P", "-m", "dtrain_lab.node", "slots"]
-        line = hosts.shell(profile, words)
-        answers = await asyncio.gather(*(hosts.run(host, line) for host in profile.ssh.hosts))
-        for host, done in zip(profile.ssh.hosts, answers, strict=True):
-            if done.code:
-                raise Unreachable(f"{host} did not say who holds its slots: {done.err.strip()[-300:]}", "")
-        return tuple(msgspec.json.decode(done.out, type=NodeSlots) for done in answers)
+        return tuple(await asyncio.gather(*(_slots(profile, host) for host in profile.ssh.hosts)))
+
+    async def stop(self, profile: Profile, identity: str) -> None:
+        """On the host that shows it."""
+        nodes = await self.slots(profile)
+        node = slots.node_of(nodes, identity)
+        await _slots(profile, profile.ssh.hosts[nodes.index(node)], identity)
 
     def places(self, record: JobRecord) -> list[Place]:
         """A folder on each host."""
         return [Place(Login(host), (node,)) for node, host in enumerate(used(record))]
+
+
+async def _slots(profile: Profile, host: str, *stop: str) -> NodeSlots:
+    """Of a host, after a process on one of its GPUs was ended, if one shall be."""
+    python = command.python(profile.environment, sys.executable)
+    line = hosts.shell(profile, [*python, "-P", "-m", "dtrain_lab.node", "slots", *stop])
+    done = await hosts.run(host, line)
+    if done.code == slots.REFUSED:
+        raise from_dict(msgspec.json.decode(done.out))
+    if done.code:
+        raise Unreachable(f"{host} did not say who holds its slots: {done.err.strip()[-300:]}", "")
+    return msgspec.json.decode(done.out, type=NodeSlots)
 
 
 def used(record: JobRecord) -> list[str]:

@@ -195,10 +195,17 @@ class RankSpec(Struct, frozen=True, omit_defaults=True):
 
 
 class Fork(Message, frozen=True, tag="fork"):
-    """Make these ranks. `world`: id and name of the cluster that takes slots, unless a server noted it."""
+    """Make these ranks."""
 
     ranks: tuple[RankSpec, ...]
-    world: tuple[str, str] | None = None
+
+
+class Hold(Message, frozen=True, tag="hold"):
+    """Slots of this node for so many ranks of the cluster; where it has GPUs, the ranks get those."""
+
+    cluster: str
+    name: str
+    ranks: int
 
 
 class ForkController(Message, frozen=True, tag="fork_controller"):
@@ -456,7 +463,7 @@ class End(Message, frozen=True, tag="end"):
 
 
 FromAgent = NodeHello | Attached | Preloaded | Forked | Exited | Samples | Listening | Probed
-ToAgent = Fork | ForkController | Signal | Listen | Probe | Hush | AskStacks | Leave
+ToAgent = Fork | Hold | ForkController | Signal | Listen | Probe | Hush | AskStacks | Leave
 FromRank = (
     Logged
     | RankHello

@@ -34,6 +34,7 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/jobs/{ID}/request", jobs.JobRequestHandler),
         (rf"/dtrain-lab/jobs/{ID}/(?P<action>cancel|resume)", jobs.JobActionHandler),
         (r"/dtrain-lab/slots", jobs.SlotsHandler),
+        (rf"/dtrain-lab/slots/{ID}", jobs.HolderHandler),
         (r"/dtrain-lab/sign-in", signin.SignInHandler),
         (r"/dtrain-lab/live", live.LiveHandler),
     ]

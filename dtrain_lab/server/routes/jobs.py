@@ -173,3 +173,13 @@ class SlotsHandler(BaseHandler):
     async def get(self) -> None:
         """Who holds the slots of this machine, or of a profile's hosts, and who waits."""
         self.answer(await slots.look(self.get_query_argument("profile", "local")))
+
+
+class HolderHandler(BaseHandler):
+    """`slots/{id}`."""
+
+    @web.authenticated
+    @authorized
+    async def delete(self, identity: str) -> None:
+        """End a process of one's own on a GPU that is neither a cluster's nor a job's."""
+        self.answer(await slots.stop(identity, self.get_query_argument("profile", "local")))

@@ -14,6 +14,7 @@ export MASTER_ADDR=127.0.0.1 DTRAIN_SIZE=4 DTRAIN_PEER=''
 # wait for room, on all hosts at once
 exec 3< <(exec /venv/bin/python -P -m dtrain_lab.node turn "$folder")
 read -r first devices <&3 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; exec 3<&-
+[ -z "$devices" ] || [ -n "${CUDA_VISIBLE_DEVICES+given}" ] || export CUDA_DEVICE_ORDER=PCI_BUS_ID
 [ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices
 
 # a copy of the data on each node's own disk, as long as this runs
