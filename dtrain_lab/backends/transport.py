@@ -14,6 +14,8 @@ from typing import Protocol
 
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.hosts import Done
+from dtrain_lab.core import room as core_room
+from dtrain_lab.core.room import Room
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.machine import RUNTIME_VARIABLE
 
@@ -59,9 +61,6 @@ class Transport(Protocol):
 
     async def size(self, path: str) -> int:
         """Bytes of a file; 0 where it is not there."""
-
-    async def free(self, folder: str) -> int | None:
-        """Bytes that are free where a folder is, or would be; None where that is not known."""
 
     async def find(self, path: str, text: bytes, offset: int) -> int | None:
         """Offset of a text in a file, from another offset on; None where it is not."""
@@ -127,9 +126,6 @@ class Here:
             return os.stat(path).st_size
         except FileNotFoundError:
             return 0
-
-    async def free(self, folder: str) -> int | None:
-        return await asyncio.to_thread(_free, Path(folder))
 
     async def find(self, path: str, text: bytes, offset: int) -> int | None:
         return await asyncio.to_thread(_find, path, text, offset)
@@ -207,12 +203,6 @@ class Login:
         done = await self.run(["stat", "-c", "%s", "--", path])
         return int(done.out) if done.code == 0 else 0
 
-    async def free(self, folder: str) -> int | None:
-        line = 'while [ ! -d "$1" ]; do set -- "$(dirname -- "$1")"; done; df -Pk -- "$1" | tail -n 1'
-        done = await self.run(["bash", "-c", line, "bash", folder])
-        words = done.out.split()
-        return int(words[3]) << 10 if len(words) > 3 and words[3].isdigit() else None
-
     async def find(self, path: str, text: bytes, offset: int) -> int | None:
         line = 'tail -c "+$(($2 + 1))" -- "$1" | LC_ALL=C grep -a -b -m 1 -F -f <(cat <&3) | cut -d: -f1'
         done = await self.run(["bash", "-c", f"{{ {line}; }} 3<&0", "bash", path, str(offset)], text + b"\n")
@@ -233,6 +223,12 @@ def transport(login: str | None) -> Transport:
     return Here() if login is None else Login(login)
 
 
+async def room(way: Transport, folder: str) -> Room:
+    """How much may be written where a folder is, or would be."""
+    done = await way.run(["bash", "-c", core_room.SCRIPT, "bash", folder])
+    return core_room.read(done.out.decode(errors="replace"), folder)
+
+
 def _read(path: str, offset: int, most: int | None) -> bytes | None:
     try:
         with open(path, "rb") as file:
@@ -240,12 +236,6 @@ def _read(path: str, offset: int, most: int | None) -> bytes | None:
             return file.read() if most is None else file.read(most)
     except FileNotFoundError:
         return None
-
-
-def _free(folder: Path) -> int | None:
-    while not folder.is_dir():
-        folder = folder.parent
-    return shutil.disk_usage(folder).free
 
 
 def private_folders(path: Path) -> None:

@@ -46,7 +46,7 @@ def python(environment: Environment, current: str) -> list[str]:
 
 def _say_unread(name: str, path: str) -> list[str]:
     """A shell says that the file of a secret can't be read here."""
-    return [f'echo {shlex.quote(no_secret(name, path, ""))}"$(hostname)." >&2']
+    return [f'echo {shlex.quote(no_secret(name, path, ""))}"$(hostname)." >&2', "exit 1"]
 
 
 def lines(
@@ -61,7 +61,7 @@ def lines(
     Args:
         environment: of the profile.
         variables: to be exported.
-        unread: from a secret's name and path, what the shell does before it ends as that can't be read.
+        unread: from a secret's name and path, what the shell does where that can't be read.
 
     Raises:
         BadProfile: a variable's name is none.
@@ -81,7 +81,6 @@ def lines(
         for line in (
             f"{name}=$(cat {_place(path)}) && export {name} || {{",
             *(f"  {told}" for told in unread(name, path)),
-            "  exit 1",
             "}",
         )
     ]

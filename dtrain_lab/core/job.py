@@ -13,6 +13,7 @@ from dtrain_lab.core.kinds import JobLauncher, JobState
 from dtrain_lab.core.plan import Plan
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import Handle
+from dtrain_lab.core.room import Room
 
 
 class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,7 +87,8 @@ class JobPlan(Struct, frozen=True):
     """A job before it runs: also the preview. `changes`: against this notebook's last job, as a diff.
 
     `cells`: that were converted. `modules`: that it imports and the environment has; None where that can't be
-    asked at once. `environment`: where its Python comes from, in words.
+    asked at once. `environment`: where its Python comes from, in words. `room`: what may be written where its
+    folder will be.
     """
 
     files: tuple[PlannedFile, ...]
@@ -100,6 +102,7 @@ class JobPlan(Struct, frozen=True):
     environment: str = ""
     cells: int = 0
     modules: int | None = None
+    room: Room | None = None
 
 
 class JobMetrics(Metrics, frozen=True):

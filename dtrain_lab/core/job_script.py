@@ -221,7 +221,9 @@ def _environment(record: JobRecord, node: int) -> list[str]:
         """Where doors read why, as nothing is there yet that could tell them."""
         message = f"{command.no_secret(name, path, 'its node')}."
         reason = json.dumps({"code": "no_secret", "message": message, "hint": SECRET_HINT, "final": True})
-        return [f"echo {shlex.quote(reason)} > {jobfiles.WAITING}", _exit_line(node, "1")]
+        if node:  # the other hosts wait for this one: its agent tells them
+            return [f"export {jobfiles.NEVER_VARIABLE}={shlex.quote(reason)}"]
+        return [f"echo {shlex.quote(reason)} > {jobfiles.WAITING}", _exit_line(node, "1"), "exit 1"]
 
     plan, profile = record.plan, record.profile
     ours = {
@@ -252,12 +254,17 @@ def _staged(record: JobRecord, keeper: str, which: str, copies: int, node: int) 
     suffix = "" if record.plan.backend == "slurm" else f".{node}"
     base = record.profile.scratch
     scratch = shlex.quote(base) if base else SCRATCH
+    never = f"{_exit_line(node, '1')}; exit 1"
+    if node:
+        unsaid = shlex.quote(json.dumps({"message": "its data could not be copied"}))
+        why = f'export {jobfiles.NEVER_VARIABLE}="$(cat {jobfiles.WAITING} 2> /dev/null || echo {unsaid})"'
+        never = f"{why}; rm -f {jobfiles.WAITING}; break"
     return [
         "# a copy of the data on each node's own disk, as long as this runs",
         f"export {staged.VARIABLE}={scratch}/dtrain-lab-data-$UID/{record.id}{suffix}",
         f'exec 4< <(exec {keeper} "$folder" "${staged.VARIABLE}"{which} < /dev/null)',
         "keeper=$!",
-        f"for copy in $(seq {copies}); do read -r -u 4 || {{ {_exit_line(node, '1')}; exit 1; }}; done",
+        f"for copy in $(seq {copies}); do read -r -u 4 || {{ {never}; }}; done",
     ]
 
 

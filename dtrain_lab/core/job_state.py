@@ -101,7 +101,7 @@ def _state(
         return "cancelled", None
     if found.exit is not None:
         if found.exit.code == 0:
-            return "succeeded", None
+            return _all_ended(record, found, status, found.exit.at, now)
         if found.preempted:
             return "failed", slurm.reason("None", "PREEMPTED")
         return "failed", status.reason if status is not None else None
@@ -134,9 +134,26 @@ def _state(
     return "running", None
 
 
+def _all_ended(
+    record: JobRecord, found: Found, status: Status | None, at: float, now: float
+) -> tuple[JobState, Reason | None]:
+    """The first host ended well; where each host has a script of its own, the others' ends count, too."""
+    if any(end.code for end in found.node_exits):
+        return "failed", None
+    others = len(record.plan.nodes) - 1 if record.plan.backend == "ssh" else 0
+    missing = others - len(found.node_exits)
+    if missing <= 0:
+        return "succeeded", None
+    hosts = f"{missing} host{'s have' if missing > 1 else ' has'} not"
+    if now - at < LOST_AFTER_S or (status is not None and status.fate == "running"):
+        return "running", Reason("ending", f"The first host is done; {hosts} ended yet.", "")
+    text = f"{hosts[0].upper()}{hosts[1:]} said how it ended."
+    return "failed", Reason("silent_end", text, "Look at that host's log in the job's folder.", final=True)
+
+
 def _ended_at(found: Found, record: JobRecord, now: float) -> float | None:
     if found.exit is not None:
-        return found.exit.at
+        return max([found.exit.at, *(end.at for end in found.node_exits)])
     times = [e.at for e in found.node_exits] + [e.time for e in found.errors if e.time]
     return max(times, default=record.cancelled_at or (found.live.at if found.live else None))
 

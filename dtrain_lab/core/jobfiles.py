@@ -39,6 +39,8 @@ DEBUG_VARIABLE = "DTRAIN_DEBUG_FD"
 AGENT_VARIABLE = "DTRAIN_AGENT"
 """Pid of the agent that keeps a rank."""
 ATTEMPT_VARIABLE = "DTRAIN_ATTEMPT"
+NEVER_VARIABLE = "DTRAIN_NEVER"
+"""Why ranks can't start on a host: a `Reason`, as JSON. Its agent tells the others as of ranks that fail."""
 MONITOR_VARIABLE = "DTRAIN_MONITOR"
 OURS = (METRICS_VARIABLE, STACKS_VARIABLE, DEBUG_VARIABLE)
 

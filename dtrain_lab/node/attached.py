@@ -87,6 +87,9 @@ class Attached:
         )
         restart = os.environ.get(jobfiles.ATTEMPT_VARIABLE) or os.environ.get("TORCHELASTIC_RESTART_COUNT")
         self._attempt = int(restart or "0")
+        never = os.environ.get(jobfiles.NEVER_VARIABLE)
+        self._never = json.loads(never)["message"].rstrip(".") if never else None
+        """Why the ranks can't start here: their peers elsewhere are told, as of any that fail."""
         self._warned = False
         self._ending = False
         self._cancelled = asyncio.Event()
@@ -141,13 +144,9 @@ class Attached:
         environment[jobfiles.METRICS_VARIABLE] = str(kept.metrics)
         environment[jobfiles.STACKS_VARIABLE] = str(kept.stacks)
         environment[jobfiles.DEBUG_VARIABLE] = str(kept.its_debugger.fileno())
+        rank = [sys.executable, "-P", "-u", "-m", "dtrain_lab.rank", str(self.folder)]
         kept.process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-u",
-            "-m",
-            "dtrain_lab.rank",
-            str(self.folder),
+            *(rank if self._never is None else ["false"]),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -215,7 +214,9 @@ class Attached:
 
     def _say_how(self, kept: Kept, code: int) -> None:
         """A rank that could not say itself why it ended."""
-        if kept.stopped:
+        if self._never is not None:
+            kind, message = "Ended", f"could not start: {self._never}"
+        elif kept.stopped:
             kind, message = "Stopped", "was ended with the others"
         elif code < 0:
             name = (

@@ -18,21 +18,22 @@ from jupyter_core.paths import jupyter_data_dir
 from msgspec.structs import replace
 
 from dtrain_lab.backends.jobs import Place, job_backend
-from dtrain_lab.backends.transport import Here, private_folders
+from dtrain_lab.backends.transport import Here, private_folders, room
 from dtrain_lab.core import jobfiles
-from dtrain_lab.core.finding import Finding
+from dtrain_lab.core import room as core_room
 from dtrain_lab.core.job import Job, JobPlan, JobRecord, JobRequest
 from dtrain_lab.core.job_folder import PATTERNS, found_in
 from dtrain_lab.core.job_state import job
 from dtrain_lab.core.kinds import JOB_ENDED
+from dtrain_lab.core.room import Room
 from dtrain_lab.core.status import Status
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
 from dtrain_lab.services import submission
 from dtrain_lab.services.job_reader import JobReader
 from dtrain_lab.services.store import Store
 
-LITTLE = 1 << 30
-"""Bytes; checkpoints of a small model need as much."""
+ROOM_S = 60.0
+"""What is free changes slowly, and a server of quotas is asked for it."""
 FAR_S = 3.0
 """Folders on other machines are looked at no more often."""
 ENDED_WITHIN_S = 30.0
@@ -50,6 +51,7 @@ class Jobs:
         self._store = store or Store(Path(jupyter_data_dir()) / "dtrain-lab" / "jobs.sqlite")
         self._looked: dict[str, tuple[float, Job]] = {}
         self._handing_over: set[str] = set()
+        self._rooms: dict[tuple[str, str], tuple[float, Room]] = {}
 
     # ---- submit
 
@@ -66,7 +68,8 @@ class Jobs:
         """
         made = await submission.prepare(request, file, await self._first_host(request))
         backend = job_backend(made.record.plan.backend)
-        found = [await self._room(made.record)]
+        room = await self._room(made.record)
+        found = [core_room.finding(room, sum(map(len, made.files.values())))]
         expected: float | None = None
         if ask:
             expected, refused = await backend.would_start(made.record)
@@ -74,18 +77,19 @@ class Jobs:
         findings = (*made.findings, *(f for f in found if f is not None))
         before = await self._last_script(request.notebook)
         return replace(
-            submission.preview(replace(made, findings=findings), before), expected_start_at=expected
+            submission.preview(replace(made, findings=findings), before),
+            expected_start_at=expected,
+            room=room,
         )
 
-    async def _room(self, record: JobRecord) -> Finding | None:
-        """A word of warning where the job's folder would be on a disk that is nearly full."""
-        place = job_backend(record.plan.backend).places(record)[0]
-        free = await place.transport.free(record.directory)
-        if free is None or free > LITTLE:
-            return None
-        text = f"{free >> 20} MiB are free in {record.directory.rpartition('/')[0]}."
-        fix = "Make room, or set workdir in the profile to another disk."
-        return Finding("warning", "little_room", text, fix, field="profile")
+    async def _room(self, record: JobRecord) -> Room:
+        """What may still be written where the job's folder would be."""
+        key = record.plan.profile, record.directory.rpartition("/")[0]
+        asked, known = self._rooms.get(key, (-ROOM_S, Room("")))
+        if time.monotonic() - asked >= ROOM_S:
+            known = await room(job_backend(record.plan.backend).places(record)[0].transport, key[1])
+            self._rooms[key] = time.monotonic(), known
+        return known
 
     async def submit(self, request: JobRequest, file: Path) -> Job:
         """Submit a notebook.

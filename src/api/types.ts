@@ -1854,7 +1854,8 @@ export interface components {
          * @description A job before it runs: also the preview. `changes`: against this notebook's last job, as a diff.
          *
          *         `cells`: that were converted. `modules`: that it imports and the environment has; None where that can't be
-         *         asked at once. `environment`: where its Python comes from, in words.
+         *         asked at once. `environment`: where its Python comes from, in words. `room`: what may be written where its
+         *         folder will be.
          */
         JobPlan: {
             /** @default 0 */
@@ -1874,6 +1875,8 @@ export interface components {
             modules: number | null;
             /** @default [] */
             partitions: components["schemas"]["Choice"][];
+            /** @default null */
+            room: components["schemas"]["Room"] | null;
             size: components["schemas"]["JobSize"] | null;
         };
         /**
@@ -2378,6 +2381,19 @@ export interface components {
             ranks: number | null;
             /** @default null */
             ranks_per_node: number | null;
+        };
+        /**
+         * Room
+         * @description What can still be written in a folder: bytes, files; None where that can't be read.
+         */
+        Room: {
+            folder: string;
+            /** @default null */
+            free_bytes: number | null;
+            /** @default null */
+            quota_bytes: number | null;
+            /** @default null */
+            quota_files: number | null;
         };
         /**
          * RunningCell

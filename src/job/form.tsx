@@ -11,6 +11,7 @@ import { Fields, problemsOf } from './fields';
 import { Jobs } from './model';
 import { Highlight, Preview } from './preview';
 import { Report } from './report';
+import { roomWords } from './words';
 import {
   emptyForm,
   FIELDS,
@@ -271,6 +272,12 @@ export function SubmitForm(props: IFormProps): JSX.Element {
               {trans.__('At most %1 GPU-hours', plan.gpu_hours.toFixed(0))}
             </span>
           ) : null}
+          {plan?.room && (
+            <span className="jp-Dtrain-under" title={plan.room.folder}>
+              {' '}
+              {roomWords(plan.room, trans)}
+            </span>
+          )}
           {plan?.expected_start_at ? (
             <span className="jp-Dtrain-under">
               {' '}

@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Job } from '../tokens';
+import { Job, JobPlan } from '../tokens';
+import { formatGiB } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
 import { alarmOf } from '../ui/verdict';
 
@@ -90,4 +91,16 @@ export function passesText(
   const wanted = text.trim().toLowerCase();
   const has = [job.name, job.profile, job.notebook, jobState(job, trans)];
   return has.some(part => part.toLowerCase().includes(wanted));
+}
+
+/** What may still be written where a job's folder will be: the less of disk and quota. */
+export function roomWords(
+  room: NonNullable<JobPlan['room']>,
+  trans: TranslationBundle
+): string {
+  const { free_bytes: free, quota_bytes: quota } = room;
+  if (quota !== null && (free === null || quota < free)) {
+    return trans.__('Your quota leaves %1 GiB', formatGiB(quota));
+  }
+  return free === null ? '' : trans.__('%1 GiB are free', formatGiB(free));
 }

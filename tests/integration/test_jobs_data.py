@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -139,3 +142,53 @@ def test_what_can_not_be_copied_is_told_before_and_on_the_node(
     info = job.info()
     assert info["summary"]["text"].startswith(f"It did not start: {scratch}/no/such/dtrain-lab-data-"), info
     assert "No such file or directory" in info["summary"]["text"]
+
+
+def count(mount: Path, options: str) -> None:
+    """Note who has how much there."""
+    os.sync()
+    subprocess.run(["quotacheck", options, mount], check=True, capture_output=True)
+
+
+@pytest.fixture
+def limited(tmp_path: Path) -> Iterator[Path]:
+    """A file system with a quota of 20 MiB and 500 files; whether the kernel enforces it does not matter."""
+    if os.getuid() != 0 or shutil.which("setquota") is None or not Path("/dev/loop-control").exists():
+        pytest.skip("NO QUOTA: needs root, loop devices and the package quota; see tests/system_packages.sh")
+    image, mount = tmp_path / "image", tmp_path / "limited"
+    mount.mkdir()
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+    subprocess.run(["mount", "-o", "loop,usrquota", image, mount], check=True)
+    try:
+        count(mount, "-ucm")
+        subprocess.run(["setquota", "-u", "root", "0", "20480", "0", "500", mount], check=True)
+        yield mount
+    finally:
+        subprocess.run(["umount", "-l", mount], check=True)
+
+
+def test_the_plan_says_what_disk_and_quota_leave(tmp_path: Path, limited: Path) -> None:
+    write_profile("limited", f'workdir = "{limited}/work"\n')
+    book = str(write(tmp_path / "b.ipynb", ["1"]))
+
+    def planned() -> Any:
+        words = ["dtrain-lab", "submit", book, "--profile", "limited", "--ranks", "1", "--dry-run"]
+        done = subprocess.run([*words, "--json"], capture_output=True, text=True, check=False)
+        said = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+        return json.loads(done.stdout), " ".join(said.split())
+
+    plan, said = planned()
+    room = plan["room"]
+    assert room["folder"] == f"{limited}/work/jobs"
+    assert 0 < room["quota_bytes"] <= 20 << 20 < room["free_bytes"] < 64 << 20
+    assert 400 < room["quota_files"] <= 500
+    assert "your quota leaves 0.0 GiB; your quota leaves 49" in said
+    (found,) = [f for f in plan["findings"] if f["code"] == "little_room"]
+    assert (found["severity"], found["field"]) == ("warning", "profile")
+    assert found["message"].startswith("Your quota leaves ")
+    (limited / "large").write_bytes(os.urandom(25 << 20))
+    count(limited, "-um")
+    (found,) = [f for f in planned()[0]["findings"] if f["code"] == "little_room"]
+    assert (found["severity"], found["message"][:24]) == ("problem", "Your quota leaves 0 MiB ")

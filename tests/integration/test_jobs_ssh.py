@@ -206,3 +206,81 @@ def test_error_stacks_and_cancel(hosts: Hosts, tmp_path: Path) -> None:
     assert long.wait(30) == "cancelled"
     wait_until(lambda: not alive(hosts, long.id), 15, "its end on both hosts")
     assert os.path.basename(long.info()["directory"]) == long.id
+
+
+def test_secrets_and_data_are_each_hosts_own(hosts: Hosts, tmp_path: Path) -> None:
+    canary = "s3cr3t-canary"
+
+    def on(node: str, line: str) -> str:
+        words = ["ssh", "-F", f"{os.environ['HOME']}/.ssh/config", node, line]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+    for node in ("node1", "node2"):
+        on(node, "umask 077; mkdir -p /mnt/set /mnt/scratch; head -c 100000 /dev/zero > /mnt/set/a.bin")
+        on(node, f"umask 077; printf %s {canary}-of-{node} > /mnt/key")
+    write_profile(
+        "carries",
+        'backend = "ssh"\nworkdir = "/mnt/dtl"\nscratch = "/mnt/scratch"\n'
+        '[environment]\nsecrets = { API_KEY = "/mnt/key" }\n[ssh]\nhosts = ["node1", "node2"]\n',
+    )
+    code = """import dtrain_lab as dt, os, time
+where = dt.staged('/mnt/set/a.bin')
+print(where, where.stat().st_size, os.environ['API_KEY'][-5:], len(os.environ['API_KEY']), flush=True)
+while not os.path.exists('/mnt/read'): time.sleep(0.05)"""
+    book = write(tmp_path / "carries.ipynb", [code])
+    job: Job = dt.submit(book, "carries", nodes=2, ranks_per_node=1, stage=["/mnt/set"])
+    wait_until(lambda: job.logs().count("100000") == 2, 60, "both to have read")
+    base = f"/mnt/scratch/dtrain-lab-data-{os.getuid()}"
+    assert sorted(job.logs().splitlines()) == [
+        f"[{rank}] {base}/{job.id}.{rank}/set/a.bin 100000 node{rank + 1} {len(canary) + 9}"
+        for rank in range(2)
+    ]
+    for node in ("node1", "node2"):
+        commands = [" ".join(process.cmdline()) for process in hosts.processes(node)]
+        assert any(job.id in line for line in commands)
+        assert [line for line in commands if canary in line] == []
+        assert on(node, f"grep -rl {canary} /mnt/dtl || true") == "", "no script, record or log has it"
+        on(node, "touch /mnt/read")
+    assert job.wait(60) == "succeeded", job.logs()
+    assert [on(node, f"ls {base}") for node in ("node1", "node2")] == ["", ""]
+
+    on("node2", "rm /mnt/key")
+    failing: Job = dt.submit(book, "carries", nodes=2, ranks_per_node=1, stage=["/mnt/set"])
+    assert failing.wait(60) == "failed"
+    text = failing.info()["summary"]["text"]
+    assert (
+        ": rank 1 could not start: [environment] secrets: API_KEY is not there, as /mnt/key can't be" in text
+    )
+    wait_until(lambda: not alive(hosts, failing.id), 30, "nothing to be left of it")
+    assert [on(node, f"ls {base}") for node in ("node1", "node2")] == ["", ""]
+    on("node1", f"printf %s {canary} > /mnt/key")
+    on("node2", "umask 077; printf %s x > /mnt/key; mv /mnt/set/a.bin /mnt/a.bin; rmdir /mnt/set")
+    failing = dt.submit(book, "carries", nodes=2, ranks_per_node=1, stage=["/mnt/set"])
+    assert failing.wait(60) == "failed"
+    text = failing.info()["summary"]["text"]
+    assert ": rank 1 could not start: " in text
+    assert "/mnt/set" in text
+    wait_until(lambda: not alive(hosts, failing.id), 30, "nothing to be left of it")
+    assert on("node1", f"ls {base}") == ""
+
+
+def test_a_job_is_done_when_all_of_its_hosts_are(hosts: Hosts, tmp_path: Path) -> None:
+    code = """import os, time
+while rank and not os.path.exists('/mnt/others'): time.sleep(0.05)
+assert not (rank and fails), 'the last word'"""
+    on_second = ["ssh", "-F", f"{os.environ['HOME']}/.ssh/config", "node2"]
+    for fails, state in ((False, "succeeded"), (True, "failed")):
+        subprocess.run([*on_second, "rm -f /mnt/others"], check=True)
+        book = write(tmp_path / "later.ipynb", [code.replace("fails", str(fails))])
+        job: Job = dt.submit(book, "hosts", nodes=2, ranks_per_node=1)
+        wait_until(
+            lambda j=job: (j.info()["reason"] or {}).get("code") == "ending", 60, "the first to be done"
+        )
+        assert job.info()["state"] == "running"
+        subprocess.run([*on_second, "touch /mnt/others"], check=True)
+        assert job.wait(60) == state
+        if fails:
+            assert (
+                "rank 1 failed in cell [1], line 3: AssertionError: the last word"
+                in (job.info()["summary"]["text"])
+            )

@@ -9,6 +9,7 @@ import sys
 import msgspec
 
 from dtrain_lab.backends import hosts
+from dtrain_lab.backends.hosts import Done
 from dtrain_lab.backends.jobs.base import Place
 from dtrain_lab.backends.transport import Login
 from dtrain_lab.core import command, job_script, jobfiles, slots
@@ -71,10 +72,17 @@ class SshJobs:
         return handle
 
     async def status(self, record: JobRecord) -> Status:
-        """Does the first host's script run?"""
+        """Does the first host's script run, or, after that, one of the others'?"""
         assert record.handle is not None
         done = await hosts.run(record.handle.host, _runs(record, jobfiles.BATCH))
-        return Status("running" if done.code == 0 else "ended")
+        if done.code == 0:
+            return Status("running")
+        others = list(zip(used(record), self.scripts(record), strict=True))[1:]
+        rest = await asyncio.gather(
+            *(hosts.run(host, _runs(record, name)) for host, name in others), return_exceptions=True
+        )
+        # of one that can't be asked nothing is known: it keeps no job alive
+        return Status("running" if any(isinstance(d, Done) and d.code == 0 for d in rest) else "ended")
 
     async def find(self, record: JobRecord) -> Handle | None:
         """A script of the first host that runs, or has run."""

@@ -47,7 +47,7 @@ class Recorder:
         self._clear()
 
     def _clear(self) -> None:
-        self._exposed = self._data = self._calls = 0
+        self.exposed = self._data = self._calls = 0
         self._forward = self._backward = self._optimizer = 0
         self._loader_samples = self._forward_samples = self._fetched = self._tokens = self._fetched_tokens = 0
         self._flags = self._probe = 0
@@ -110,18 +110,18 @@ class Recorder:
             cells[ring.OPERATION] = 0
             left = now()
             cells[ring.BEAT] = left
-            self._exposed += left - entered
+            self.exposed += left - entered
             if stream is not None:
                 stream.stood(begin, left - entered)
 
     @contextmanager
     def averaging(self, operation: int) -> Iterator[None]:
         """A probe averages gradients, which is no part of what collectives usually cost."""
-        exposed = self._exposed
+        exposed = self.exposed
         began = now()
         with self.collective(operation):
             yield
-        self._exposed = exposed
+        self.exposed = exposed
         self._probe += now() - began
         self._flags |= ring.PROBED
 
@@ -155,7 +155,7 @@ class Recorder:
     @property
     def _elsewhere(self) -> int:
         """Spent so far on what is no computation."""
-        return self._exposed + self._data + self._probe
+        return self.exposed + self._data + self._probe
 
     # ---- parts of a step
 
@@ -186,7 +186,7 @@ class Recorder:
     def backward_began(self) -> tuple[int, int]:
         """Backward begins; what is returned goes to `backward_ended`."""
         self._computed = None
-        began, elsewhere = now(), self._exposed + self._data + self._probe
+        began, elsewhere = now(), self.exposed + self._data + self._probe
         cells = self._cells
         cells[DOING] = BACKWARD
         cells[DOING_SINCE] = cells[BEAT] = began
@@ -206,7 +206,7 @@ class Recorder:
             self.stream.stood(self._computed, 0)
             self._computed = None
         began, before = at
-        ended, elsewhere = now(), self._exposed + self._data + self._probe
+        ended, elsewhere = now(), self.exposed + self._data + self._probe
         cells = self._cells
         cells[DOING] = 0
         cells[DOING_SINCE] = cells[BEAT] = ended
@@ -230,7 +230,7 @@ class Recorder:
         cells = self._cells
         cells[DOING] = OPTIMIZER
         cells[DOING_SINCE] = cells[BEAT] = began
-        return began, self._exposed + self._data + self._probe
+        return began, self.exposed + self._data + self._probe
 
     def optimizer_ran(self, at: tuple[int, int]) -> None:
         """It has."""
@@ -239,7 +239,7 @@ class Recorder:
         cells = self._cells
         cells[DOING] = 0
         cells[DOING_SINCE] = cells[BEAT] = ended
-        self._optimizer += max(0, ended - began - (self._exposed + self._data + self._probe - before))
+        self._optimizer += max(0, ended - began - (self.exposed + self._data + self._probe - before))
 
     # ---- its end
 
@@ -267,7 +267,7 @@ class Recorder:
     def _write(self, samples: int = 0) -> None:
         ended = now()
         if self.stream is not None:  # what the device has passed by now is of steps a little earlier
-            self._exposed += self.stream.read()
+            self.exposed += self.stream.read()
         else:
             self.stream = self.find_stream()
         samples = samples or self._loader_samples + self._fetched or self._forward_samples
@@ -276,7 +276,7 @@ class Recorder:
         wall = ended - self._began
         self.writer.write(
             (  # the fields of a `StepRecord`; its tail is known one forward later
-                ended, wall, self._data, self._exposed, 0, samples, self._calls,
+                ended, wall, self._data, self.exposed, 0, samples, self._calls,
                 self._forward, self._backward, self._optimizer,
                 self._tokens + self._fetched_tokens, self._flags, self._probe,
             )

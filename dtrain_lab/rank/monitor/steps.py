@@ -112,7 +112,20 @@ def _length(iterator: Any) -> int:
 
 def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, sync: bool) -> None:
     original = DistributedDataParallel.forward
+    inner = DistributedDataParallel._run_ddp_forward
     batch = (0, 0, False)
+    inside = 0
+    """Spent in models, ns, but for what they stood in collectives."""
+
+    def model(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return inner(self, *args, **kwargs)
+        nonlocal inside
+        began, stood = now(), recorder.exposed
+        try:
+            return inner(self, *args, **kwargs)
+        finally:
+            inside += now() - began - (recorder.exposed - stood)
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or not (
@@ -141,6 +154,7 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
             number = recorder.numbers.get(checksum(group), 0)
             guard.check((checksum(group), number, AVERAGING, 0, -1, (size,)), group)
         recorder.doing(FORWARD)
+        began, ran, stood = now(), inside, recorder.exposed
         try:
             run = probes.forward if probed else _plain
             out = run(self, original, args, kwargs)
@@ -148,8 +162,12 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
             recorder.doing(0)
         if syncs:
             try:
+                on_device = self.device_type == "cuda"
+                if not (probed or on_device):
+                    # what DDP does beside running the model is for averaging: buffers, buckets
+                    recorder.exposed = stood + now() - began - (inside - ran)
                 probes.forwarded(self)
-                if self.device_type == "cuda":
+                if on_device:
                     _time_end_of_backward(recorder, out)
                 else:
                     _read_tail(recorder, self)
@@ -158,6 +176,7 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
         return out
 
     DistributedDataParallel.forward = forward
+    DistributedDataParallel._run_ddp_forward = model
 
 
 def _plain(module: Any, original: Any, args: Any, kwargs: Any) -> Any:
