@@ -52,8 +52,9 @@ PR_SET_PDEATHSIG = 1
 class Watched:
     """One rank, as its agent tells of it."""
 
-    def __init__(self, node: int, name: str, local_rank: int, pid: int, peer: bytes) -> None:
-        self.node, self.name, self.local_rank, self.pid, self.peer = node, name, local_rank, pid, peer
+    def __init__(self, told: links.Attached, local_rank: int, pid: int, peer: bytes) -> None:
+        self.node, self.name, self.restart = told.node, told.name, told.restart
+        self.local_rank, self.pid, self.peer = local_rank, pid, peer
         self.sample: RankSample | None = None
         self.seen = time.monotonic()
         self.code: int | None = None
@@ -73,6 +74,8 @@ class Observer:
         self._places: dict[int, Where] = {}
         self._activities: dict[int, str] = {}
         self._restart = 0
+        self._failed: set[int] = set()
+        """Restarts in which a rank has failed."""
         self._asked: dict[int, tuple[set[int], dict[int, links.Here], asyncio.Future[None]]] = {}
         self._next = 0
         self._values: dict[str, Any] = {}
@@ -153,7 +156,9 @@ class Observer:
             case links.Attached():
                 self._restart = max(self._restart, message.restart)
                 for rank, local, pid in message.ranks:
-                    self._ranks[rank] = Watched(message.node, message.name, local, pid, peer)
+                    self._ranks[rank] = Watched(message, local, pid, peer)
+                if message.restart in self._failed:  # before this one was there to be told
+                    self._link.send(peer, [links.encode(links.Leave())])
             case links.Samples(node, samples, host):
                 if host is not None:
                     self._hosts[node] = host
@@ -167,6 +172,7 @@ class Observer:
                     watched.code = code
                     self._relay.forget(key)
                     if code:
+                        self._failed.add(watched.restart)
                         self._end_peers(peer)
             case links.Here():
                 self._heard(message)

@@ -86,7 +86,7 @@ class Attached:
             folder / jobfiles.log(node), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
         )
         restart = os.environ.get(jobfiles.ATTEMPT_VARIABLE) or os.environ.get("TORCHELASTIC_RESTART_COUNT")
-        self._attempt = int(restart or "0")
+        self.attempt = int(restart or "0")
         never = os.environ.get(jobfiles.NEVER_VARIABLE)
         self._never = json.loads(never)["message"].rstrip(".") if never else None
         """Why the ranks can't start here: their peers elsewhere are told, as of any that fail."""
@@ -136,10 +136,10 @@ class Attached:
                 LOCAL_WORLD_SIZE=str(local),
                 NODE_RANK=str(self.node),
             )
-        if kept.rank == 0 and jobfiles.ATTEMPT_VARIABLE not in os.environ and self._attempt:
+        if kept.rank == 0 and jobfiles.ATTEMPT_VARIABLE not in os.environ and self.attempt:
             # torchrun has begun anew by itself: the script that wrote the first attempt does not know
-            (self.folder / jobfiles.ATTEMPT).write_text(f"{self._attempt}\n")
-        environment[jobfiles.ATTEMPT_VARIABLE] = str(self._attempt)
+            (self.folder / jobfiles.ATTEMPT).write_text(f"{self.attempt}\n")
+        environment[jobfiles.ATTEMPT_VARIABLE] = str(self.attempt)
         environment[jobfiles.AGENT_VARIABLE] = str(os.getpid())
         environment[jobfiles.METRICS_VARIABLE] = str(kept.metrics)
         environment[jobfiles.STACKS_VARIABLE] = str(kept.stacks)
@@ -204,7 +204,7 @@ class Attached:
             self._first = kept.rank, code if code > 0 else 128 - code
         if not (self.folder / jobfiles.error(kept.rank)).exists():
             self._say_how(kept, code)
-        marker = self.folder / jobfiles.failed(self._attempt)
+        marker = self.folder / jobfiles.failed(self.attempt)
         try:
             with open(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 json.dump({"rank": kept.rank, "code": code, "at": time.time()}, file)
@@ -282,7 +282,7 @@ class Attached:
         told = False
         while True:
             await asyncio.sleep(LOOK_S)
-            if not told and (self.folder / jobfiles.failed(self._attempt)).exists():
+            if not told and (self.folder / jobfiles.failed(self.attempt)).exists():
                 told = True
                 self.end_with_peers()
             if (self.folder / jobfiles.WARNED).exists():

@@ -70,7 +70,7 @@ class HeadLink:
                 node=self._agent.node,
                 name=socket.gethostname().split(".")[0],
                 ranks=tuple((kept.rank, kept.local_rank, kept.pid) for kept in self._agent.kept),
-                restart=int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")),
+                restart=self._agent.attempt,
             )
         )
         for message in self._ended:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from dtrain_lab.core.cluster import Metrics, Rank, Reason
@@ -34,8 +35,6 @@ LIVE = Live(200.0, (RANK,), (), Metrics(step_s=0.1))
 
 
 def told(found: Found, status: Status | None, now: float = 201.0, **record: Any) -> Job:
-    import msgspec
-
     return job(msgspec.structs.replace(RECORD, **record), found, status, now)
 
 
@@ -79,6 +78,23 @@ def test_states(found: Found, status: Status | None, record: dict[str, Any], sta
     assert ("resume" in made.may) == (state in ("succeeded", "failed", "cancelled", "lost"))
 
 
+def test_over_ssh_the_ends_of_all_hosts_count() -> None:
+    two = (NodePlan("a", "", 0, 1, 0, 1), NodePlan("b", "", 1, 1, 0, 1))
+    plan = msgspec.structs.replace(PLAN, backend="ssh", nodes=two)
+    done, runs, over = End(0, at=150.0), Status("running"), Status("ended")
+    alone = Found(started_at=100.0, exit=done)
+    later = told(alone, runs, now=900.0, plan=plan)
+    assert (later.state, later.reason and later.reason.code, later.ended_at) == ("running", "ending", None)
+    assert told(alone, over, now=160.0, plan=plan).state == "running", "its file is on the way"
+    silent = told(alone, over, now=900.0, plan=plan)
+    assert (silent.state, silent.reason and silent.reason.code) == ("failed", "silent_end")
+    well = told(msgspec.structs.replace(alone, node_exits=(End(0, at=170.0),)), over, plan=plan)
+    assert (well.state, well.ended_at) == ("succeeded", 170.0)
+    badly = msgspec.structs.replace(alone, node_exits=(End(1, at=170.0),), errors=(error(1, 169.0),))
+    assert "rank 1 failed: ValueError: boom" in told(badly, over, plan=plan).summary.text
+    assert told(alone, over, now=900.0).state == "succeeded", "one script for all nodes"
+
+
 def test_the_first_error_is_the_earliest_that_no_other_explains() -> None:
     closed = error(0, 1.0, "Connection closed by peer [127.0.0.1]:3", "RuntimeError")
     real, later = error(3, 2.0), error(2, 3.0)
@@ -99,7 +115,6 @@ def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
 
 
 def test_when_its_time_is_over() -> None:
-    import msgspec
 
     from dtrain_lab.core.profile import Slurm
 
