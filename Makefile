@@ -8,16 +8,14 @@ export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: demo test lab bench lint fix types setup clean
+.PHONY: demo test test-front lab bench lint lint-python lint-front fix types setup clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py
 
 test: setup $(VENV)/.test  ## every test and linter
 	@sh tests/system_packages.sh
-	@$(MAKE) --no-print-directory lint
-	npm run -s types:check
-	npm run -s test
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
 	$(BIN)/python -m pytest
 
 lab: setup  ## JupyterLab on the notebooks
@@ -26,13 +24,21 @@ lab: setup  ## JupyterLab on the notebooks
 bench: setup $(VENV)/.bench  ## the figures that we claim, with their peers
 	@$(BIN)/python -m benchmarks
 
-lint: setup $(VENV)/.test
+lint: lint-python lint-front
+
+lint-python: setup $(VENV)/.test
 	ruff check .
 	ruff format --check .
 	nbqa ruff notebooks --extend-ignore D100,E402,F821
 	mypy
 	lint-imports
+
+lint-front: setup $(VENV)/.test
 	npm run -s lint
+
+test-front: lint-front
+	npm run -s types:check
+	npm run -s test
 
 fix: setup $(VENV)/.test
 	ruff check --fix .
