@@ -145,10 +145,10 @@ def _all_ended(
     if missing <= 0:
         return "succeeded", None
     hosts = f"{missing} host{'s have' if missing > 1 else ' has'} not"
-    if now - at < LOST_AFTER_S or (status is not None and status.fate == "running"):
+    if now - at < LOST_AFTER_S or status is None or status.fate == "running":
         return "running", Reason("ending", f"The first host is done; {hosts} ended yet.", "")
-    text = f"{hosts[0].upper()}{hosts[1:]} said how it ended."
-    return "failed", Reason("silent_end", text, "Look at that host's log in the job's folder.", final=True)
+    text, hint = f"{hosts} said how it ended.", "Look at that host's log in the job's folder."
+    return "failed", Reason("silent_end", text, hint, final=True)
 
 
 def _ended_at(found: Found, record: JobRecord, now: float) -> float | None:

@@ -149,7 +149,8 @@ class Head:
         nodes += plan.nodes[len(nodes) :]
         self.plan = self.aggregate.plan = msgspec.structs.replace(self.plan, nodes=nodes)
         self._groups.clear()
-        self._hold_slots()
+        for index, node in enumerate(self.plan.nodes):
+            self._hold_slots(index, node.ranks)
         self.membership.happened(on.ResizeAsked(plan.size))
         for rank in range(plan.size, self._former.size):
             self.forget(rank)
@@ -255,8 +256,8 @@ class Head:
         """Make processes for ranks."""
         assert self.plan is not None
         self.aggregate.phase_began("fork")
-        self._hold_slots()
         for index, node, mine in orders.by_node(self.plan, ranks):
+            self._hold_slots(index, node.ranks)
             place = self.nodes.place(index)
             specs = tuple(
                 orders.rank_spec(self.plan, place, index, node, rank, replaces=rank in self._forked)
@@ -268,12 +269,11 @@ class Head:
             self.aggregate.forget(rank)
             self.store.forget(rank)
 
-    def _hold_slots(self) -> None:
-        """Whoever asks for slots of our nodes sees what we have; a scheduler gives its own."""
+    def _hold_slots(self, node: int, ranks: int) -> None:
+        """Whoever asks for slots of a node of ours sees what we have; a scheduler gives its own."""
         assert self.plan is not None
         if self.plan.backend != "slurm":
-            for index, node in enumerate(self.plan.nodes):
-                self.nodes.say(index, links.Hold(self.settings.id, self.aggregate.name, node.ranks))
+            self.nodes.say(node, links.Hold(self.settings.id, self.aggregate.name, ranks))
 
     def form(self, generation: int, joining: tuple[int, ...]) -> None:
         """Have all ranks form a group; newcomers learn the groups that survivors have."""
