@@ -40,6 +40,8 @@ def gpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpus]:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="dtl") as runtime:
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("DTRAIN_LAB_RUNTIME_DIR", runtime)
+        # a cluster that did not start stays listed for a while: here, and not for other tests
+        patch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         patch.setenv("PYTHONPATH", str(there.folder))
         patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         yield there
