@@ -153,14 +153,15 @@ def count(mount: Path, options: str) -> None:
 @pytest.fixture
 def limited(tmp_path: Path) -> Iterator[Path]:
     """A file system with a quota of 20 MiB and 500 files; whether the kernel enforces it does not matter."""
-    if os.getuid() != 0 or shutil.which("setquota") is None or not Path("/dev/loop-control").exists():
-        pytest.skip("NO QUOTA: needs root, loop devices and the package quota; see tests/system_packages.sh")
+    if os.getuid() != 0 or not all(map(shutil.which, ("setquota", "mkfs.ext4"))):
+        pytest.skip("NO QUOTA: needs root, and the package quota; see tests/system_packages.sh")
     image, mount = tmp_path / "image", tmp_path / "limited"
     mount.mkdir()
     with image.open("wb") as file:
         file.truncate(64 << 20)
     subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
-    subprocess.run(["mount", "-o", "loop,usrquota", image, mount], check=True)
+    if subprocess.run(["mount", "-o", "loop,usrquota", image, mount], check=False).returncode:
+        pytest.skip("NO QUOTA: this machine mounts no image of a file system")
     try:
         count(mount, "-ucm")
         subprocess.run(["setquota", "-u", "root", "0", "20480", "0", "500", mount], check=True)
