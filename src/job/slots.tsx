@@ -141,7 +141,7 @@ export function SlotsSection(props: {
                     ? ` · ${held.devices.join(', ')}`
                     : ''}
                   {held.holder.owner ? ` · ${held.holder.owner}` : ''}
-                </span>
+                </span>{' '}
                 {held.holder.may_stop && (
                   <button
                     type="button"
