@@ -36,6 +36,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
     nodes = range(len(plan.nodes)) if node is None else [node]
     per_node = plan.nodes[0].ranks
     local = len(plan.nodes) == 1 or node is None
+    apart = "" if local else " apart"
     peer = "" if local or node else plan.nodes[-1].address or plan.nodes[-1].name
     lines = [
         "#!/bin/bash -l" if command.login_needed(record.profile.environment) else "#!/bin/bash",
@@ -73,7 +74,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         "  " + EXPORT,
         "  pids=()",
         *(
-            f'  {python} dtrain_lab.node attached "$folder" {index} {per_node} & pids+=($!)'
+            f'  {python} dtrain_lab.node attached "$folder" {index} {per_node}{apart} & pids+=($!)'
             for index in nodes
         ),
         "  code=0",

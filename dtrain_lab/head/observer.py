@@ -24,13 +24,13 @@ import msgspec
 import zmq
 from msgspec.structs import replace
 
-from dtrain_lab.core import hangs, jobfiles, network, stragglers
+from dtrain_lab.core import attempt, hangs, jobfiles, network, stragglers
 from dtrain_lab.core.advice import advise
 from dtrain_lab.core.cluster import HostUse, Metrics, Node, Rank, Stack, Verdict, Where, with_use
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.estimate import figures
 from dtrain_lab.core.history import point
-from dtrain_lab.core.job import JobRecord, Live
+from dtrain_lab.core.job import JobError, JobRecord, Live
 from dtrain_lab.core.kinds import RankPhase
 from dtrain_lab.core.wire import doors, links
 from dtrain_lab.core.wire.doors import NOT_YET
@@ -40,6 +40,7 @@ from dtrain_lab.head import elsewhere, ports
 from dtrain_lab.head.aggregate import ALARMS
 from dtrain_lab.head.relay import Relay
 from dtrain_lab.head.sockets import Router
+from dtrain_lab.head.watched import Watched
 from dtrain_lab.machine import interfaces, private, processes, sockets
 from dtrain_lab.machine.curve import Curve
 
@@ -47,17 +48,6 @@ TICK_S = 1.0
 HISTORY_S = 5.0
 STACKS_WITHIN_S = 5.0
 PR_SET_PDEATHSIG = 1
-
-
-class Watched:
-    """One rank, as its agent tells of it."""
-
-    def __init__(self, told: links.Attached, local_rank: int, pid: int, peer: bytes) -> None:
-        self.node, self.name, self.restart = told.node, told.name, told.restart
-        self.local_rank, self.pid, self.peer = local_rank, pid, peer
-        self.sample: RankSample | None = None
-        self.seen = time.monotonic()
-        self.code: int | None = None
 
 
 class Observer:
@@ -76,6 +66,8 @@ class Observer:
         self._restart = 0
         self._failed: set[int] = set()
         """Restarts in which a rank has failed."""
+        self._asking: dict[bytes, tuple[int, float]] = {}
+        """Agents whose ranks have ended well: in which attempt, and since when they ask for the others."""
         self._asked: dict[int, tuple[set[int], dict[int, links.Here], asyncio.Future[None]]] = {}
         self._next = 0
         self._values: dict[str, Any] = {}
@@ -174,6 +166,10 @@ class Observer:
                     if code:
                         self._failed.add(watched.restart)
                         self._end_peers(peer)
+                    self._tell_ends()
+            case links.AskEnd(restart):
+                self._asking.setdefault(peer, (restart, time.monotonic()))
+                self._tell_end(peer)
             case links.Here():
                 self._heard(message)
             case links.Debugged():
@@ -187,6 +183,42 @@ class Observer:
         """Where nodes share no file system, agents learn from here that a rank has failed."""
         for peer in {w.peer for w in self._ranks.values()} - {failed}:
             self._link.send(peer, [links.encode(links.Leave())])
+
+    def _tell_ends(self) -> None:
+        for peer in list(self._asking):
+            self._tell_end(peer, unasked=True)
+
+    def _tell_end(self, peer: bytes, *, unasked: bool = False) -> None:
+        """To an agent whose ranks are done: how its attempt stands; unasked, only that it is over."""
+        number, since = self._asking[peer]
+        ends = {rank: watched.end for rank, watched in self._ranks.items()}
+        stand = attempt.stand(
+            ends,
+            self._record.plan.size,
+            number,
+            time.monotonic() - since,
+            failed=number in self._failed,
+        )
+        for rank in attempt.lost(ends, number):
+            self._note_lost(rank)
+        if stand != "runs":
+            del self._asking[peer]
+        elif unasked:
+            return
+        self._link.send(peer, [links.encode(links.Attempt(number, stand))])
+
+    def _note_lost(self, rank: int) -> None:
+        """A host that is gone writes no error itself."""
+        watched = self._ranks[rank]
+        path = self._folder / jobfiles.error(rank)
+        if watched.restart in self._failed or path.exists():
+            return
+        self._failed.add(watched.restart)
+        message = f"was not heard of for {attempt.SILENT_S:.0f} s: {watched.name} is gone"
+        told = JobError(rank, None, None, None, "Ended", message, time=time.time(), node=watched.name)
+        with contextlib.suppress(OSError):  # a full disk
+            path.write_bytes(msgspec.json.encode(told))
+        self._end_peers(watched.peer)
 
     def _heard(self, here: links.Here) -> None:
         asked = self._asked.get(here.id)
@@ -278,6 +310,7 @@ class Observer:
         while True:
             await asyncio.sleep(TICK_S)
             self._relay.look()
+            self._tell_ends()
             size, after = self._record.plan.size, self._record.plan.watch.stuck_after_s
             suspects = set() if self._relay.paused else set(hangs.suspects(self._samples(), size, after))
             verdict = self._stuck()
@@ -417,20 +450,15 @@ class Observer:
             local_rank=watched.local_rank if watched else local,
             device=f"cuda:{local % gpus}" if gpus else "cpu",
             pid=watched.pid if watched else None,
-            state="paused" if rank in self._relay.paused else _phase(watched, sample, stuck=blame in ALARMS),
+            state=self._phase(rank, stuck=blame in ALARMS),
             doing=sample.doing,
             where=self._places.get(rank),
             slow=blame == "slow",
-            last_seen_s=time.monotonic() - watched.seen if watched else None,
+            last_seen_s=watched.silent_s if watched else None,
         )
         return figures.with_figures(rank_now, sample, split)
 
-
-def _phase(watched: Watched | None, sample: RankSample, *, stuck: bool) -> RankPhase:
-    if watched is None:
-        return "starting"
-    if watched.code is not None:
-        return "idle" if watched.code == 0 else "lost"
-    if stuck:
-        return "stuck"
-    return "in collective" if sample.operation else "busy"
+    def _phase(self, rank: int, *, stuck: bool) -> RankPhase:
+        if rank in self._relay.paused:
+            return "paused"
+        return self._ranks[rank].phase(stuck=stuck) if rank in self._ranks else "starting"

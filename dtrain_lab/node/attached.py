@@ -1,8 +1,10 @@
 """Keeps ranks of a job: their output durable, their end known, their peers ended with them.
 
 `python -m dtrain_lab.node attached FOLDER` keeps the one rank that srun or torchrun started it as;
-`… FOLDER NODE RANKS` makes the ranks of a node itself, where there is no such launcher. The ranks' lines
-go to `log.NODE`, their metrics to the job's head, if there is one: a job does not need it.
+`… FOLDER NODE RANKS` makes the ranks of a node itself, where there is no such launcher; with `apart` behind
+it, nodes have a script each, and ranks that have ended well wait for those of other nodes: an attempt ends
+everywhere, or begins anew everywhere. The ranks' lines go to `log.NODE`, their metrics to the job's head, if
+there is one: a job does not need it.
 """
 
 from __future__ import annotations
@@ -75,13 +77,17 @@ class Attached:
         node: index of this node.
         ranks: rank and local rank of each that is kept here.
         size: ranks in all.
+        apart: other nodes have scripts of their own.
     """
 
-    def __init__(self, folder: Path, node: int, ranks: list[tuple[int, int]], size: int) -> None:
+    def __init__(
+        self, folder: Path, node: int, ranks: list[tuple[int, int]], size: int, *, apart: bool = False
+    ) -> None:
         self.folder = folder
         self.node = node
         self.kept = [Kept(rank, local) for rank, local in ranks]
         self._size = size
+        self._apart = apart
         self._log = os.open(
             folder / jobfiles.log(node), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
         )
@@ -93,6 +99,7 @@ class Attached:
         self._warned = False
         self._ending = False
         self._cancelled = asyncio.Event()
+        self._peer_failed = asyncio.Event()
         self._first: tuple[int, int] | None = None
         """Rank that failed first here, and its code."""
 
@@ -117,10 +124,24 @@ class Attached:
             either = [asyncio.create_task(event.wait()) for event in (link.connected, self._cancelled)]
             await asyncio.wait(either, timeout=TELL_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
             tasks += either
+        code = self._first[1] if self._first is not None else 0
+        if self._apart and not code:
+            code = await self._wait_for_others(link)
         for task in tasks:
             task.cancel()
         link.close()
-        return self._first[1] if self._first is not None else 0
+        return code
+
+    async def _wait_for_others(self, link: HeadLink) -> int:
+        """Ranks elsewhere may fail yet; 0 where they end well, or nobody knows of them."""
+        told = link.others_end(TELL_WITHIN_S)
+        ends = [asyncio.ensure_future(e) for e in (told, self._peer_failed.wait(), self._cancelled.wait())]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+        if self._cancelled.is_set():
+            return 128 + signal.SIGTERM
+        return int(self._peer_failed.is_set())
 
     # ---- ranks
 
@@ -276,6 +297,7 @@ class Attached:
 
     def end_with_peers(self) -> None:
         """A rank elsewhere has failed: those here may say what they know, and then end."""
+        self._peer_failed.set()
         asyncio.get_running_loop().call_later(GRACE_S, self._end_soon)
 
     async def _look(self) -> None:
@@ -375,9 +397,10 @@ def _choose_interface(node: int) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point: `attached FOLDER [NODE RANKS]`."""
+    """Entry point: `attached FOLDER [NODE RANKS [apart]]`."""
     if hasattr(ctypes.CDLL(None), "prctl"):  # a launcher that is killed takes us along
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
     node, ranks, size = _ranks(arguments[2:])
     _choose_interface(node)
-    return asyncio.run(Attached(Path(arguments[1]), node, ranks, size).run())
+    apart = len(arguments) > 4
+    return asyncio.run(Attached(Path(arguments[1]), node, ranks, size, apart=apart).run())

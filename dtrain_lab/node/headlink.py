@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mmap
 import os
 import socket
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 TICK_S = 1.0
 LOOK_S = 0.3
+SILENT_S = 20.0
+"""A head that is asked every second and says nothing for so long is gone."""
 
 
 class HeadLink:
@@ -54,6 +58,10 @@ class HeadLink:
             for kept in agent.kept
         }
         self._gpus = gpus.usable()
+        self._heard = 0.0
+        """When the head last said how the attempt stands."""
+        self._over = asyncio.Event()
+        """It has said that it is; or that it can't know."""
 
     async def run(self) -> None:
         """Find the head, and serve it for as long as the ranks live."""
@@ -87,6 +95,24 @@ class HeadLink:
             self._say(message)
         else:
             self._ended.append(message)
+
+    async def others_end(self, within_s: float) -> None:
+        """Wait until ranks elsewhere have ended, too, or nobody can say.
+
+        Args:
+            within_s: until there is a way to the head.
+        """
+        try:
+            async with asyncio.timeout(within_s):
+                await self.connected.wait()
+        except TimeoutError:
+            return
+        self._heard = time.monotonic()
+        while not self._over.is_set() and time.monotonic() - self._heard < SILENT_S:
+            self._say(links.AskEnd(self._agent.attempt))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TICK_S):
+                    await self._over.wait()
 
     def close(self) -> None:
         """What was said still leaves."""
@@ -126,6 +152,12 @@ class HeadLink:
                         await self._debug(order)
                     case links.Leave():
                         self._agent.end_with_peers()
+                    case links.Attempt(restart, stand) if restart == self._agent.attempt:
+                        self._heard = time.monotonic()
+                        if stand == "failed":
+                            self._agent.end_with_peers()
+                        if stand != "runs":
+                            self._over.set()
 
     async def _debug(self, order: links.Debug) -> None:
         """To a rank's debugger."""

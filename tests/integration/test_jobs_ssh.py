@@ -271,10 +271,38 @@ def test_a_job_is_done_when_all_of_its_hosts_are(hosts: Hosts, tmp_path: Path) -
 while rank and not os.path.exists('/mnt/others'): time.sleep(0.05)
 assert not rank, 'the last word'"""
     job: Job = dt.submit(write(tmp_path / "later.ipynb", [code]), "hosts", nodes=2, ranks_per_node=1)
-    wait_until(lambda: (job.info()["reason"] or {}).get("code") == "ending", 60, "the first to be done")
-    assert job.info()["state"] == "running"
-    touch = ["ssh", "-F", f"{os.environ['HOME']}/.ssh/config", "node2", "touch /mnt/others"]
-    subprocess.run(touch, check=True)
+    after = dt.submit(
+        write(tmp_path / "after.ipynb", ["print('after')"]), "hosts", nodes=2, ranks_per_node=1, after=job
+    )
+    wait_until(lambda: _doing(job)[:1] == ["idle"], 60, "the first to be done")
+    _touch("/mnt/others")
     assert job.wait(60) == "failed"
     why = "rank 1 failed in cell [1], line 3: AssertionError: the last word"
     assert why in job.info()["summary"]["text"]
+    assert after.wait(60) == "failed"
+    assert "which had to succeed first" in after.info()["summary"]["text"]
+
+
+def test_an_attempt_begins_anew_on_hosts_that_were_done_too(hosts: Hosts, tmp_path: Path) -> None:
+    code = """import os, time, torch.distributed as dist
+dist.init_process_group()
+first = os.environ['DTRAIN_ATTEMPT'] == '0'
+while rank and not os.path.exists('/mnt/now'): time.sleep(0.05)
+assert not rank or not first, 'once'
+print('both:', dist.get_world_size(), 'attempt', os.environ['DTRAIN_ATTEMPT'])"""
+    path = write(tmp_path / "anew.ipynb", [code])
+    job: Job = dt.submit(path, "hosts", nodes=2, ranks_per_node=1, retries=1)
+    wait_until(lambda: _doing(job)[:1] == ["idle"], 60, "the first to be done")
+    _touch("/mnt/now")
+    assert job.wait(90) == "succeeded"
+    said = sorted(line for line in job.logs().splitlines() if "both" in line)
+    assert said == ["[0] both: 2 attempt 0", "[0] both: 2 attempt 1", "[1] both: 2 attempt 1"]
+
+
+def _doing(job: Job) -> list[str]:
+    return [rank["state"] for rank in job.info()["ranks"]]
+
+
+def _touch(path: str) -> None:
+    line = ["ssh", "-F", f"{os.environ['HOME']}/.ssh/config", "node2", f"touch {path}"]
+    subprocess.run(line, check=True)

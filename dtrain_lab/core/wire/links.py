@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from dtrain_lab.core.attempt import Stand
 from dtrain_lab.core.cluster import Epoch, Frame, HostUse
 from dtrain_lab.core.endpoints import Keys
 from dtrain_lab.core.estimate.ring import Call
@@ -152,6 +153,12 @@ class Attached(Message, frozen=True, tag="attached"):
     version: int = VERSION
 
 
+class AskEnd(Message, frozen=True, tag="ask_end"):
+    """All ranks of an agent have ended well in this attempt: have all others'?"""
+
+    restart: int
+
+
 class Samples(Message, frozen=True, tag="samples"):
     """One tick of a node."""
 
@@ -251,6 +258,13 @@ class Hush(Message, frozen=True, tag="hush"):
 
 class Leave(Message, frozen=True, tag="leave"):
     """End every process of the node, and the agent itself."""
+
+
+class Attempt(Message, frozen=True, tag="attempt"):
+    """Answers `AskEnd`, and comes once more when it is over."""
+
+    restart: int
+    stand: Stand
 
 
 CONTROLLER = -1
@@ -462,7 +476,7 @@ class End(Message, frozen=True, tag="end"):
     """End the process, in order."""
 
 
-FromAgent = NodeHello | Attached | Preloaded | Forked | Exited | Samples | Listening | Probed
+FromAgent = NodeHello | Attached | AskEnd | Preloaded | Forked | Exited | Samples | Listening | Probed
 ToAgent = Fork | Hold | ForkController | Signal | Listen | Probe | Hush | AskStacks | Leave
 FromRank = (
     Logged
@@ -480,7 +494,7 @@ ToRank = Execute | Form | Abort | StoreAnswer | AskWhere | Seen | Comm | Complet
 
 encode = msgspec.msgpack.Encoder().encode
 decode_to_head = msgspec.msgpack.Decoder(FromAgent | FromRank).decode
-decode_to_attached = msgspec.msgpack.Decoder(AskWhere | Debug | Leave).decode
+decode_to_attached = msgspec.msgpack.Decoder(AskWhere | Debug | Leave | Attempt).decode
 decode_from_attached_rank = msgspec.msgpack.Decoder(Debugged | DebugEvent).decode
 decode_to_agent = msgspec.msgpack.Decoder(ToAgent).decode
 decode_to_rank = msgspec.msgpack.Decoder(ToRank).decode

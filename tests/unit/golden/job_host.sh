@@ -30,7 +30,7 @@ for attempt in $(seq 0 0); do
   port=$((first + attempt))
   export MASTER_PORT=$port
   pids=()
-  /venv/bin/python -P -m dtrain_lab.node attached "$folder" 1 2 & pids+=($!)
+  /venv/bin/python -P -m dtrain_lab.node attached "$folder" 1 2 apart & pids+=($!)
   code=0
   for pid in "${pids[@]}"; do
     # a signal ends `wait`, not the process
