@@ -17,8 +17,9 @@ import msgspec
 from jupyter_core.paths import jupyter_data_dir
 from msgspec.structs import replace
 
-from dtrain_lab.backends.jobs import Place, job_backend
+from dtrain_lab.backends.jobs import Forecast, Place, job_backend
 from dtrain_lab.backends.transport import Here, private_folders, room
+from dtrain_lab.core import budget as core_budget
 from dtrain_lab.core import jobfiles
 from dtrain_lab.core import room as core_room
 from dtrain_lab.core.job import Job, JobPlan, JobRecord, JobRequest
@@ -70,15 +71,14 @@ class Jobs:
         backend = job_backend(made.record.plan.backend)
         room = await self._room(made.record)
         found = [core_room.finding(room, sum(map(len, made.files.values())))]
-        expected: float | None = None
-        if ask:
-            expected, refused = await backend.would_start(made.record)
-            found.append(refused)
+        forecast = await backend.forecast(made.record) if ask else Forecast()
+        found += [forecast.refused, core_budget.finding(forecast.budget) if forecast.budget else None]
         findings = (*made.findings, *(f for f in found if f is not None))
         before = await self._last_script(request.notebook)
         return replace(
             submission.preview(replace(made, findings=findings), before),
-            expected_start_at=expected,
+            expected_start_at=forecast.starts_at,
+            budget=forecast.budget,
             room=room,
         )
 
@@ -99,10 +99,7 @@ class Jobs:
         """
         made = await submission.prepare(request, file, await self._first_host(request))
         submission.refuse(made.findings, made.never)
-        record = made.record
-        if request.name is not None:
-            self._check_free(request.name)
-        record = await self._after(record)
+        record = await self._after(made.record)
         files = made.files if record is made.record else {**made.files, **submission.files_of(record)}
         beside = file.parent if record.plan.backend == "local" else None
         return await self._hand_over(record, files, beside, made.left)
@@ -111,7 +108,7 @@ class Jobs:
         """A new job of the same code, from the last complete checkpoint.
 
         Raises:
-            Conflict: it still runs.
+            Conflict: it still runs, or another one goes on from there already.
         """
         parent = await self.job(name)
         if parent.state not in JOB_ENDED:
@@ -147,7 +144,7 @@ class Jobs:
         self, record: JobRecord, files: dict[str, bytes], beside: Path | None, left: tuple[str, ...]
     ) -> Job:
         backend = job_backend(record.plan.backend)
-        self._store.put(record)
+        await self._note(record)
         self._handing_over.add(record.id)
         try:
             if beside is not None:
@@ -170,9 +167,30 @@ class Jobs:
         except DtrainError:  # nobody can say; it will be found, or shown as lost
             return True
 
-    def _check_free(self, name: str) -> None:
-        if any(record.name == name for record in self._store.active()):
-            raise Conflict(f'A job "{name}" is there already.', "Choose another name, or cancel it.")
+    async def _note(self, record: JobRecord) -> None:
+        """Take a new job into the index.
+
+        Raises:
+            Conflict: one that has not ended has its name, or goes on in the same checkpoints.
+        """
+
+        def goes_on(other: JobRecord) -> bool:
+            return record.checkpoints != "" and other.checkpoints == record.checkpoints
+
+        def clashes(other: JobRecord) -> bool:
+            named = record.parent is None and record.request.name is not None
+            return (named and other.name == record.name) or goes_on(other)
+
+        while (other := self._store.add(record, clashes)) is not None:
+            await self._look_quietly(other)  # it may have ended since anybody looked
+            if not any(known.id == other.id for known in self._store.active()):
+                continue
+            if goes_on(other):
+                raise Conflict(
+                    f"{other.name} ({other.id}) goes on from there already.",
+                    f"Cancel it first: dtrain-lab job cancel {other.id}",
+                )
+            raise Conflict(f'A job "{other.name}" is there already.', "Choose another name, or cancel it.")
 
     async def _after(self, record: JobRecord) -> JobRecord:
         wanted = record.request.after

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -44,11 +45,26 @@ class Store:
     def put(self, record: JobRecord) -> None:
         """Note a job, or what has changed of it."""
         with self._lock, closing(self._open()) as base, base:
-            base.execute(
-                "INSERT INTO jobs (id, name, created_at, record) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (id) DO UPDATE SET record = excluded.record",
-                (record.id, record.name, record.created_at, msgspec.json.encode(record)),
-            )
+            _put(base, record)
+
+    def add(self, record: JobRecord, clashes: Callable[[JobRecord], bool]) -> JobRecord | None:
+        """Note a new job, unless one that is not known to have ended clashes with it.
+
+        Args:
+            record: of the new one.
+            clashes: whether a job that is there keeps it out.
+
+        Returns:
+            The job that does; None where the new one was noted.
+        """
+        with self._lock, closing(self._open()) as base:
+            base.isolation_level = None
+            base.execute("BEGIN IMMEDIATE")  # two submissions at once see each other
+            other = next((known for known in _active(base) if clashes(known)), None)
+            if other is None:
+                _put(base, record)
+            base.execute("COMMIT")
+        return other
 
     def see(self, record: JobRecord, seen: Job) -> None:
         """Note how a job was seen, unless its record has changed since: then somebody looks again."""
@@ -67,8 +83,7 @@ class Store:
     def active(self) -> list[JobRecord]:
         """Jobs that are not known to have ended, oldest first."""
         with self._lock, closing(self._open()) as base:
-            rows = base.execute("SELECT record FROM jobs WHERE ended = 0 ORDER BY created_at").fetchall()
-        return [msgspec.json.decode(row[0], type=JobRecord) for row in rows]
+            return _active(base)
 
     def seen(self, most: int = 1000) -> list[Job]:
         """Jobs as they were last seen, newest first."""
@@ -93,3 +108,16 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         return sqlite3.connect(self._path, timeout=WAIT_S)
+
+
+def _put(base: sqlite3.Connection, record: JobRecord) -> None:
+    base.execute(
+        "INSERT INTO jobs (id, name, created_at, record) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET record = excluded.record",
+        (record.id, record.name, record.created_at, msgspec.json.encode(record)),
+    )
+
+
+def _active(base: sqlite3.Connection) -> list[JobRecord]:
+    rows = base.execute("SELECT record FROM jobs WHERE ended = 0 ORDER BY created_at").fetchall()
+    return [msgspec.json.decode(row[0], type=JobRecord) for row in rows]

@@ -391,13 +391,29 @@ def test_bad_input_is_told_and_leaves_nothing(tmp_path: Path, home: Path) -> Non
         dt.submit(good, "full", ranks=1)
     assert len(dt.jobs()) == before
     assert sorted((home / ".dtrain-lab" / "jobs").glob("*")) == folders
-    job: Job = dt.submit(good, ranks=1, name="mine")
+
+
+def test_jobs_that_clash(tmp_path: Path) -> None:
+    waits = write(
+        tmp_path / "w.ipynb",
+        [f"import os, time\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.05)"],
+    )
+    job: Job = dt.submit(waits, ranks=1, name="mine")
     with pytest.raises(Conflict, match="is there already"):
-        dt.submit(good, ranks=1, name="mine")
+        dt.submit(waits, ranks=1, name="mine")
     with pytest.raises(Conflict, match="still runs"):
         job.delete()
+    with pytest.raises(Conflict, match="still runs"):
+        job.resume()
     job.cancel()
-    job.wait(30)
+    assert job.wait(30) == "cancelled"
+    again = job.resume()
+    with pytest.raises(Conflict, match="goes on from there already"):
+        job.resume()
+    (tmp_path / "go").touch()
+    wait_until(lambda: not of_job(again.id), 60, "its end, at which nobody looks")
+    assert dt.submit(waits, ranks=1, name="mine").wait(60) == "succeeded"
+    assert job.resume().wait(60) == "succeeded"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own size needs root")

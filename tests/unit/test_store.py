@@ -28,6 +28,17 @@ def test_a_look_that_began_before_a_cancel_counts_for_nothing(tmp_path: Path) ->
     assert [seen.state for seen in store.seen()] == ["cancelled"]
 
 
+def test_of_two_that_clash_one_gets_in(tmp_path: Path) -> None:
+    store, elsewhere = Store(tmp_path / "jobs.sqlite"), Store(tmp_path / "jobs.sqlite")
+    twin = replace(RECORD, id="5678efab")
+    assert store.add(RECORD, lambda other: other.name == RECORD.name) is None
+    assert elsewhere.add(twin, lambda other: other.name == twin.name) == RECORD
+    assert elsewhere.find(twin.id) is None
+    store.see(RECORD, FAILED)
+    assert elsewhere.add(twin, lambda other: other.name == twin.name) is None
+    assert store.active() == [twin]
+
+
 def test_a_look_brings_no_deleted_job_back(tmp_path: Path) -> None:
     store = Store(tmp_path / "jobs.sqlite")
     store.put(RECORD)
