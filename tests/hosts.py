@@ -198,22 +198,39 @@ class Hosts:
         (made / ".ssh" / "config").write_text(self.ssh_config.read_text())
         return made
 
-    def start_slurm(self, gpus: int = 0, cpus: int = 8, *, low: bool = False) -> None:
-        """Start munge, the controller here and a slurmd on each host; wait until all are idle.
+    @property
+    def munge(self) -> Path:
+        """The socket by which Slurm's processes know each other."""
+        return self.root / "munge.socket"
 
-        With `low`, jobs of the partition of that name make room for all others, 3 s after they were warned.
-        """
-        root = self.root
-        (root / "mail").write_text(f'#!/bin/sh\necho "$@" >> {root}/mailed\n')
-        (root / "mail").chmod(0o755)
-        munge = root / "munge"
+    def start_munge(self) -> None:
+        """Start munge, with a key of its own."""
+        munge = self.root / "munge"
         munge.mkdir(mode=0o700)
         (munge / "key").write_bytes(os.urandom(128))
         (munge / "key").chmod(0o400)
-        door = root / "munge.socket"
-        options = [f"--socket={door}", f"--key-file={munge}/key", f"--log-file={munge}/log"]
+        options = [f"--socket={self.munge}", f"--key-file={munge}/key", f"--log-file={munge}/log"]
         options += [f"--pid-file={munge}/pid", f"--seed-file={munge}/seed", "--num-threads=2"]
         self.start(["munged", "-F", "--force", *options], "munged.log")
+        wait_until(self.munge.exists, 10.0, "munged")
+
+    def start_slurm(
+        self, gpus: int = 0, cpus: int = 8, *, low: bool = False, accounting: str | None = None
+    ) -> None:
+        """Start munge, the controller here and a slurmd on each host; wait until all are idle.
+
+        Args:
+            gpus: of each host, by name only.
+            cpus: of each host.
+            low: jobs of the partition of that name make room for all others, 3 s after they were warned.
+            accounting: lines of `tests.accounting`; munge runs then already.
+        """
+        root = self.root
+        if accounting is None:
+            self.start_munge()
+            accounting = "AccountingStorageType=accounting_storage/none\n"
+        (root / "mail").write_text(f'#!/bin/sh\necho "$@" >> {root}/mailed\n')
+        (root / "mail").chmod(0o755)
         (root / "state").mkdir()
         gres = f"Gres=gpu:{gpus} " if gpus else ""
         nodes = "\n".join(
@@ -232,12 +249,12 @@ class Hosts:
         self.slurm_conf.write_text(
             f"ClusterName=dtl\nSlurmctldHost={here}({self.gateway})\n"
             f"SlurmctldPort={20_000 + os.getpid() % 10_000}\nSlurmUser=root\nSlurmdUser=root\n"
-            f"AuthType=auth/munge\nAuthInfo=socket={door}\nCredType=cred/munge\n"
+            f"AuthType=auth/munge\nAuthInfo=socket={self.munge}\nCredType=cred/munge\n"
             f"StateSaveLocation={root}/state\nSlurmdSpoolDir={root}/%n/spool\n"
             f"SlurmctldPidFile={root}/slurmctld.pid\nSlurmdPidFile={root}/%n/slurmd.pid\n"
             f"SlurmctldLogFile={root}/slurmctld.log\nSlurmdLogFile={root}/%n/slurmd.log\n"
             "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\n"
-            "AccountingStorageType=accounting_storage/none\nMpiDefault=none\nSwitchType=switch/none\n"
+            f"{accounting}MpiDefault=none\nSwitchType=switch/none\n"
             "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU_Memory\n"
             "SlurmdParameters=config_overrides\nSchedulerType=sched/backfill\n"
             "SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=0\n"
@@ -253,7 +270,6 @@ class Hosts:
         for name in self.names:
             (root / name / "spool").mkdir()
         conf = {"SLURM_CONF": str(self.slurm_conf)}
-        wait_until(door.exists, 10.0, "munged")
         self.start(["slurmctld", "-D", "-i"], "slurmctld.log", **conf)
         for name in self.names:
             home = {"HOME": str(root / name / "home")}

@@ -8,6 +8,7 @@ has() { PATH="$PATH:/usr/sbin" command -v "$1" >/dev/null 2>&1; }
 has sshd || missing="$missing openssh-server openssh-client"
 has ip || missing="$missing iproute2"
 has slurmctld || missing="$missing slurmctld slurmd slurm-client munge"
+has slurmdbd || missing="$missing slurmdbd mariadb-server"
 has quota || missing="$missing quota"
 [ -e /etc/profile.d/modules.sh ] || missing="$missing environment-modules"
 [ -n "$missing" ] || exit 0

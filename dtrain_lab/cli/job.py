@@ -15,8 +15,8 @@ from rich.table import Table
 from dtrain_lab.api.job import Job, job, jobs
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.core import budget, room
 from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core import room
 from dtrain_lab.core.amounts import duration
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import Job as Info
@@ -375,6 +375,8 @@ def _show_plan(made: JobPlan, as_json: bool) -> None:
         console.print(f"{made.size.nodes} × {made.size.ranks_per_node} ranks: {made.command}", markup=False)
     if made.room is not None and (text := room.sentence(made.room)):
         console.print(text, markup=False)
+    if made.budget is not None:
+        console.print(budget.sentence(made.budget), markup=False)
     if made.expected_start_at is not None:
         console.print(f"It would start at {time.ctime(made.expected_start_at)}.")
     for file in made.files:

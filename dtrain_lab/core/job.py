@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dtrain_lab.core.budget import Budget
 from dtrain_lab.core.cluster import Metrics, Node, Phase, Rank, Reason, Summary, World
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.history import Point
@@ -88,7 +89,7 @@ class JobPlan(Struct, frozen=True):
 
     `cells`: that were converted. `modules`: that it imports and the environment has; None where that can't be
     asked at once. `environment`: where its Python comes from, in words. `room`: what may be written where its
-    folder will be.
+    folder will be. `budget`: what is left to the scheduler's account; only where the scheduler was asked.
     """
 
     files: tuple[PlannedFile, ...]
@@ -103,6 +104,7 @@ class JobPlan(Struct, frozen=True):
     cells: int = 0
     modules: int | None = None
     room: Room | None = None
+    budget: Budget | None = None
 
 
 class JobMetrics(Metrics, frozen=True):

@@ -290,6 +290,10 @@ def reason(code: str, state: str) -> Reason | None:
     if plain in WORDS:
         message, hint, final = WORDS[plain]
         return Reason(plain, message, hint, final=final)
+    if "Minutes" in plain:  # AssocGrpCPUMinutesLimit, AssocGrpGRESMinutes, QOSGrpGRESRunMinutes …
+        whose = "QOS" if plain.startswith("QOS") else "account"
+        message = f"It may take more hours than your {whose} has left."
+        return Reason(plain, message, "Ask for less time or fewer nodes, or use another account.")
     if state in ("TIMEOUT", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY", "CANCELLED", "FAILED"):
         told = {
             "TIMEOUT": ("Its time was over.", "Set a longer [slurm] time."),

@@ -1492,6 +1492,21 @@ export interface components {
             text: string;
         };
         /**
+         * Budget
+         * @description Hours of GPUs or CPUs: what the job may take, and what is left.
+         *
+         *         `holder`: whose they are, in words ("the account proj").
+         */
+        Budget: {
+            /** @default null */
+            asked_hours: number | null;
+            holder: string;
+            left_hours: number;
+            limit_hours: number;
+            /** @enum {unknown} */
+            unit: "CPU" | "GPU";
+        };
+        /**
          * CellRecord
          * @description A cell that a world knows of: it waits for its turn, runs, or has ended.
          *
@@ -1855,9 +1870,11 @@ export interface components {
          *
          *         `cells`: that were converted. `modules`: that it imports and the environment has; None where that can't be
          *         asked at once. `environment`: where its Python comes from, in words. `room`: what may be written where its
-         *         folder will be.
+         *         folder will be. `budget`: what is left to the scheduler's account; only where the scheduler was asked.
          */
         JobPlan: {
+            /** @default null */
+            budget: components["schemas"]["Budget"] | null;
             /** @default 0 */
             cells: number;
             /** @default  */

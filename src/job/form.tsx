@@ -11,7 +11,7 @@ import { Fields, problemsOf } from './fields';
 import { Jobs } from './model';
 import { Highlight, Preview } from './preview';
 import { Report } from './report';
-import { roomWords } from './words';
+import { budgetWords, roomWords } from './words';
 import {
   emptyForm,
   FIELDS,
@@ -266,7 +266,12 @@ export function SubmitForm(props: IFormProps): JSX.Element {
                 )
               : ''}
           </b>
-          {plan?.gpu_hours ? (
+          {plan?.budget ? (
+            <span className="jp-Dtrain-under" title={plan.budget.holder}>
+              {' '}
+              {budgetWords(plan.budget, trans)}
+            </span>
+          ) : plan?.gpu_hours ? (
             <span className="jp-Dtrain-under">
               {' '}
               {trans.__('At most %1 GPU-hours', plan.gpu_hours.toFixed(0))}

@@ -93,6 +93,24 @@ export function passesText(
   return has.some(part => part.toLowerCase().includes(wanted));
 }
 
+/** Hours that a job may take, and what is left of its account's. */
+export function budgetWords(
+  budget: NonNullable<JobPlan['budget']>,
+  trans: TranslationBundle
+): string {
+  const left = budget.left_hours.toFixed(1);
+  const hours =
+    budget.unit === 'GPU' ? trans.__('GPU-hours') : trans.__('CPU-hours');
+  return budget.asked_hours === null
+    ? trans.__('%1 %2 are left', left, hours)
+    : trans.__(
+        'At most %1 of the %2 %3 that are left',
+        budget.asked_hours.toFixed(1),
+        left,
+        hours
+      );
+}
+
 /** What may still be written where a job's folder will be: the less of disk and quota. */
 export function roomWords(
   room: NonNullable<JobPlan['room']>,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from dtrain_lab.backends.transport import Transport
+from dtrain_lab.core.budget import Budget
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import JobRecord
 from dtrain_lab.core.profile import Profile
@@ -18,6 +19,17 @@ class Place(NamedTuple):
 
     transport: Transport
     nodes: tuple[int, ...]
+
+
+class Forecast(NamedTuple):
+    """What a scheduler says of a job before it is submitted.
+
+    `starts_at`: seconds since 1970. `refused`: why it would not be taken.
+    """
+
+    starts_at: float | None = None
+    refused: Finding | None = None
+    budget: Budget | None = None
 
 
 class JobBackend(Protocol):
@@ -34,8 +46,8 @@ class JobBackend(Protocol):
     def command(self, record: JobRecord) -> str:
         """The command that runs it, as a person would type it."""
 
-    async def would_start(self, record: JobRecord) -> tuple[float | None, Finding | None]:
-        """Ask the scheduler, without submitting: when it would start, or why it never would."""
+    async def forecast(self, record: JobRecord) -> Forecast:
+        """Ask the scheduler, without submitting."""
 
     async def submit(self, record: JobRecord, files: dict[str, bytes]) -> Handle:
         """Write its folder, and have it run.

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import psutil
 
-from dtrain_lab.backends.jobs.base import Place
+from dtrain_lab.backends.jobs.base import Forecast, Place
 from dtrain_lab.backends.transport import Here, allowed
 from dtrain_lab.core import job_script, jobfiles, slots
-from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import JobRecord
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import Handle
@@ -44,9 +43,9 @@ class LocalJobs:
         """By hand."""
         return f"bash {record.directory}/{jobfiles.BATCH}"
 
-    async def would_start(self, record: JobRecord) -> tuple[float | None, Finding | None]:
+    async def forecast(self, record: JobRecord) -> Forecast:
         """Nobody schedules here."""
-        return None, None
+        return Forecast()
 
     async def submit(self, record: JobRecord, files: dict[str, bytes]) -> Handle:
         """Start the script, detached."""

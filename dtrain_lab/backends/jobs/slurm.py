@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import shlex
 import socket
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Status
-from dtrain_lab.backends.jobs.base import Place
+from dtrain_lab.backends.jobs.base import Forecast, Place
 from dtrain_lab.backends.transport import transport
-from dtrain_lab.core import job_script, jobfiles, slurm
+from dtrain_lab.core import budget, job_script, jobfiles, slurm
+from dtrain_lab.core.budget import Budget
 from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import JobRecord
 from dtrain_lab.core.profile import Profile
@@ -35,13 +38,29 @@ class SlurmJobs:
         """By hand."""
         return f"sbatch {shlex.quote(record.directory)}/{jobfiles.BATCH}"
 
-    async def would_start(self, record: JobRecord) -> tuple[float | None, Finding | None]:
-        """`sbatch --test-only`."""
+    async def forecast(self, record: JobRecord) -> Forecast:
+        """`sbatch --test-only`, and what its account has left."""
         text = self.scripts(record)[jobfiles.BATCH]
-        done = await transport(record.profile.ssh.login).run(["sbatch", "--test-only"], text.encode())
+        way = transport(record.profile.ssh.login)
+        done, left = await asyncio.gather(
+            way.run(["sbatch", "--test-only"], text.encode()), self._budget(record)
+        )
         if done.code:
-            return None, Finding("problem", "refused", *slurm.refusal(done.err), field="profile")
-        return slurm.test_start(done.err), None
+            refused = Finding("problem", "refused", *slurm.refusal(done.err), field="profile")
+            return Forecast(refused=refused, budget=left)
+        return Forecast(slurm.test_start(done.err), budget=left)
+
+    async def _budget(self, record: JobRecord) -> Budget | None:
+        """Hours that are left to the account, with what the job may take of them."""
+        plan, options = record.plan, record.profile.slurm
+        words = ["bash", "-c", budget.SCRIPT, "bash", options.account or "", options.qos or ""]
+        told = (await transport(record.profile.ssh.login).run(words)).out.decode(errors="replace")
+        gpus = sum(min(node.ranks, node.gpus) for node in plan.nodes)
+        kind = re.search(r"gpu:([^:,()]*[a-zA-Z][^:,()]*)", options.gres or "")
+        left = budget.read(told, "GPU" if gpus else "CPU", kind[1] if kind else "")
+        amount = gpus or plan.size * (plan.cpus_per_rank or 1)
+        limit = slurm.time_s(options.time) if options.time is not None else None
+        return budget.asked(left, amount, limit) if left is not None else None
 
     async def submit(self, record: JobRecord, files: dict[str, bytes]) -> Handle:
         """Hand the script to the scheduler."""

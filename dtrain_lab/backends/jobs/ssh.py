@@ -10,10 +10,9 @@ import msgspec
 
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.hosts import Done
-from dtrain_lab.backends.jobs.base import Place
+from dtrain_lab.backends.jobs.base import Forecast, Place
 from dtrain_lab.backends.transport import Login
 from dtrain_lab.core import command, job_script, jobfiles, slots
-from dtrain_lab.core.finding import Finding
 from dtrain_lab.core.job import JobRecord
 from dtrain_lab.core.profile import Profile
 from dtrain_lab.core.record import Handle
@@ -47,9 +46,9 @@ class SshJobs:
             for host, name in zip(used(record), self.scripts(record), strict=True)
         )
 
-    async def would_start(self, record: JobRecord) -> tuple[float | None, Finding | None]:
+    async def forecast(self, record: JobRecord) -> Forecast:
         """Nobody schedules here."""
-        return None, None
+        return Forecast()
 
     async def submit(self, record: JobRecord, files: dict[str, bytes]) -> Handle:
         """Write a folder on each host, and start its script; all or none."""
