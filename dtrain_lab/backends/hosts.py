@@ -145,7 +145,7 @@ async def ahead(host: str) -> float:
     link = await connection(host)
     if link not in _ahead:
         asked = time.time()
-        done = await run(host, ["date", "+%s.%N"])
+        done = await run(host, ["date", "+%s.%N"], within_s=CONNECT_WITHIN_S)
         heard = time.time()
         try:
             _ahead[link] = clock.ahead(asked, float(done.out), heard)

@@ -53,7 +53,9 @@ class Transport(Protocol):
     async def replace(self, path: str, data: bytes) -> None:
         """Put a file in the place of another: readers see the old or the new one, never half of it."""
 
-    async def small(self, folder: str, patterns: Sequence[str]) -> dict[str, bytes] | None:
+    async def small(
+        self, folder: str, patterns: Sequence[str], within_s: float = 60.0
+    ) -> dict[str, bytes] | None:
         """All small files of a folder whose names match; None where there is no such folder."""
 
     async def remove(self, folder: str) -> None:
@@ -115,7 +117,9 @@ class Here:
     async def replace(self, path: str, data: bytes) -> None:
         await asyncio.to_thread(_replace, Path(path), data)
 
-    async def small(self, folder: str, patterns: Sequence[str]) -> dict[str, bytes] | None:
+    async def small(
+        self, folder: str, patterns: Sequence[str], within_s: float = 60.0
+    ) -> dict[str, bytes] | None:
         return await asyncio.to_thread(_small, Path(folder), patterns)
 
     async def remove(self, folder: str) -> None:
@@ -178,13 +182,15 @@ class Login:
         line = 'umask 077; cat > "$1.part" && mv -- "$1.part" "$1"'
         await self._must(["bash", "-c", line, "bash", path], data)
 
-    async def small(self, folder: str, patterns: Sequence[str]) -> dict[str, bytes] | None:
+    async def small(
+        self, folder: str, patterns: Sequence[str], within_s: float = 60.0
+    ) -> dict[str, bytes] | None:
         # names only by pattern: the patterns are ours, and the shell expands them
         wanted = " ".join(patterns)
         line = f'cd -- "$1" 2> /dev/null || exit 3; shopt -s nullglob; set -- {wanted}; '
         line += f'[ $# = 0 ] || find "$@" -maxdepth 1 -type f -size -{SMALL >> 10}k -print0 '
         line += "| tar -cf - --null -T -"
-        done = await self.run(["bash", "-c", line, "bash", folder])
+        done = await self.run(["bash", "-c", line, "bash", folder], within_s=within_s)
         if done.code == 3:
             return None
         found: dict[str, bytes] = {}

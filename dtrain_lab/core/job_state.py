@@ -16,6 +16,7 @@ from dtrain_lab.core.status import Status
 LOST_AFTER_S = 60.0
 """A submission that was cut off may be found by its mark for so long."""
 STALE_S = 15.0
+NOT_ASKED = Reason("not_asked", "The place where it runs can't be asked now.", "It is asked again by itself.")
 
 
 def first_error(errors: tuple[JobError, ...]) -> JobError | None:
@@ -108,9 +109,7 @@ def _state(
     if record.handle is None:
         return ("lost" if now - record.created_at > LOST_AFTER_S else "planned"), None
     if status is None:
-        return ("running" if found.started_at else "queued"), Reason(
-            "not_asked", "The place where it runs can't be asked now.", "It is asked again by itself."
-        )
+        return ("running" if found.started_at else "queued"), NOT_ASKED
     if status.fate == "ended":
         reason = status.reason
         if reason is not None and reason.code == "cancelled":

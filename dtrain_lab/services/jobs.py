@@ -12,6 +12,7 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from jupyter_core.paths import jupyter_data_dir
@@ -24,7 +25,7 @@ from dtrain_lab.core import jobfiles
 from dtrain_lab.core import room as core_room
 from dtrain_lab.core.job import Job, JobPlan, JobRecord, JobRequest
 from dtrain_lab.core.job_folder import PATTERNS, found_in
-from dtrain_lab.core.job_state import job
+from dtrain_lab.core.job_state import NOT_ASKED, job
 from dtrain_lab.core.kinds import JOB_ENDED
 from dtrain_lab.core.room import Room
 from dtrain_lab.core.status import Status
@@ -37,7 +38,10 @@ ROOM_S = 60.0
 """What is free changes slowly, and a server of quotas is asked for it."""
 FAR_S = 3.0
 """Folders on other machines are looked at no more often."""
-ENDED_WITHIN_S = 30.0
+LOOK_WITHIN_S = 5.0
+"""Then a job is shown as it was last seen; the look goes on."""
+ASK_WITHIN_S = 10.0
+"""A host is asked for its part of a look for so long."""
 Told = Callable[[Job], None]
 
 
@@ -51,6 +55,7 @@ class Jobs:
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or Store(Path(jupyter_data_dir()) / "dtrain-lab" / "jobs.sqlite")
         self._looked: dict[str, tuple[float, Job]] = {}
+        self._looking: dict[str, tuple[JobRecord, asyncio.Task[Job]]] = {}
         self._handing_over: set[str] = set()
         self._rooms: dict[tuple[str, str], tuple[float, Room]] = {}
 
@@ -182,7 +187,7 @@ class Jobs:
             return (named and other.name == record.name) or goes_on(other)
 
         while (other := self._store.add(record, clashes)) is not None:
-            await self._look_quietly(other)  # it may have ended since anybody looked
+            await self._look_quietly(other, None)  # it may have ended since anybody looked
             if not any(known.id == other.id for known in self._store.active()):
                 continue
             if goes_on(other):
@@ -236,7 +241,8 @@ class Jobs:
     async def listing(self, most: int = 1000) -> list[Job]:
         """Jobs, newest first; those that have not ended are looked at anew."""
         active = self._store.active()
-        await asyncio.gather(*(self._look_quietly(record) for record in active))
+        seen = {known.id: known for known in self._store.seen(most)}
+        await asyncio.gather(*(self._look_quietly(record, seen.get(record.id)) for record in active))
         return self._store.seen(most)
 
     async def job(self, name: str, *, fresh: bool = False) -> Job:
@@ -251,7 +257,19 @@ class Jobs:
         record, seen = known
         if seen is not None and seen.state in JOB_ENDED and not fresh:
             return seen
-        return await self.look(record)
+        return await self._look_soon(record, seen)
+
+    async def _look_soon(self, record: JobRecord, seen: Job | None) -> Job:
+        """Look; a host that is silent keeps nobody waiting for a job that was seen before."""
+        before, looking = self._looking.get(record.id, (None, None))
+        if looking is None or looking.done() or before != record:
+            looking = asyncio.create_task(self.look(record))
+            looking.add_done_callback(lambda task: task.cancelled() or task.exception())  # it may be nobody's
+            self._looking[record.id] = record, looking
+        if seen is None:
+            return await asyncio.shield(looking)
+        await asyncio.wait({looking}, timeout=LOOK_WITHIN_S)
+        return looking.result() if looking.done() else replace(seen, reason=seen.reason or NOT_ASKED)
 
     async def look(self, record: JobRecord) -> Job:
         """Read how a job stands, from its folder and whoever runs it."""
@@ -266,21 +284,18 @@ class Jobs:
             if handle is not None:
                 record = replace(record, handle=handle)
                 await self._write(record)
-        status: Status | None = None
-        try:
-            if record.handle is not None:
-                status = await backend.status(record)
-        except DtrainError:  # the place can't be asked now: what is known of it is shown
-            status = None
+        # all at once: hosts that are silent are waited for together
+        status, theirs = await asyncio.gather(
+            _status(record), asyncio.gather(*(_small(record.directory, place) for place in places))
+        )
+        if isinstance(theirs[0], DtrainError):  # the rest without the first's would be half the truth
+            raise theirs[0]
         files: dict[str, bytes] = {}
         ahead: dict[str, float] = {}
-        for place in places:
-            try:
-                there = await place.transport.small(record.directory, PATTERNS) or {}
-                ahead |= dict.fromkeys(there, await place.transport.ahead())
-                files |= there
-            except DtrainError:
-                continue
+        for there in theirs:
+            if not isinstance(there, DtrainError):
+                files |= there.files
+                ahead |= dict.fromkeys(there.files, there.ahead)
         found = found_in(files, ahead)
         if status is not None and status.fate == "ended" and found.exit is None and record.handle is not None:
             # it may have written its end between the two questions
@@ -369,9 +384,9 @@ class Jobs:
             raise NotFound(f'There is no job "{identity}".', "It was deleted meanwhile.", code="no_job")
         return known[0]
 
-    async def _look_quietly(self, record: JobRecord) -> None:
+    async def _look_quietly(self, record: JobRecord, seen: Job | None) -> None:
         try:
-            await self.look(record)
+            await self._look_soon(record, seen)
         except DtrainError:  # it is shown as it was last seen
             return
 
@@ -384,6 +399,31 @@ class Jobs:
         marks = await place.transport.small(record.checkpoints, ("step-*/complete",)) or {}
         steps = [int(s) for path in marks if (s := path.split("/")[0].removeprefix("step-")).isdecimal()]
         return max(steps, default=None)
+
+
+class _Small(NamedTuple):
+    """Small files of a job's folder, and by how many seconds the clock there is ahead of ours."""
+
+    files: dict[str, bytes]
+    ahead: float
+
+
+async def _small(folder: str, place: Place) -> _Small | DtrainError:
+    try:
+        files = await place.transport.small(folder, PATTERNS, ASK_WITHIN_S) or {}
+        return _Small(files, await place.transport.ahead())
+    except DtrainError as error:
+        return error
+
+
+async def _status(record: JobRecord) -> Status | None:
+    """None where nobody can be asked now: what is known of it is shown."""
+    if record.handle is None:
+        return None
+    try:
+        return await job_backend(record.plan.backend).status(record)
+    except DtrainError:
+        return None
 
 
 def _link_rest(source: Path, code: Path, left: tuple[str, ...]) -> None:

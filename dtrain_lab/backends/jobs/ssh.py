@@ -22,6 +22,8 @@ from dtrain_lab.core.wire.gang import GangKeys
 from dtrain_lab.errors import StartFailed, Unreachable, from_dict
 from dtrain_lab.machine.curve import new_keys
 
+ASK_WITHIN_S = 10.0
+
 
 class SshJobs:
     """Scripts on hosts."""
@@ -73,12 +75,13 @@ class SshJobs:
     async def status(self, record: JobRecord) -> Status:
         """Does the first host's script run, or, after that, one of the others'?"""
         assert record.handle is not None
-        done = await hosts.run(record.handle.host, _runs(record, jobfiles.BATCH))
+        done = await hosts.run(record.handle.host, _runs(record, jobfiles.BATCH), within_s=ASK_WITHIN_S)
         if done.code == 0:
             return Status("running")
         others = list(zip(used(record), self.scripts(record), strict=True))[1:]
         rest = await asyncio.gather(
-            *(hosts.run(host, _runs(record, name)) for host, name in others), return_exceptions=True
+            *(hosts.run(host, _runs(record, name), within_s=ASK_WITHIN_S) for host, name in others),
+            return_exceptions=True,
         )
         # of one that can't be asked nothing is known: it keeps no job alive
         return Status("running" if any(isinstance(d, Done) and d.code == 0 for d in rest) else "ended")

@@ -1,0 +1,72 @@
+"""A look at a job whose host says nothing: nobody waits for it who has seen the job before."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dtrain_lab.backends.jobs import Place
+from dtrain_lab.core.job_state import NOT_ASKED
+from dtrain_lab.core.status import Status
+from dtrain_lab.services import jobs
+from dtrain_lab.services.store import Store
+from tests.unit.test_job_state import RECORD
+
+
+class SilentHost:
+    """A host that answers once it is let."""
+
+    def __init__(self) -> None:
+        self.speaks = asyncio.Event()
+        self.asked = 0
+
+    async def status(self, record: Any) -> Status:
+        self.asked += 1
+        await self.speaks.wait()
+        return Status("running")
+
+    def places(self, record: Any) -> list[Place]:
+        return [Place(self, (0,))]  # type: ignore[arg-type]
+
+    async def small(self, *_: Any) -> dict[str, bytes]:
+        await self.speaks.wait()
+        return {"started": b"190.0"}
+
+    async def ahead(self) -> float:
+        return 0.0
+
+
+def test_nobody_waits_for_a_silent_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        host = SilentHost()
+        monkeypatch.setattr(jobs, "job_backend", lambda _: host)
+        monkeypatch.setattr(jobs, "LOOK_WITHIN_S", 0.01)
+        monkeypatch.setattr(jobs, "FAR_S", 0.0)
+        store = Store(tmp_path / "jobs.sqlite")
+        store.put(RECORD)
+        ours = jobs.Jobs(store)
+        first = asyncio.create_task(ours.job(RECORD.id))
+        while not host.asked:
+            await asyncio.sleep(0)
+        host.speaks.set()
+        seen = await first
+        assert (seen.state, seen.reason) == ("running", None)
+        host.speaks.clear()
+        for _ in range(3):
+            assert (await ours.job(RECORD.id)) == msgspec.structs.replace(seen, reason=NOT_ASKED)
+            assert [job.state for job in await ours.listing()] == ["running"]
+        assert host.asked == 2, "one look at a time"
+        # what was asked of it anew is not the answer to a question of before
+        store.put(msgspec.structs.replace(RECORD, cancelled_at=200.0))
+        stopping = asyncio.create_task(ours.job(RECORD.id))
+        while host.asked < 3:
+            await asyncio.sleep(0)
+        host.speaks.set()
+        assert (await stopping).state in ("running", "stopping")
+        assert (await ours.job(RECORD.id)).state == "stopping"
+
+    asyncio.run(main())
