@@ -8,13 +8,13 @@ export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: demo test test-front lab bench lint lint-python lint-front fix types setup clean
+.PHONY: demo test test-front lab bench lint lint-python lint-front fix types setup system-packages clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py
 
-test: setup $(VENV)/.test  ## every test and linter
-	@sh tests/system_packages.sh
+test:  ## every test and linter
+	@$(MAKE) --no-print-directory -j2 system-packages $(VENV)/.test
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
 	$(BIN)/python -m pytest
 
@@ -23,6 +23,9 @@ lab: setup  ## JupyterLab on the notebooks
 
 bench: setup $(VENV)/.bench  ## the figures that we claim, with their peers
 	@$(BIN)/python -m benchmarks
+
+system-packages:
+	@sh tests/system_packages.sh
 
 lint: lint-python lint-front
 

@@ -17,14 +17,16 @@ from dtrain_lab.core.finding import Finding
 
 Unit = Literal["GPU", "CPU"]
 LEVELS = 6
-"""Accounts above each other that are looked at."""
+"""Accounts above each other that are looked at …"""
+WITHIN_S = 10
+"""… of a controller that takes no longer than this."""
 ASK = "timeout 5 scontrol show assoc_mgr"
 SCRIPT = f"""id -un
 account=$1
 [ -n "$account" ] ||
   account=$({ASK} flags=users users="$(id -un)" | sed -n 's/.*DefAccount=\\([^ ]*\\).*/\\1/p' | head -n 1)
 for level in $(seq {LEVELS}); do
-  [ -n "$account" ] || break
+  [ -n "$account" ] && [ $SECONDS -lt {WITHIN_S} ] || break
   rows=$({ASK} flags=assoc accounts="$account"); printf '%s\\n' "$rows"
   account=$(printf '%s\\n' "$rows" | sed -n 's/.*ParentAccount=\\([^ (]\\{{1,\\}}\\).*/\\1/p' | head -n 1)
 done

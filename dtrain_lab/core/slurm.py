@@ -104,6 +104,12 @@ def gpus_of(gres: str) -> int:
     return sum(map(int, found))
 
 
+def gpu_kind(gres: str) -> str:
+    """Kind of the GPUs in a GRES: "a100" of "gpu:a100:4"; empty where it names none."""
+    found = re.search(r"(?:^|,)gpu:([^:,()]*[^\d:,()][^:,()]*)", gres)
+    return found[1] if found else ""
+
+
 def partitions(lines: Iterable[str]) -> tuple[Partition, ...]:
     """What `sinfo` says; nodes that are down or drained are left out."""
     nodes: dict[str, list[NodeFacts]] = {}

@@ -24,13 +24,13 @@ import msgspec
 import zmq
 from msgspec.structs import replace
 
-from dtrain_lab.core import attempt, hangs, jobfiles, network, stragglers
+from dtrain_lab.core import hangs, jobfiles, network, stragglers
 from dtrain_lab.core.advice import advise
 from dtrain_lab.core.cluster import HostUse, Metrics, Node, Rank, Stack, Verdict, Where, with_use
 from dtrain_lab.core.endpoints import Endpoints
 from dtrain_lab.core.estimate import figures
 from dtrain_lab.core.history import point
-from dtrain_lab.core.job import JobError, JobRecord, Live
+from dtrain_lab.core.job import JobRecord, Live
 from dtrain_lab.core.kinds import RankPhase
 from dtrain_lab.core.wire import doors, links
 from dtrain_lab.core.wire.doors import NOT_YET
@@ -38,6 +38,7 @@ from dtrain_lab.core.wire.links import RankSample
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.head import elsewhere, ports
 from dtrain_lab.head.aggregate import ALARMS
+from dtrain_lab.head.attempts import Attempts
 from dtrain_lab.head.relay import Relay
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.head.watched import Watched
@@ -64,10 +65,7 @@ class Observer:
         self._places: dict[int, Where] = {}
         self._activities: dict[int, str] = {}
         self._restart = 0
-        self._failed: set[int] = set()
-        """Restarts in which a rank has failed."""
-        self._asking: dict[bytes, tuple[int, float]] = {}
-        """Agents whose ranks have ended well: in which attempt, and since when they ask for the others."""
+        self._attempts = Attempts(folder, self._record.plan.size, self._ranks, self._to_agent)
         self._asked: dict[int, tuple[set[int], dict[int, links.Here], asyncio.Future[None]]] = {}
         self._next = 0
         self._values: dict[str, Any] = {}
@@ -149,8 +147,7 @@ class Observer:
                 self._restart = max(self._restart, message.restart)
                 for rank, local, pid in message.ranks:
                     self._ranks[rank] = Watched(message, local, pid, peer)
-                if message.restart in self._failed:  # before this one was there to be told
-                    self._link.send(peer, [links.encode(links.Leave())])
+                self._attempts.joined(peer, message.restart)
             case links.Samples(node, samples, host):
                 if host is not None:
                     self._hosts[node] = host
@@ -163,13 +160,9 @@ class Observer:
                 if watched is not None and watched.pid == pid:
                     watched.code = code
                     self._relay.forget(key)
-                    if code:
-                        self._failed.add(watched.restart)
-                        self._end_peers(peer)
-                    self._tell_ends()
+                    self._attempts.ended(watched)
             case links.AskEnd(restart):
-                self._asking.setdefault(peer, (restart, time.monotonic()))
-                self._tell_end(peer)
+                self._attempts.asked(peer, restart)
             case links.Here():
                 self._heard(message)
             case links.Debugged():
@@ -178,47 +171,6 @@ class Observer:
                 self._relay.happened(message)
             case _:
                 pass
-
-    def _end_peers(self, failed: bytes) -> None:
-        """Where nodes share no file system, agents learn from here that a rank has failed."""
-        for peer in {w.peer for w in self._ranks.values()} - {failed}:
-            self._link.send(peer, [links.encode(links.Leave())])
-
-    def _tell_ends(self) -> None:
-        for peer in list(self._asking):
-            self._tell_end(peer, unasked=True)
-
-    def _tell_end(self, peer: bytes, *, unasked: bool = False) -> None:
-        """To an agent whose ranks are done: how its attempt stands; unasked, only that it is over."""
-        number, since = self._asking[peer]
-        ends = {rank: watched.end for rank, watched in self._ranks.items()}
-        stand = attempt.stand(
-            ends,
-            self._record.plan.size,
-            number,
-            time.monotonic() - since,
-            failed=number in self._failed,
-        )
-        for rank in attempt.lost(ends, number):
-            self._note_lost(rank)
-        if stand != "runs":
-            del self._asking[peer]
-        elif unasked:
-            return
-        self._link.send(peer, [links.encode(links.Attempt(number, stand))])
-
-    def _note_lost(self, rank: int) -> None:
-        """A host that is gone writes no error itself."""
-        watched = self._ranks[rank]
-        path = self._folder / jobfiles.error(rank)
-        if watched.restart in self._failed or path.exists():
-            return
-        self._failed.add(watched.restart)
-        message = f"was not heard of for {attempt.SILENT_S:.0f} s: {watched.name} is gone"
-        told = JobError(rank, None, None, None, "Ended", message, time=time.time(), node=watched.name)
-        with contextlib.suppress(OSError):  # a full disk
-            path.write_bytes(msgspec.json.encode(told))
-        self._end_peers(watched.peer)
 
     def _heard(self, here: links.Here) -> None:
         asked = self._asked.get(here.id)
@@ -288,8 +240,11 @@ class Observer:
     def _absent(self, rank: int) -> str:
         return "has ended" if rank in self._ranks else NOT_YET
 
+    def _to_agent(self, agent: bytes, message: links.Message) -> None:
+        self._link.send(agent, [links.encode(message)])
+
     def _to_rank(self, rank: int, message: links.Message) -> None:
-        self._link.send(self._ranks[rank].peer, [links.encode(message)])
+        self._to_agent(self._ranks[rank].peer, message)
 
     def _to_door(self, door: bytes, frame: bytes) -> None:
         self._door.send(door, [frame])
@@ -310,7 +265,7 @@ class Observer:
         while True:
             await asyncio.sleep(TICK_S)
             self._relay.look()
-            self._tell_ends()
+            self._attempts.look()
             size, after = self._record.plan.size, self._record.plan.watch.stuck_after_s
             suspects = set() if self._relay.paused else set(hangs.suspects(self._samples(), size, after))
             verdict = self._stuck()

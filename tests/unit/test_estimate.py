@@ -85,15 +85,44 @@ def test_probes_find_what_overlaps_and_the_hooks_do_not_see() -> None:
         records[at] = replace(
             records[at], wall=12 * MS, probe=4 * MS, backward=4 * MS, flags=ring.SYNCED | ring.PROBED
         )
-    longer, error = figures.longer_backward(records)
+    longer, error = figures.longer_backward(figures.probes(records), [])
     assert longer == pytest.approx(0.002)
     assert error == 0.0
     found = figures.rank_figures(records, now=620 * MS)
     assert found.exposed_s is not None
     assert found.step_s is not None
     assert found.exposed_s / found.step_s == pytest.approx(0.3)
-    assert figures.longer_backward(records[:20])[1] is None, "one probe has no spread"
-    assert figures.longer_backward(records[:10]) == (None, None)
+    assert figures.longer_backward(figures.probes(records[:20]), [])[1] is None, "one probe has no spread"
+    assert figures.longer_backward(figures.probes(records[:10]), []) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "communication_s"),
+    [
+        (20, 120, 0.080),  # the network got slower
+        (20, 45, 0.005),  # … or faster
+        (30, 80, 0.020),  # the processor got slower, by half
+        (20, 63, 0.020),  # neither, as far as anybody can tell
+    ],
+)
+def test_what_changes_after_the_last_probe_is_put_where_it_belongs(
+    forward: int, backward: int, communication_s: float
+) -> None:
+    """Steps of 20 forward, 40 backward alone, 60 with communication; then other ones, and no probe yet."""
+    at, records = 0, []
+    for index in range(200):
+        probed, changed = index in (20, 40, 60), index >= 100
+        parts = (forward, backward) if changed else (20, 40 if probed else 60)
+        at += sum(parts) + 20
+        flags = ring.SYNCED | (ring.PROBED if probed else 0)
+        made = replace(
+            record(at, sum(parts) + 20), forward=parts[0] * MS, backward=parts[1] * MS, flags=flags
+        )
+        records.append(made)
+    found = figures.rank_figures(records, now=at * MS)
+    assert found.exposed_s == pytest.approx(communication_s, abs=0.0005)
+    assert found.step_s is not None
+    assert found.compute_s == pytest.approx(found.step_s - found.exposed_s - 0.020, abs=0.004)
 
 
 def test_a_noisy_forward_pass_does_not_spoil_what_probes_find() -> None:
@@ -108,7 +137,9 @@ def test_a_noisy_forward_pass_does_not_spoil_what_probes_find() -> None:
             tail=0,
             flags=ring.SYNCED | ring.PROBED,
         )
-    assert figures.longer_backward(records)[0] == pytest.approx(0.003), "6, of which 3 are its own"
+    assert figures.longer_backward(figures.probes(records), [])[0] == pytest.approx(0.003), (
+        "6, of which 3 are its own"
+    )
 
 
 def test_steps_that_are_not_averaged_take_their_part_of_the_share() -> None:
@@ -161,7 +192,7 @@ def test_uneven_tails_do_not_count_twice() -> None:
 def test_a_probe_whose_backward_was_not_seen_tells_nothing() -> None:
     records = [averaged(i, 10, 1) for i in range(1, 60)]
     records[20] = replace(records[20], probe=4 * MS, flags=ring.SYNCED | ring.PROBED)
-    assert figures.longer_backward(records) == (None, None)
+    assert figures.longer_backward(figures.probes(records), []) == (None, None)
 
 
 def test_a_step_is_taken_apart() -> None:

@@ -49,11 +49,18 @@ def test_a_time_that_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gres", "gpus"),
-    [("(null)", 0), ("gpu:4", 4), ("gpu:a100:8(S:0-1)", 8), ("gpu:a:2,gpu:b:2", 4), ("mps:200,gpu:1", 1)],
+    ("gres", "gpus", "kind"),
+    [
+        ("(null)", 0, ""),
+        ("gpu:4", 4, ""),
+        ("gpu:a100:8(S:0-1)", 8, "a100"),
+        ("gpu:a:2,gpu:b:2", 4, "a"),
+        ("mps:200,gpu:1", 1, ""),
+        ("gpu:3g.20gb:2", 2, "3g.20gb"),
+    ],
 )
-def test_gpus_of_a_gres(gres: str, gpus: int) -> None:
-    assert slurm.gpus_of(gres) == gpus
+def test_gpus_of_a_gres(gres: str, gpus: int, kind: str) -> None:
+    assert (slurm.gpus_of(gres), slurm.gpu_kind(gres)) == (gpus, kind)
 
 
 def test_partitions_leave_out_nodes_that_are_down() -> None:

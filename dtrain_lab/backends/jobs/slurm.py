@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shlex
 import socket
 
@@ -56,8 +55,7 @@ class SlurmJobs:
         words = ["bash", "-c", budget.SCRIPT, "bash", options.account or "", options.qos or ""]
         told = (await transport(record.profile.ssh.login).run(words)).out.decode(errors="replace")
         gpus = sum(min(node.ranks, node.gpus) for node in plan.nodes)
-        kind = re.search(r"gpu:([^:,()]*[a-zA-Z][^:,()]*)", options.gres or "")
-        left = budget.read(told, "GPU" if gpus else "CPU", kind[1] if kind else "")
+        left = budget.read(told, "GPU" if gpus else "CPU", slurm.gpu_kind(options.gres or ""))
         amount = gpus or plan.size * (plan.cpus_per_rank or 1)
         limit = slurm.time_s(options.time) if options.time is not None else None
         return budget.asked(left, amount, limit) if left is not None else None

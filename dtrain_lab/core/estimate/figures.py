@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean, median
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +38,8 @@ PROBES = 16
 NEIGHBOURS = 32
 """Steps before and after a probe that it is compared with: enough that the noise left is that of probes."""
 LEAST_AROUND = 4
+DRIFT = 0.15
+"""Of a backward's time. Medians of a second's steps differ by less where nothing has changed."""
 MAD = 1.4826
 """Median absolute deviation → standard deviation of a normal distribution."""
 
@@ -84,7 +87,8 @@ def rank_figures(records: Sequence[StepRecord], now: int) -> RankFigures:
     plain = [r for r in recent if not r.flags & ring.PROBED] or recent
     synced = [r for r in plain if r.flags & ring.SYNCED]
     seen = _usual_tail(synced) if synced else 0.0
-    longer, error = longer_backward(whole)
+    found = probes(whole)
+    longer, error = longer_backward(found, synced)
     averaged = len(synced) / len(plain)
     overlapped = (seen if longer is None else longer) * averaged
     step = wall / steps
@@ -135,38 +139,69 @@ def _usual_tail(records: Sequence[StepRecord]) -> float:
     return (with_ - without) / 1e9
 
 
-def longer_backward(records: Sequence[StepRecord]) -> tuple[float | None, float | None]:
-    """What communication adds to a backward, from probes.
+class Probe(NamedTuple):
+    """A probed step, and the medians of the usual synced ones around it; nanoseconds."""
 
-    A probed step averages gradients after its backward, which computed alone. In the steps around it backward
-    took longer: tail + δ = backward − backward alone, the median of the last probes. What a step's other
-    parts take is left out, whose noise would double that of the figure (`docs/metrics.md`).
+    alone: float
+    """Its backward, which nothing was sent in."""
+    backward: float
+    forward: float
+
+
+def probes(records: Sequence[StepRecord]) -> list[Probe]:
+    """The last probes.
 
     Args:
         records: of one rank, oldest first; without those that contain a pause.
-
-    Returns:
-        That time and its standard error, seconds. None without a probe; the error with fewer than two.
     """
     found = []
     for index, probe in enumerate(records):
         if not probe.flags & ring.PROBED or not probe.backward:
             continue
         around = [
-            r.backward
+            r
             for r in records[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1]
             if r.flags & ring.SYNCED and not r.flags & ring.PROBED
         ]
         if len(around) >= LEAST_AROUND:
-            found.append(median(around) - probe.backward)
-    found = found[-PROBES:]
+            backward, forward = median(r.backward for r in around), median(r.forward for r in around)
+            found.append(Probe(probe.backward, backward, forward))
+    return found[-PROBES:]
+
+
+def longer_backward(
+    found: Sequence[Probe], synced: Sequence[StepRecord]
+) -> tuple[float | None, float | None]:
+    """What communication adds to a backward, from probes.
+
+    A probed step averages gradients after its backward, which computed alone. In the steps around it backward
+    took longer: tail + δ = backward − backward alone, the median of the last probes. What a step's other
+    parts take is left out, whose noise would double that of the figure (`docs/metrics.md`).
+
+    Probes are rare. Where backward is not any more what it was around them, by more than `DRIFT`, the last
+    steps' own is taken, less what it would take alone now: the probes', slowed down as forward was, which
+    sends nothing. So a network that gets slower is seen at once, and is not taken for slow computation, nor a
+    processor that does for communication.
+
+    Args:
+        found: the last probes.
+        synced: the last synced steps, not probed.
+
+    Returns:
+        That time and its standard error, seconds. None without a probe; the error with fewer than two.
+    """
     if not found:
         return None, None
-    middle = median(found)
-    if len(found) < 2:
-        return middle / 1e9, None
-    spread = MAD * median(abs(value - middle) for value in found)
-    return middle / 1e9, spread / 1e9 / len(found) ** 0.5
+    middle = median(probe.backward - probe.alone for probe in found)
+    spread = MAD * median(abs(probe.backward - probe.alone - middle) for probe in found)
+    error = spread / 1e9 / len(found) ** 0.5 if len(found) > 1 else None
+    if len(synced) >= LEAST_AROUND:
+        now, then = median(r.backward for r in synced), median(probe.backward for probe in found)
+        if abs(now - then) > DRIFT * then:
+            forward = median(r.forward for r in synced)
+            slowed = [p.alone * (forward / p.forward if p.forward else 1.0) for p in found]
+            middle = max(0.0, now - median(slowed))
+    return middle / 1e9, error
 
 
 class Split(Struct, frozen=True):
