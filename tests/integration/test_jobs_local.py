@@ -393,6 +393,26 @@ def test_bad_input_is_told_and_leaves_nothing(tmp_path: Path, home: Path) -> Non
     assert sorted((home / ".dtrain-lab" / "jobs").glob("*")) == folders
 
 
+@pytest.mark.parametrize("ends", ["cancelled", "failed", "succeeded"])
+def test_a_child_that_holds_the_streams_of_a_rank_holds_up_no_end(tmp_path: Path, ends: str) -> None:
+    stubborn = f"trap '' TERM; echo $$ > {tmp_path}/child; while :; do sleep 1; done"
+    then = {"cancelled": "time.sleep(600)", "failed": "os._exit(7)", "succeeded": "pass"}[ends]
+    code = f"""import os, subprocess, time
+if rank: subprocess.Popen(['bash', '-c', {stubborn!r}])
+while not os.path.exists('{tmp_path}/child'): time.sleep(0.05)
+{then}"""
+    job: Job = dt.submit(write(tmp_path / "s.ipynb", [code]), ranks=2)
+    wait_until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text(), 60, "the child")
+    child = psutil.Process(int((tmp_path / "child").read_text()))
+    if ends == "cancelled":
+        job.cancel()
+    assert job.wait(60) == ends
+    if ends == "succeeded":  # whatever it does, it was meant to stay
+        assert child.is_running()
+        child.kill()
+    wait_until(lambda: not child.is_running() or child.status() == "zombie", 20, "its end")
+
+
 def test_jobs_that_clash(tmp_path: Path) -> None:
     waits = write(
         tmp_path / "w.ipynb",

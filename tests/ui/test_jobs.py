@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests import accounting
 from tests.books import FAILING_LINE, training, write
 from tests.gpus import Gpus, computing
 from tests.hosts import SLURM, need, running_hosts
@@ -163,10 +164,15 @@ def test_a_process_that_keeps_a_gpu_is_stopped(tmp_path: Path, page: Any) -> Non
 @pytest.fixture(scope="module")
 def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """JupyterLab on the login node of a real Slurm with two nodes."""
-    need("sshd", "ssh-keygen", *SLURM)
+    need("sshd", "ssh-keygen", *SLURM, *accounting.NEEDED)
     root = tmp_path_factory.mktemp("slurm")
     with running_hosts(2) as hosts, pytest.MonkeyPatch.context() as patch:
-        hosts.start_slurm()
+        hosts.start_munge()
+        lines = accounting.start(hosts)
+        accounting.manage(hosts, "add", "account", "lab")
+        accounting.manage(hosts, "add", "user", "root", "account=lab", "defaultaccount=lab")
+        hosts.start_slurm(accounting=lines)
+        accounting.manage(hosts, "modify", "account", "lab", "set", "GrpTRESMins=cpu=6000")
         patch.setenv("SLURM_CONF", str(hosts.slurm_conf))
         patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
         with run_lab(root) as lab:
@@ -205,8 +211,12 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     assert page.locator(".jp-Dtrain-submitForm").get_by_label("Time limit").input_value() == "01:00:00"
     parameters(page, "steps = 10000\nfails = -1\npause = 0.02")
     fill(page, "Name", "by-srun")
-    page.locator(".jp-Dtrain-submitBar").get_by_text("2 nodes × 1 = 2 ranks").wait_for()
+    bar = page.locator(".jp-Dtrain-submitBar")
+    bar.get_by_text("2 nodes × 1 = 2 ranks").wait_for()
     report = page.locator(".jp-Dtrain-submitReport")
+    report.get_by_role("button", name="Check again").click()
+    bar.get_by_text("of the 100.0 CPU-hours that are left").wait_for()
+    shot(page, "submit-hours")
     report.get_by_role("tab", name="Job file").click()
     report.get_by_text("#SBATCH --nodes=2").wait_for()
     view = submit(page)
