@@ -102,8 +102,13 @@ def asked(budget: Budget, amount: int, limit_s: float | None) -> Budget:
 
 
 def finding(budget: Budget) -> Finding | None:
-    """A job that may take more than is left."""
-    if budget.asked_hours is None or budget.asked_hours <= budget.left_hours:
+    """A job that may take more than is left, or has no limit: under `safe` limits it would never start."""
+    if budget.asked_hours is None:
+        fix = "Set one: Slurm may not start a job that could take for ever."
+        return Finding(
+            "warning", "no_time_limit", f"{sentence(budget)} The job has no time limit.", fix, field="time"
+        )
+    if budget.asked_hours <= budget.left_hours:
         return None
     fix = (
         "Slurm may not start it, or end it early. "

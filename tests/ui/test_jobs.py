@@ -268,6 +268,7 @@ def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, pa
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
     choose(page, "Profile", "queue")
     fill(page, "Name", name)
+    fill(page, "Time limit", "00:30:00")  # without one, the account's hours would not do
     view = submit(page)
     view.get_by_role("status").get_by_text("2 ranks").wait_for(timeout=90_000)
     view.get_by_role("button", name="Debug").click()

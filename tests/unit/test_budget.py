@@ -57,7 +57,9 @@ def test_without_a_limit_there_is_no_budget() -> None:
 
 def test_a_job_that_may_take_more_is_told() -> None:
     left = Budget("GPU", 50.0, 200.0, "the account proj")
-    assert budget.finding(left) is None
+    endless = budget.finding(left)
+    assert endless is not None
+    assert endless.message == "The account proj has 50.0 of 200.0 GPU-hours left. The job has no time limit."
     assert budget.sentence(left) == "The account proj has 50.0 of 200.0 GPU-hours left."
     assert budget.asked(left, 8, None) == left
     enough, short = budget.asked(left, 8, 3600.0 * 6), budget.asked(left, 8, 3600.0 * 24)
