@@ -187,7 +187,7 @@ class Jobs:
             return (named and other.name == record.name) or goes_on(other)
 
         while (other := self._store.add(record, clashes)) is not None:
-            await self._look_quietly(other, None)  # it may have ended since anybody looked
+            await self._look_quietly(other)  # it may have ended since anybody looked
             if not any(known.id == other.id for known in self._store.active()):
                 continue
             if goes_on(other):
@@ -241,8 +241,7 @@ class Jobs:
     async def listing(self, most: int = 1000) -> list[Job]:
         """Jobs, newest first; those that have not ended are looked at anew."""
         active = self._store.active()
-        seen = {known.id: known for known in self._store.seen(most)}
-        await asyncio.gather(*(self._look_quietly(record, seen.get(record.id)) for record in active))
+        await asyncio.gather(*(self._look_quietly(record) for record in active))
         return self._store.seen(most)
 
     async def job(self, name: str, *, fresh: bool = False) -> Job:
@@ -384,9 +383,10 @@ class Jobs:
             raise NotFound(f'There is no job "{identity}".', "It was deleted meanwhile.", code="no_job")
         return known[0]
 
-    async def _look_quietly(self, record: JobRecord, seen: Job | None) -> None:
+    async def _look_quietly(self, record: JobRecord) -> None:
+        known = self._store.find(record.id)
         try:
-            await self._look_soon(record, seen)
+            await self._look_soon(record, known[1] if known is not None else None)
         except DtrainError:  # it is shown as it was last seen
             return
 

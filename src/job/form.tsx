@@ -268,24 +268,24 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           </b>
           {plan?.budget ? (
             <span className="jp-Dtrain-under" title={plan.budget.holder}>
-              {' '}
+              {' · '}
               {budgetWords(plan.budget, trans)}
             </span>
           ) : plan?.gpu_hours ? (
             <span className="jp-Dtrain-under">
-              {' '}
+              {' · '}
               {trans.__('At most %1 GPU-hours', plan.gpu_hours.toFixed(0))}
             </span>
           ) : null}
           {plan?.room && (
             <span className="jp-Dtrain-under" title={plan.room.folder}>
-              {' '}
+              {' · '}
               {roomWords(plan.room, trans)}
             </span>
           )}
           {plan?.expected_start_at ? (
             <span className="jp-Dtrain-under">
-              {' '}
+              {' · '}
               {trans.__(
                 'It would start at %1',
                 new Date(plan.expected_start_at * 1000).toLocaleTimeString()
