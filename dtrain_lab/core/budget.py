@@ -121,5 +121,5 @@ def sentence(budget: Budget) -> str:
     """What it may take, and what is left."""
     hours, left = f"{budget.unit}-hours", f"{budget.left_hours:,.1f} of {budget.limit_hours:,.1f}"
     if budget.asked_hours is None:
-        return f"{budget.holder.capitalize()} has {left} {hours} left."
+        return f"{budget.holder[0].upper()}{budget.holder[1:]} has {left} {hours} left."
     return f"It may take {budget.asked_hours:,.1f} {hours}; {budget.holder} has {left} left."

@@ -74,14 +74,16 @@ class Attempts:
     def _note_lost(self, rank: int) -> None:
         """A host that is gone writes no error itself."""
         watched = self._ranks[rank]
+        if watched.restart in self._failed:
+            return
+        self._fail(watched)
         path = self._folder / jobfiles.error(rank)
-        if watched.restart in self._failed or path.exists():
+        if path.exists():  # it had said why, before its host went
             return
         message = f"was not heard of for {attempt.SILENT_S:.0f} s: {watched.name} is gone"
         told = JobError(rank, None, None, None, "Ended", message, time=time.time(), node=watched.name)
         with contextlib.suppress(OSError):  # a full disk
             path.write_bytes(msgspec.json.encode(told))
-        self._fail(watched)
 
     def _fail(self, watched: Watched) -> None:
         self._failed.add(watched.restart)

@@ -368,8 +368,8 @@ async def _exit_code(process: asyncio.subprocess.Process) -> int:
 
 
 def _signal_all(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    """A rank, and what it has started."""
-    with contextlib.suppress(ProcessLookupError):
+    """A rank, and what it has started; nobody where none is left, or only what runs as root (sudo)."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 

@@ -11,6 +11,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ import msgspec
 from jupyter_core.paths import jupyter_data_dir
 from msgspec.structs import replace
 
-from dtrain_lab.backends.jobs import Forecast, Place, job_backend
+from dtrain_lab.backends.jobs import ASK_WITHIN_S, Forecast, Place, job_backend
 from dtrain_lab.backends.transport import Here, private_folders, room
 from dtrain_lab.core import budget as core_budget
 from dtrain_lab.core import jobfiles
@@ -40,8 +41,6 @@ FAR_S = 3.0
 """Folders on other machines are looked at no more often."""
 LOOK_WITHIN_S = 5.0
 """Then a job is shown as it was last seen; the look goes on."""
-ASK_WITHIN_S = 10.0
-"""A host is asked for its part of a look for so long."""
 Told = Callable[[Job], None]
 
 
@@ -263,12 +262,19 @@ class Jobs:
         before, looking = self._looking.get(record.id, (None, None))
         if looking is None or looking.done() or before != record:
             looking = asyncio.create_task(self.look(record))
-            looking.add_done_callback(lambda task: task.cancelled() or task.exception())  # it may be nobody's
+            looking.add_done_callback(partial(self._has_looked, record.id))
             self._looking[record.id] = record, looking
         if seen is None:
             return await asyncio.shield(looking)
         await asyncio.wait({looking}, timeout=LOOK_WITHIN_S)
         return looking.result() if looking.done() else replace(seen, reason=seen.reason or NOT_ASKED)
+
+    def _has_looked(self, identity: str, task: asyncio.Task[Job]) -> None:
+        known = self._looking.get(identity)
+        if known is not None and known[1] is task:  # else a younger one is under way, or done
+            del self._looking[identity]
+        if not task.cancelled():
+            task.exception()  # nobody may wait for it any more
 
     async def look(self, record: JobRecord) -> Job:
         """Read how a job stands, from its folder and whoever runs it."""

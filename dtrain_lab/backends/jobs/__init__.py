@@ -6,10 +6,10 @@ through the transports that `places` gives. Imported when asked for.
 
 from __future__ import annotations
 
-from dtrain_lab.backends.jobs.base import Forecast, JobBackend, Place
+from dtrain_lab.backends.jobs.base import ASK_WITHIN_S, Forecast, JobBackend, Place
 from dtrain_lab.errors import NotFound
 
-__all__ = ["Forecast", "JobBackend", "Place", "job_backend"]
+__all__ = ["ASK_WITHIN_S", "Forecast", "JobBackend", "Place", "job_backend"]
 
 
 def job_backend(name: str) -> JobBackend:

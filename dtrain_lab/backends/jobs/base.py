@@ -13,6 +13,9 @@ from dtrain_lab.core.record import Handle
 from dtrain_lab.core.slots import NodeSlots
 from dtrain_lab.core.status import Status
 
+ASK_WITHIN_S = 10.0
+"""A host is asked for its part of a look at a job for so long."""
+
 
 class Place(NamedTuple):
     """A folder of a job, and the way to it. `nodes`: whose logs lie there."""

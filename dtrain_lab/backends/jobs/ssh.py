@@ -10,7 +10,7 @@ import msgspec
 
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.hosts import Done
-from dtrain_lab.backends.jobs.base import Forecast, Place
+from dtrain_lab.backends.jobs.base import ASK_WITHIN_S, Forecast, Place
 from dtrain_lab.backends.transport import Login
 from dtrain_lab.core import command, job_script, jobfiles, slots
 from dtrain_lab.core.job import JobRecord
@@ -21,8 +21,6 @@ from dtrain_lab.core.status import Status
 from dtrain_lab.core.wire.gang import GangKeys
 from dtrain_lab.errors import StartFailed, Unreachable, from_dict
 from dtrain_lab.machine.curve import new_keys
-
-ASK_WITHIN_S = 10.0
 
 
 class SshJobs:
