@@ -109,7 +109,8 @@ def _state(
     if record.handle is None:
         return ("lost" if now - record.created_at > LOST_AFTER_S else "planned"), None
     if status is None:
-        return ("running" if found.started_at else "queued"), NOT_ASKED
+        running: JobState = "running" if found.started_at else "queued"
+        return (running if record.cancelled_at is None else "stopping"), NOT_ASKED
     if status.fate == "ended":
         reason = status.reason
         if reason is not None and reason.code == "cancelled":

@@ -258,7 +258,13 @@ class Jobs:
         return await self._look_soon(record, seen)
 
     async def _look_soon(self, record: JobRecord, seen: Job | None) -> Job:
-        """Look; a host that is silent keeps nobody waiting for a job that was seen before."""
+        """Look; a job that was seen before is shown as it was then, where nobody can say how it stands.
+
+        A host that is silent keeps nobody waiting, and one that is gone hides nothing.
+
+        Raises:
+            DtrainError: nobody can say, and nobody has seen it before.
+        """
         before, looking = self._looking.get(record.id, (None, None))
         if looking is None or looking.done() or before != record:
             looking = asyncio.create_task(self.look(record))
@@ -267,7 +273,12 @@ class Jobs:
         if seen is None:
             return await asyncio.shield(looking)
         await asyncio.wait({looking}, timeout=LOOK_WITHIN_S)
-        return looking.result() if looking.done() else replace(seen, reason=seen.reason or NOT_ASKED)
+        if not looking.done():
+            return replace(seen, reason=seen.reason or NOT_ASKED)
+        error = looking.exception()
+        if isinstance(error, DtrainError):
+            return replace(seen, reason=replace(NOT_ASKED, message=error.message, hint=error.hint))
+        return looking.result()
 
     def _has_looked(self, identity: str, task: asyncio.Task[Job]) -> None:
         known = self._looking.get(identity)

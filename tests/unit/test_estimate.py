@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 import pytest
 from msgspec.structs import replace
 
@@ -32,6 +34,22 @@ def test_what_a_rank_writes_the_agent_reads_also_after_the_ring_is_full() -> Non
     assert [r.samples for r in reader.last(3)] == [ring.RECORDS + 47, ring.RECORDS + 48, ring.RECORDS + 49]
     writer.add_tail(5)
     assert reader.last(1)[0].tail == 5
+
+
+def test_a_reader_that_comes_often_sees_what_one_sees_that_comes_once() -> None:
+    memory = memoryview(bytearray(ring.BYTES))
+    writer, often = ring.Writer(memory), ring.Reader(memory)
+    chance = random.Random(4)
+    index = 0
+    for turn in range(60):
+        for _ in range(chance.choice((0, 1, 2, 40, ring.RECORDS + 3))):
+            writer.append(record(index, 1, samples=index))
+            index += 1
+        if turn % 2:
+            writer.add_tail(turn)
+        most = chance.choice((1, 5, 600))
+        assert often.last(most) == ring.Reader(memory).last(most)
+        writer.add_tail(turn + 1)  # a forward pass later
 
 
 def test_one_optimizer_ends_a_step_each_time() -> None:

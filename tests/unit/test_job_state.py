@@ -68,6 +68,7 @@ RUNS, ENDED = Status("running"), Status("ended")
         (Found(exit=End(0, 200.0), started_at=1.0), None, {"handle": None, "created_at": 100.0}, "succeeded"),
         (Found(), None, {"problem": ("Slurm refuses.", "")}, "failed"),
         (Found(started_at=190.0), None, {}, "running"),
+        (Found(started_at=190.0), None, {"cancelled_at": 195.0}, "stopping"),
     ],
 )
 def test_states(found: Found, status: Status | None, record: dict[str, Any], state: str) -> None:

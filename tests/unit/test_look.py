@@ -10,8 +10,10 @@ import msgspec
 import pytest
 
 from dtrain_lab.backends.jobs import Place
+from dtrain_lab.core.cluster import Reason
 from dtrain_lab.core.job_state import NOT_ASKED
 from dtrain_lab.core.status import Status
+from dtrain_lab.errors import Unreachable
 from dtrain_lab.services import jobs
 from dtrain_lab.services.store import Store
 from tests.unit.test_job_state import RECORD
@@ -23,6 +25,7 @@ class SilentHost:
     def __init__(self) -> None:
         self.speaks = asyncio.Event()
         self.asked = 0
+        self.gone: Unreachable | None = None
 
     async def status(self, record: Any) -> Status:
         self.asked += 1
@@ -33,6 +36,8 @@ class SilentHost:
         return [Place(self, (0,))]  # type: ignore[arg-type]
 
     async def small(self, *_: Any) -> dict[str, bytes]:
+        if self.gone is not None:
+            raise self.gone
         await self.speaks.wait()
         return {"started": b"190.0"}
 
@@ -68,5 +73,14 @@ def test_nobody_waits_for_a_silent_host(tmp_path: Path, monkeypatch: pytest.Monk
         host.speaks.set()
         assert (await stopping).state in ("running", "stopping")
         assert (await ours.job(RECORD.id)).state == "stopping"
+        # nor does one that is gone hide what was seen
+        host.gone = Unreachable("node1 can't be reached.", "Is it on?")
+        last = await ours.job(RECORD.id)
+        assert last.state == "stopping"
+        assert last.reason == Reason("not_asked", "node1 can't be reached.", "Is it on?")
+        never_seen = msgspec.structs.replace(RECORD, id="unseen", directory="/unseen")
+        store.put(never_seen)
+        with pytest.raises(Unreachable, match="can't be reached"):
+            await ours.job("unseen")
 
     asyncio.run(main())

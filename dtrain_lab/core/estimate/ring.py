@@ -16,6 +16,8 @@ from msgspec.structs import astuple
 
 HEADER: Final = 32
 RECORDS: Final = 1024
+READ: Final = RECORDS - 8
+"""At most; the writer is at the others."""
 FIELDS: Final = 16
 CALLS_KEPT: Final = 32
 CALL_FIELDS: Final = 12
@@ -197,6 +199,10 @@ class Reader:
 
     def __init__(self, memory: memoryview) -> None:
         self.cells = memory.cast("q")
+        self._read: list[StepRecord] = []
+        """Of the last call: a reader that comes each second makes the new ones only."""
+        self._upto = 0
+        """Records that had been written by then."""
 
     @property
     def steps(self) -> int:
@@ -211,13 +217,22 @@ class Reader:
         """The last records, oldest first, at most `most`."""
         cells = self.cells
         steps = cells[STEPS]
-        first = max(0, steps - min(most, RECORDS - 8))
-        records = []
+        if self._read:
+            self._read.pop()  # its tail came later
+            self._upto -= 1
+        first = max(self._upto, steps - READ)
+        if first > self._upto:  # the writer was a ring ahead
+            self._read.clear()
+        new = []
         for index in range(first, steps):
             at = HEADER + (index % RECORDS) * FIELDS
-            records.append(StepRecord(*cells[at : at + 13]))
+            new.append(StepRecord(*cells[at : at + 13]))
         overtaken = max(0, cells[STEPS] - RECORDS - first)
-        return records[overtaken:]
+        if overtaken:
+            self._read.clear()
+        self._read = [*self._read, *new[overtaken:]][-READ:]
+        self._upto = steps
+        return self._read[-most:]
 
     def calls(self, most: int = CALLS_KEPT) -> list[Call]:
         """Signatures of the last collectives, oldest first, at most `most`."""
