@@ -8,6 +8,7 @@ type Schemas = components['schemas'];
 export type Cluster = Schemas['Cluster'];
 export type Rank = Schemas['Rank'];
 export type Node = Schemas['Node'];
+export type Advice = Schemas['Advice'];
 export type Metrics = Schemas['Metrics'];
 export type Verdict = Schemas['Verdict'];
 export type Site = Schemas['Site'];

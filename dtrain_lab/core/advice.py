@@ -41,5 +41,6 @@ def advise(metrics: Metrics, samples: Sequence[RankSample]) -> tuple[Advice, ...
             gain_error=gain_error,
             cost=f"The batch becomes {batch:,}." if batch else "The batch becomes twice as large.",
             diff="",
+            values={"batch": batch} if batch else {},
         ),
     )

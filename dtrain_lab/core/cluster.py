@@ -161,7 +161,10 @@ class Verdict(Struct, frozen=True):
 
 
 class Advice(Struct, frozen=True):
-    """A change that would make training faster, with its price."""
+    """A change that would make training faster, with its price.
+
+    `change` and `cost` in English; `id` and `values` for a translation.
+    """
 
     id: str
     change: str
@@ -169,6 +172,7 @@ class Advice(Struct, frozen=True):
     gain_error: float
     cost: str
     diff: str
+    values: dict[str, Any] = {}
 
 
 class Epoch(Struct, frozen=True):

@@ -1472,6 +1472,8 @@ export interface components {
         /**
          * Advice
          * @description A change that would make training faster, with its price.
+         *
+         *         `change` and `cost` in English; `id` and `values` for a translation.
          */
         Advice: {
             change: string;
@@ -1480,6 +1482,10 @@ export interface components {
             gain: number;
             gain_error: number;
             id: string;
+            /** @default {} */
+            values: {
+                [key: string]: unknown;
+            };
         };
         /**
          * Alternative

@@ -12,18 +12,36 @@ const { metrics } = makeCluster();
 it('says what to change, what it gains and what it costs', () => {
   const advice = {
     id: 'accumulate',
-    change: 'Accumulate twice as many batches',
+    change: 'in English',
     gain: 0.094,
     gain_error: 0.01,
-    cost: 'The batch becomes 512.',
-    diff: ''
+    cost: 'in English, too',
+    diff: '',
+    values: { batch: 512 }
   };
   const html = renderToStaticMarkup(
     <AdviceLine metrics={{ ...metrics, advice: [advice] }} trans={trans} />
   );
   expect(html).toContain(
-    'Accumulate twice as many batches: about 9 % faster. The batch becomes 512.'
+    'Accumulate twice as many batches before gradients are averaged ' +
+      '(model.no_sync()): about 9 % faster. The batch becomes 512.'
   );
+});
+
+it('takes the words of the head where it is newer', () => {
+  const advice = {
+    id: 'bucket',
+    change: 'Send smaller buckets',
+    gain: 0.05,
+    gain_error: 0.01,
+    cost: 'Nothing.',
+    diff: '',
+    values: {}
+  };
+  const html = renderToStaticMarkup(
+    <AdviceLine metrics={{ ...metrics, advice: [advice] }} trans={trans} />
+  );
+  expect(html).toContain('Send smaller buckets: about 5 % faster. Nothing.');
 });
 
 it('says nothing where nothing is known', () => {

@@ -22,6 +22,7 @@ def test_gradients_that_are_sent_half_as_often_take_half_the_time() -> None:
     assert advice.gain == pytest.approx(200 / 160 - 1)
     assert advice.gain_error == pytest.approx(0.02 / 2 / 0.8**2)
     assert advice.cost == "The batch becomes 512."
+    assert advice.values == {"batch": 512}
 
 
 def test_waiting_for_a_slow_rank_is_not_saved() -> None:
