@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: demo test test-front lab bench lint lint-python lint-front fix types setup system-packages clean
+.PHONY: demo test test-front test-hosts test-machine lab bench lint lint-python lint-front fix types setup system-packages clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py
@@ -16,7 +16,13 @@ demo: setup  ## start ranks, train the quickstart on them, show the figures
 test:  ## every test and linter
 	@$(MAKE) --no-print-directory -j2 system-packages $(VENV)/.test
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
-	$(BIN)/python -m pytest
+	@$(MAKE) --no-print-directory -j2 test-hosts test-machine
+
+test-hosts:  ## those on several hosts, which wait for most of their time: beside the others, their output kept apart
+	@$(BIN)/python -m pytest -m hosts >$(VENV)/hosts.log 2>&1; code=$$?; cat $(VENV)/hosts.log; exit $$code
+
+test-machine:
+	$(BIN)/python -m pytest -m "not hosts"
 
 lab: setup  ## JupyterLab on the notebooks
 	@cd notebooks && $(BIN)/jupyter lab

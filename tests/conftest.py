@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+
+from dtrain_lab.machine import RUNTIME_VARIABLE
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
@@ -18,9 +21,11 @@ pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
 @pytest.fixture(scope="session", autouse=True)
 def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Config, data and runtime folders that no user has."""
+    """Config, data and runtime folders that no user has, nor another run of tests."""
     root = tmp_path_factory.mktemp("jupyter")
-    with pytest.MonkeyPatch.context() as patch:
+    # sockets lie in it: a path that is short
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir="/tmp") as runtime:
+        patch.setenv(RUNTIME_VARIABLE, runtime)
         for name in ("CONFIG", "DATA", "RUNTIME"):
             patch.setenv(f"JUPYTER_{name}_DIR", str(root / name.lower()))
         patch.setenv("IPYTHONDIR", str(root / "ipython"))

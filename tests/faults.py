@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
@@ -20,10 +21,14 @@ and hosts; {machine}. Times are from the fault to the state in the column.
 
 
 def note(fault: str, who: str, text: str, kept: str, what: str, seconds: float) -> None:
-    """Keep a row; a later run replaces it."""
-    rows = json.loads(NOTES.read_text()) if NOTES.exists() else {}
-    rows[fault] = [who, text, kept, f"{what}: {seconds:.2f} s"]
-    NOTES.write_text(json.dumps(rows, indent=1))
+    """Keep a row; a later run replaces it. Two runs of tests may write at once."""
+    with NOTES.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        rows = json.loads(file.read() or "{}")
+        rows[fault] = [who, text, kept, f"{what}: {seconds:.2f} s"]
+        file.truncate(0)
+        file.write(json.dumps(rows, indent=1))
 
 
 def main() -> None:
