@@ -28,6 +28,7 @@ LOOP = "for x in loader:\n    model(x).sum().backward()\n    opt.step()"
     ("sources", "found"),
     [
         (["print(x)"], ("undefined_name", "[1]", 1)),
+        (["shell = get_ipython()"], ("undefined_name", "[1]", 1)),
         (["y = 1", "z = y\nprint(x)", "x = 2"], ("defined_later", "[2]", 2)),
         (["def f():\n    return helper()\n"], ("undefined_name", "[1]", 2)),
         (["n = n + 1"], ("defined_later", "[1]", 1)),
@@ -96,6 +97,7 @@ def test_modules_and_files_of_the_surroundings() -> None:
         "a": ("[1]", 1),
         "c": ("[1]", 2),
     }
+    assert imports(cells("%%writefile ./own.py\nx = 1", "import own, other")) == {"other": ("[2]", 1)}
     assert codes("open('data/a.csv')", files=frozenset({"data/a.csv"})) == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -138,6 +139,37 @@ def test_a_script_with_everything_is_python_and_runs_alone(tmp_path: Path) -> No
     assert done.stdout == "['hi there there'] 4 0 1\n"
     assert (tmp_path / "out.txt").read_text() == "once 4\n"
     assert (tmp_path / "b.txt").read_text() == "line"
+
+
+@pytest.mark.parametrize("launcher", ["torchrun's", "ours"])
+def test_what_runs_once_on_a_node_is_waited_for_by_its_other_ranks(tmp_path: Path, launcher: str) -> None:
+    """Two ranks of one node, and one of another; what only rank 1 calls runs, too."""
+    script = made(
+        "for turn in range(2):\n    !sleep 0.4; echo {turn} >> shared.txt; echo said {turn}",
+        "print(open('shared.txt').read().split())",
+        "%%writefile made_here.py\nA = 7",
+        "import made_here\nprint(made_here.A)",
+        "%%distributed 1\n!sleep 3 & echo of rank 1",
+    )
+    told = []
+    for node, local, rank in ((0, 0, 0), (0, 1, 1), (1, 0, 2)):
+        work = tmp_path / f"node{node}"
+        (work / str(local)).mkdir(parents=True)
+        (work / "main.py").write_text(script.text)
+        given = {"RANK": str(rank), "LOCAL_RANK": str(local), "WORLD_SIZE": "3", "PATH": os.environ["PATH"]}
+        if launcher == "ours":
+            given["DTRAIN_JOB"] = str(tmp_path)
+        else:
+            given["TORCHELASTIC_ERROR_FILE"] = str(work / str(local) / "error.json")
+        run = [sys.executable, "-B", "main.py"]
+        told.append(subprocess.Popen(run, env=given, cwd=work, stdout=subprocess.PIPE, text=True))
+    texts = [process.communicate(timeout=30)[0] for process in told]
+    assert [process.returncode for process in told] == [0, 0, 0]
+    for text in texts:
+        assert "['0', '1']\n7\n" in text
+    assert sorted("".join(texts[:2]).split("\n")).count("said 0") == 1
+    assert texts[2].count("said") == 2
+    assert [text.count("of rank 1") for text in texts] == [0, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,14 @@ from collections.abc import Collection, Sequence
 
 from dtrain_lab.core.check.parsed import Parsed
 from dtrain_lab.core.finding import Finding
+from dtrain_lab.core.notebook.source import SKIP
 
 GIVEN = frozenset(
-    ("rank", "local_rank", "world_size", "device", "display", "_run", "_shell", "_write_file", "os")
+    ("rank", "local_rank", "world_size", "device", "display", "_run", "_once", "_shell", "_write_file", "os")
 )
 """Names that a job's script begins with."""
+OF_NOTEBOOKS = frozenset(("get_ipython", "In", "Out", "_exit_code"))
+"""Names that IPython gives."""
 BUILT_IN = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__builtins__", "__annotations__"}
 
 
@@ -71,6 +74,14 @@ def _finding(
             "hidden_state",
             f"{name} is in the kernel's memory, and no cell makes it.",
             "Add a cell that defines it.",
+            node,
+        )
+    if name in OF_NOTEBOOKS:
+        return one.finding(
+            "problem",
+            "undefined_name",
+            f"{name} is of notebooks; a job has none.",
+            f'Write it as Python, or tag the cell "{SKIP}".',
             node,
         )
     return one.finding(

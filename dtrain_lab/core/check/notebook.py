@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -62,22 +63,31 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
 def imports(cells: Sequence[Cell]) -> dict[str, tuple[str, int]]:
     """Top-level modules that a notebook imports, with the cell and line of the first import.
 
-    Imports inside `try` or a function are left out: the notebook can do without them, or may never call it.
+    Imports inside `try` or a function are left out: the notebook can do without them, or may never call it;
+    and modules that it writes itself.
     """
     found: dict[str, tuple[str, int]] = {}
-    for cell in cells:
-        one = parse(cell) if cell.runs else None
-        if one is None:
-            continue
+    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    own = {name for one in parsed for name in _written(one.tree)}
+    for one in parsed:
         for node in _at_once(one.tree):
             modules = []
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 modules = [node.module]
-            for module in modules:
-                found.setdefault(module.split(".")[0], (cell.name, node.lineno))  # type: ignore[attr-defined]
+            for module in (name.split(".")[0] for name in modules):
+                if module not in own:
+                    found.setdefault(module, (one.cell.name, node.lineno))  # type: ignore[attr-defined]
     return found
+
+
+def _written(tree: ast.AST) -> Iterator[str]:
+    """Modules that a cell makes itself, by %%writefile."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name("_write_file"), args=[ast.Constant(str(path)), *_]):
+                yield posixpath.normpath(path).split("/")[0].removesuffix(".py")
 
 
 def _at_once(tree: ast.AST) -> Iterator[ast.AST]:

@@ -47,12 +47,43 @@ def _run(awaitable):
         return await awaitable
     return _loop.run_until_complete(wait())
 ''',
+    "once": '''\
+def _once(work):
+    """Have the first rank of a node that comes here do something; its others wait until that is done."""
+    import re
+    import sys
+    import time
+
+    elastic = os.environ.get("TORCHELASTIC_ERROR_FILE")  # torchrun's, in a folder of each rank
+    folder = os.environ.get("DTRAIN_JOB") or (elastic and os.path.dirname(os.path.dirname(elastic)))
+    if not folder:  # nothing that ranks of one run share, and no other run
+        return work() if local_rank == 0 else None
+    caller = sys._getframe(2)
+    place = re.sub(r"\\W+", "_", f"{os.path.basename(caller.f_code.co_filename)}_{caller.f_lineno}")
+    _once.times[place] = _once.times.get(place, 0) + 1
+    attempt = os.environ.get("DTRAIN_ATTEMPT", "0")
+    mark = f"{folder}/.once.{attempt}.{rank - local_rank}.{place}.{_once.times[place]}"
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except FileExistsError:
+        while not os.path.exists(mark + ".done"):
+            time.sleep(0.05)
+        return
+    except OSError:  # a full disk
+        return work() if local_rank == 0 else None
+    try:
+        work()
+    finally:
+        open(mark + ".done", "w").close()
+
+_once.times = {}
+''',
     "shell": '''\
 def _shell(command, names, captures=False):
     """In place of a notebook's !command: once on each node, unless its output is wanted."""
     import re
     import subprocess
-    import sys
+    import threading
 
     def value(match):
         try:
@@ -63,16 +94,27 @@ def _shell(command, names, captures=False):
     command = re.sub(r"\\{([^{}]+)\\}|\\$([A-Za-z_]\\w*)", value, command)
     if captures:
         return subprocess.run(command, shell=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
-    if local_rank == 0:
-        sys.stdout.flush()
-        subprocess.run(command, shell=True, stdin=subprocess.DEVNULL)
+
+    def run():
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(command, shell=True, text=True, errors="replace", **streams)
+        copy = lambda: [print(line, end="") for line in process.stdout]
+        reader = threading.Thread(target=copy, daemon=True)
+        reader.start()
+        process.wait()
+        reader.join(0.5)  # what it leaves in the background keeps its output open
+
+    _once(run)
 ''',
     "write_file": '''\
 def _write_file(path, text, append=False):
     """In place of a notebook's %%writefile: once on each node."""
-    if local_rank == 0:
+
+    def write():
         with open(os.path.expanduser(path), "a" if append else "w") as file:
             file.write(text)
+
+    _once(write)
 ''',
 }
 FRAMEWORKS = r"\b(torch|device|transformers|lightning|accelerate|deepspeed|torchvision)\b"
@@ -96,7 +138,9 @@ def text(title: str, sources: Sequence[str], helpers: frozenset[str]) -> str:
             parts.append(_GROUP)
     if re.search(r"\bdisplay\s*\(", code):
         parts.append(_DISPLAY)
-    parts += [_HELPERS[name] for name in ("run", "shell", "write_file") if name in helpers]
+    if helpers & {"shell", "write_file"}:
+        helpers |= {"once"}
+    parts += [code for name, code in _HELPERS.items() if name in helpers]
     return "\n".join(parts)
 
 
