@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -230,6 +232,8 @@ def test_ranks_run_on_when_the_kernel_restarts_while_they_stand(killed: bool) ->
             made.begin(CELL)
             made.event("stopped")
             wait_until(lambda: cluster.info()["state"] == "paused", 20, "the ranks to stand")
+            if killed:  # at once: `restart_kernel(now=True)` interrupts it first, which it may hear or not
+                os.kill(made.manager.provisioner.pid, signal.SIGKILL)
             made.manager.restart_kernel(now=killed)
             wait_until(lambda: cluster.info()["state"] == "ready", 20, "the ranks to run on")
             wait_until(lambda: not cluster.info()["running"], 20, "the cell to end")
