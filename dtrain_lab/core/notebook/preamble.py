@@ -63,6 +63,9 @@ def _once(work):
     _once.times[place] = _once.times.get(place, 0) + 1
     attempt = os.environ.get("DTRAIN_ATTEMPT", "0")
     mark = f"{folder}/.once.{attempt}.{rank - local_rank}.{place}.{_once.times[place]}"
+    until = time.monotonic() + (1.0 if local_rank else 0.0)  # if the first rank comes, it is its own
+    while not os.path.exists(mark) and time.monotonic() < until:
+        time.sleep(0.01)
     try:
         os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
