@@ -26,6 +26,7 @@ import torch.distributed as dist
 import dtrain_lab as dt
 dist.init_process_group('gloo')
 warned = []
+!echo once on this node
 signal.signal(signal.SIGUSR2, lambda *_: warned.append(1))
 latest = dt.latest_checkpoint()
 print('from', latest.step if latest else 0, flush=True)
@@ -118,6 +119,7 @@ def test_a_job_that_may_be_requeued_goes_on_by_itself(hosts: Hosts) -> None:
     slurm("scontrol", "update", f"JobId={number}", "StartTime=now")
     assert job.wait(60) == "succeeded", (job.info(), job.logs())
     assert said(job, "from")[-2:] == ["from 7"] * 2
+    assert said(job, "once") == ["once on this node"] * 2, "in each of its runs"
     assert job.info()["scheduler_id"] == number
 
 

@@ -26,7 +26,7 @@ head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 for attempt in $(seq 0 0); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
-  rm -f error.*.json
+  rm -f error.*.json .once.*
   port=$((first + attempt))
   export MASTER_PORT=$port
   pids=()

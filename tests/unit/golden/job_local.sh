@@ -35,7 +35,7 @@ head=$!
 for attempt in $(seq 0 1); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
-  rm -f error.*.json
+  rm -f error.*.json .once.*
   port=$((first + attempt))
   while (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((port + 1)); done
   export MASTER_PORT=$port

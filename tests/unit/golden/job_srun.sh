@@ -46,7 +46,7 @@ if /scratch/me/venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
   for copy in $(seq 2); do read -r -u 4 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; done
 fi
 trap 'touch "$folder/warned"' USR2  # the time is nearly over: agents tell the ranks
-rm -f exit preempted error.*.json  # of a run that Slurm has queued again
+rm -f exit preempted error.*.json .once.*  # of a run that was requeued
 date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 echo ${SLURM_RESTART_COUNT:-0} > attempt
@@ -67,7 +67,7 @@ while (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((port + 1)); done
 export MASTER_PORT=$port
 for attempt in $(seq 0 2); do
   echo $attempt > attempt; export DTRAIN_ATTEMPT=$attempt
-  rm -f error.*.json
+  rm -f error.*.json .once.*
   srun --nodes=2 --ntasks=8 --ntasks-per-node=4 --cpus-per-task=6 --kill-on-bad-exit=0 \
     bash -c 'DTRAIN_STAGED+=.$SLURM_NODEID; export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS LOCAL_WORLD_SIZE=4 NODE_RANK=$SLURM_NODEID; exec "$@"' task "${rank[@]}" &
   step=$!

@@ -37,7 +37,7 @@ nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
 export MASTER_ADDR=${nodes[0]} DTRAIN_PEER=${nodes[-1]}
 
 trap 'touch "$folder/warned"' USR2  # the time is nearly over: agents tell the ranks
-rm -f exit preempted error.*.json  # of a run that Slurm has queued again
+rm -f exit preempted error.*.json .once.*  # of a run that was requeued
 date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 echo ${SLURM_RESTART_COUNT:-0} > attempt
