@@ -149,7 +149,7 @@ def test_what_runs_once_on_a_node_is_waited_for_by_its_other_ranks(tmp_path: Pat
         "print(open('shared.txt').read().split())",
         "%%writefile made_here.py\nA = 7",
         "import made_here\nprint(made_here.A)",
-        "%%distributed 1\n!sleep 3 & echo of rank 1",
+        "%%distributed 1\n!sleep 3 & printf '50 %%\\r100 %%\\n'; echo of rank 1",
     )
     told = []
     for node, local, rank in ((0, 0, 0), (0, 1, 1), (1, 0, 2)):
@@ -162,14 +162,14 @@ def test_what_runs_once_on_a_node_is_waited_for_by_its_other_ranks(tmp_path: Pat
         else:
             given["TORCHELASTIC_ERROR_FILE"] = str(work / str(local) / "error.json")
         run = [sys.executable, "-B", "main.py"]
-        told.append(subprocess.Popen(run, env=given, cwd=work, stdout=subprocess.PIPE, text=True))
-    texts = [process.communicate(timeout=30)[0] for process in told]
+        told.append(subprocess.Popen(run, env=given, cwd=work, stdout=subprocess.PIPE))
+    texts = [process.communicate(timeout=30)[0].decode() for process in told]
     assert [process.returncode for process in told] == [0, 0, 0]
     for text in texts:
         assert "['0', '1']\n7\n" in text
     assert sorted("".join(texts[:2]).split("\n")).count("said 0") == 1
     assert texts[2].count("said") == 2
-    assert [text.count("of rank 1") for text in texts] == [0, 1, 0]
+    assert [text.count("50 %\r100 %\nof rank 1") for text in texts] == [0, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,9 @@ def _shell(command, names, captures=False):
 
     def run():
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        process = subprocess.Popen(command, shell=True, text=True, errors="replace", **streams)
-        copy = lambda: [print(line, end="") for line in process.stdout]
+        process = subprocess.Popen(command, shell=True, **streams)
+        # as bytes: text would make a line of each turn of a progress bar
+        copy = lambda: [print(line.decode(errors="replace"), end="") for line in process.stdout]
         reader = threading.Thread(target=copy, daemon=True)
         reader.start()
         process.wait()
