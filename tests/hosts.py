@@ -16,7 +16,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -293,8 +293,15 @@ class Hosts:
     def processes(self, name: str) -> list[psutil.Process]:
         """What runs on a host."""
         listed = subprocess.run(["ip", "netns", "pids", self.namespace(name)], capture_output=True, text=True)
-        pids = listed.stdout.split()
-        return [psutil.Process(int(pid)) for pid in pids if psutil.pid_exists(int(pid))]
+        found = []
+        for pid in listed.stdout.split():
+            with suppress(psutil.NoSuchProcess):  # it has ended since
+                found.append(psutil.Process(int(pid)))
+        return found
+
+    def running(self, name: str, word: str = "dtrain_lab") -> list[psutil.Process]:
+        """What runs on a host with a word on its command line."""
+        return [p for p in self.processes(name) if word in " ".join(command(p))]
 
     def down(self) -> None:
         """End all that runs on the hosts, and remove them."""
@@ -354,17 +361,33 @@ def running_hosts(count: int, version: Literal[4, 6] = 4) -> Iterator[Hosts]:
         shutil.rmtree(root, ignore_errors=True)
 
 
+def command(process: psutil.Process) -> list[str]:
+    """The command line of a process; none once it has ended, also where nobody has reaped it yet."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
 def listening(process: psutil.Process) -> set[str]:
-    """Addresses that a process listens at (TCP), also in another network: psutil looks at its own only."""
+    """Addresses that a process listens at (TCP), also in another network: psutil looks at its own only.
+
+    None once it has ended.
+    """
+    proc = Path(f"/proc/{process.pid}")
     inodes = set()
-    for file in Path(f"/proc/{process.pid}/fd").iterdir():
-        try:
-            inodes.add(os.readlink(file).removeprefix("socket:[").removesuffix("]"))
-        except FileNotFoundError:
-            continue
-    found = set()
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{process.pid}/net/{table}").read_text().splitlines()[1:]:
+    found: set[str] = set()
+    try:
+        for file in (proc / "fd").iterdir():
+            with suppress(FileNotFoundError):  # closed since
+                inodes.add(os.readlink(file).removeprefix("socket:[").removesuffix("]"))
+        tables = [(proc / "net" / name).read_text() for name in ("tcp", "tcp6")]
+    except OSError:
+        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+            return found
+        raise
+    for table in tables:
+        for line in table.splitlines()[1:]:
             words = line.split()
             if words[3] == "0A" and words[9] in inodes:
                 packed = bytes.fromhex(words[1].partition(":")[0])

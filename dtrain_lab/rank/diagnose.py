@@ -15,14 +15,13 @@ from typing import Any
 import msgspec
 import torch
 import torch.distributed as dist
+from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
-from dtrain_lab.core.diagnosis import MARK, Report
+from dtrain_lab.core.diagnosis import FEWEST_STEPS, MARK, Report, feeding, scheme
 from dtrain_lab.rank.monitor import Monitor
+from dtrain_lab.rank.monitor.seen import ONE_PASS
 
-CYCLES, STEPS = 5, 4
-"""Steps of a kind in a row; the first of them is not counted."""
-FEWEST_BATCHES = 4
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
 
 
@@ -47,73 +46,92 @@ def _report(monitor: Monitor, rank: int) -> Report:
         problem = NOTHING
     elif not seen.repeatable:
         problem = f"{type(model.module).__name__} takes arguments that can't be made again."
-    batches = 0
+    passes = seen.passes
+    steps = ahead = 0
     if not problem:
-        batches, why = _batches(seen.loader)
+        steps, ahead, why = _steps(seen.loader, len(passes))
         if why:
             skipped["data"] = why
     # nobody begins unless all can: the others would wait for ever
-    plans: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(plans, (problem, batches))
-    problem = next((p for p, _ in plans if p), "")
+    plans = _of_all((problem, passes, steps, ahead))
+    problem = next((p for p, *_ in plans if p), "")
     if problem:
         return Report(rank, error=problem)
-    batches = min(b for _, b in plans)
+    if any(p != passes for _, p, *_ in plans):
+        passes = ONE_PASS
+        skipped["passes"] = "The ranks' steps differ in their batches: the checks are of steps of one batch."
     with _kept(model, seen.optimizers):
-        return _measure(seen, rank, batches, skipped)
+        steps, ahead = min(s for *_, s, _ in plans), max(a for *_, a in plans)
+        found = _measure(seen, rank, passes, (steps, ahead), skipped)
+    return found if "passes" in skipped else replace(found, loop_s=monitor.step_s())
 
 
-def _measure(seen: Any, rank: int, batches: int, skipped: dict[str, str]) -> Report:
+def _measure(
+    seen: Any, rank: int, passes: tuple[bool, ...], loader: tuple[int, int], skipped: dict[str, str]
+) -> Report:
+    """Args: `passes`: of a step, whether each is averaged; `loader`: steps that it feeds, and reads ahead."""
     model = seen.model
     arguments = seen.arguments()
     optimizers = seen.optimizers
 
-    def step(sync: bool) -> None:
+    def step(sync: bool, read: Callable[[], object] = lambda: None) -> None:
         for optimizer in optimizers:
             optimizer.zero_grad(set_to_none=True)
-        autocast = (
-            torch.autocast(seen.autocast[0], dtype=seen.autocast[1])
-            if seen.autocast
-            else contextlib.nullcontext()
-        )
-        with contextlib.nullcontext() if sync else model.no_sync():
-            with autocast:
-                out = model(*arguments[0], **arguments[1])
-            _loss(out).backward()
+        for averaged in passes:
+            read()
+            autocast = (
+                torch.autocast(seen.autocast[0], dtype=seen.autocast[1])
+                if seen.autocast
+                else contextlib.nullcontext()
+            )
+            with contextlib.nullcontext() if sync and averaged else model.no_sync():
+                with autocast:
+                    out = model(*arguments[0], **arguments[1])
+                _loss(out).backward()
         for optimizer in optimizers:
             optimizer.step()
 
-    for _ in range(2):
-        step(True)
-    synced, alone = [], []
-    for _ in range(CYCLES):
-        synced.append(_timed(lambda: step(True), STEPS))
-        alone.append(_timed(lambda: step(False), STEPS))
-    real: list[float] = []
-    if batches >= FEWEST_BATCHES:
-        with _iterator(seen.loader) as given:
+    step(True)
+    cycles, steps = scheme(max(_of_all(_timed(lambda: step(True), 2))))
+    synced, alone, real = [], [], []
+    given: Any
+    with _iterator(seen.loader) if loader[0] else contextlib.nullcontext() as given:
 
-            def fed() -> None:
-                next(given)
-                step(True)
+        def fed() -> None:
+            step(True, given.__next__)
 
+        cycles_fed = steps_fed = 0
+        if loader[0]:
+            began = time.perf_counter()
             fed()
-            count = max(2, (batches - 1) // CYCLES)
-            for _ in range(min(CYCLES, (batches - 1) // count)):
-                real.append(_timed(fed, min(count, 4 * STEPS)))
-    return Report(rank, tuple(synced), tuple(alone), tuple(real), skipped)
+            fed_s = max(_of_all(time.perf_counter() - began))
+            cycles_fed, steps_fed = feeding(loader[0] - 1, loader[1], fed_s, cycles)
+        for cycle in range(cycles):  # in turn: what others do on these processors meets all kinds
+            synced.append(_timed(lambda: step(True), steps))
+            alone.append(_timed(lambda: step(False), steps))
+            if cycle < cycles_fed:
+                real.append(_timed(fed, steps_fed, loader[1]))
+    return Report(rank, tuple(synced), tuple(alone), tuple(real), skipped=skipped)
 
 
-def _timed(step: Callable[[], None], steps: int) -> float:
-    """Seconds a step; all ranks begin together."""
+def _of_all(value: Any) -> list[Any]:
+    """What each rank gave."""
+    values: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(values, value)
+    return values
+
+
+def _timed(step: Callable[[], None], steps: int, skipped: int = 1) -> float:
+    """Seconds a step, the first ones not counted; all ranks begin together."""
     dist.barrier()
-    step()
-    _settle()
-    began = time.perf_counter()
-    for _ in range(steps - 1):
+    for _ in range(skipped):
         step()
     _settle()
-    return (time.perf_counter() - began) / (steps - 1)
+    began = time.perf_counter()
+    for _ in range(steps - skipped):
+        step()
+    _settle()
+    return (time.perf_counter() - began) / (steps - skipped)
 
 
 def _settle() -> None:
@@ -133,18 +151,21 @@ def _loss(out: Any) -> torch.Tensor:
     return torch.stack([t.float().mean() for t in tensors]).sum()
 
 
-def _batches(loader: Any) -> tuple[int, str]:
+def _steps(loader: Any, batches: int) -> tuple[int, int, str]:
+    """How many steps of so many batches a loader has, and reads ahead; why it can't be checked, if so."""
     if loader is None:
-        return 0, "No DataLoader is left that training has read: keep it in a variable, to have it checked."
+        return 0, 0, "No DataLoader that training has read is left: keep it in a variable to have it checked."
     if isinstance(loader.dataset, IterableDataset):
-        return 0, "The data is a stream, which can't be read without using it up."
+        return 0, 0, "The data is a stream, which can't be read without using it up."
     try:
         count = len(loader)
     except TypeError:
-        return 0, "The loader has no length."
-    if count < FEWEST_BATCHES:
-        return count, f"The loader has {count} batches, too few to tell."
-    return count, ""
+        return 0, 0, "The loader has no length."
+    # what its workers have read while it stood
+    ahead = 1 + loader.num_workers * (loader.prefetch_factor or 0) // batches
+    if count // batches < FEWEST_STEPS + ahead - 1:
+        return 0, 0, f"The loader has {count} batches, too few to tell."
+    return count // batches, ahead, ""
 
 
 @contextlib.contextmanager

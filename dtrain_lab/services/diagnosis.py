@@ -8,13 +8,12 @@ import msgspec
 
 from dtrain_lab.core.cluster import Cluster
 from dtrain_lab.core.diagnosis import MARK, Diagnosis, Report, conclude, from_live
-from dtrain_lab.core.history import Point
 from dtrain_lab.core.wire import doors, links
 from dtrain_lab.errors import BadRequest, Conflict
 from dtrain_lab.services.reach import Connection
 
 CODE = "print(get_ipython().kernel.dtrain_diagnose())"
-WITHIN_S = 120.0
+WITHIN_S = 600.0
 
 
 async def diagnose(connection: Connection) -> Diagnosis:
@@ -49,6 +48,4 @@ async def diagnose(connection: Connection) -> Diagnosis:
         raise BadRequest(failed, "While a training cell runs, it is diagnosed from its own steps.")
     if result.failures or len(found) < info.world.size:
         raise Conflict(f"The ranks could not be diagnosed: {result.sentence}", "The cell's output says more.")
-    past: list[Point] = await connection.ask(doors.ReadHistory(info.created_at))
-    loop_s = next((p.step_s for p in reversed(past) if p.step_s is not None), None)
-    return conclude([report for _, report in sorted(found.items())], loop_s)
+    return conclude([report for _, report in sorted(found.items())])

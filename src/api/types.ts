@@ -1557,7 +1557,11 @@ export interface components {
         };
         /**
          * Check
-         * @description One check. `share`: of a step, 0 to 1. `with_s`, `without_s`: a step with and without it.
+         * @description One check.
+         *
+         *         `share`: of a step as the loop takes it, 0 to 1, so that the shares of two checks can be compared.
+         *         `with_s`, `without_s`: a step with and without it. For communication both repeat one batch: the data that
+         *         a step waits for is in neither.
          */
         Check: {
             error: number;

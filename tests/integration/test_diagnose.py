@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(150)]
 
 SETUP = """
-import time, torch, torch.distributed as dist
+import contextlib, time, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.utils.data import DataLoader, Dataset
@@ -128,6 +128,37 @@ def test_it_finds_what_takes_the_time_and_puts_all_back(
     assert world.run("train(3)").ok
     trained[0] += 6
     wait_until(lambda: world.info()["ranks"][0]["step"] == trained[0], 10, "its steps to be no training")
+
+
+ACCUMULATES = """
+def accumulate(steps, own=0, batches=4):
+    for _ in range(steps):
+        for k, (x, y) in zip(range(batches), loader):
+            with contextlib.nullcontext() if k == batches - 1 else model.no_sync():
+                torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        time.sleep(own)
+"""
+
+
+def test_a_step_of_several_batches_is_run_again_as_it_was(world: dt.Cluster) -> None:
+    world.run(SETUP.format(compute=0.01, data=0.0, send=0.04) + ACCUMULATES)
+    world.run("accumulate(8)")
+    for attempt in range(ATTEMPTS):
+        found = world.diagnose()
+        assert found.communication is not None
+        if found.communication.share == pytest.approx(0.5, abs=0.12):  # 40 of 4 · 10 + 40 ms
+            break
+        assert attempt < ATTEMPTS - 1, found
+    world.run("accumulate(8, own=0.4)")
+    found = world.diagnose()
+    assert found.text.startswith("Your loop's own code takes the time: ")
+    assert any("neither the model, nor averaging, nor the loader" in note for note in found.notes)
+    world.run("accumulate(8, batches=1 + rank)")
+    found = world.diagnose()
+    assert "The ranks' steps differ in their batches: the checks are of steps of one batch." in found.notes
+    assert world.run("dist.barrier()").ok
 
 
 def test_a_loop_that_runs_is_told_from_its_own_steps(world: dt.Cluster) -> None:

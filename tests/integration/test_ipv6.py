@@ -8,14 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.backends import registry
 from tests.books import write
-from tests.hosts import SLURM, Hosts, listening, need, running_hosts
+from tests.hosts import SLURM, Hosts, command, listening, need, running_hosts
 from tests.integration.test_ssh import TRAIN, write_profile
 from tests.waiting import wait_until
 
@@ -62,13 +61,11 @@ def test_a_world_trains_is_viewed_and_mended(hosts: Hosts) -> None:
         world.restart([3])
         assert world.run("print(kept)", ranks=[2]).stdout == {2: "2\n"}
         assert world.run("import torch.distributed as d; d.barrier()").ok
-        python = [
-            p for n in hosts.names for p in hosts.processes(n) if ours(p) and "python" in p.cmdline()[0]
-        ]
+        python = [p for n in hosts.names for p in hosts.running(n) if "python" in "".join(command(p)[:1])]
         listens = {at for process in python for at in listening(process)}
         assert hosts.address("node1") in listens
-        assert "::" not in listens, [p.cmdline() for p in python if "::" in listening(p)]
-    wait_until(lambda: not any(ours(p) for n in hosts.names for p in hosts.processes(n)), 20, "its end")
+        assert "::" not in listens, [command(p) for p in python if "::" in listening(p)]
+    wait_until(lambda: not any(hosts.running(n) for n in hosts.names), 20, "its end")
 
 
 @pytest.mark.parametrize(("profile", "launcher"), ALL_FORMS)
@@ -95,8 +92,3 @@ def pid() -> int:
     import os
 
     return os.getpid()
-
-
-def ours(process: Any) -> bool:
-    """One of this product's."""
-    return "dtrain_lab" in " ".join(process.cmdline())

@@ -28,6 +28,7 @@ from dtrain_lab.machine import local_facts
 from dtrain_lab.services.jobs import Jobs
 from tests.books import FAILING_LINE, training, write
 from tests.faults import note
+from tests.hosts import command
 from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
 
@@ -65,14 +66,14 @@ def terminal(*words: str, code: int = 0) -> Any:
 def of_job(job: str) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
-        command = " ".join(process.info["cmdline"] or [])
-        if job in command and process.info["status"] != psutil.STATUS_ZOMBIE:
+        words = " ".join(process.info["cmdline"] or [])
+        if job in words and process.info["status"] != psutil.STATUS_ZOMBIE:
             found.append(process)
     return found
 
 
 def named(job: str, module: str) -> list[psutil.Process]:
-    return [p for p in of_job(job) if module in " ".join(p.cmdline())]
+    return [p for p in of_job(job) if module in " ".join(command(p))]
 
 
 LEAVES = """import atexit, ctypes, threading, time

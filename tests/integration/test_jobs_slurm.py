@@ -193,15 +193,7 @@ def test_cancel_leaves_nothing(hosts: Hosts, tmp_path: Path, launcher: Any) -> N
     job.cancel()
     assert job.wait(30) == "cancelled"
 
-    def gone() -> bool:
-        return not [
-            p
-            for node in ("node1", "node2")
-            for p in hosts.processes(node)
-            if "dtrain_lab" in " ".join(p.cmdline())
-        ]
-
-    wait_until(gone, 20, "nothing is left")
+    wait_until(lambda: not hosts.running("node1") + hosts.running("node2"), 20, "nothing is left")
 
 
 def test_the_time_limit_warns_every_rank_once(hosts: Hosts, tmp_path: Path) -> None:

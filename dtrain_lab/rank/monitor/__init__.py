@@ -7,6 +7,8 @@ something leaves that figure out.
 
 from __future__ import annotations
 
+from statistics import median
+
 from dtrain_lab.core.estimate import ring
 from dtrain_lab.core.estimate.ring import Call
 from dtrain_lab.rank.monitor.collectives import watch_collectives
@@ -18,6 +20,9 @@ from dtrain_lab.rank.monitor.steps import watch_steps
 from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
+
+TYPICAL, ENOUGH = 32, 5
+"""The last steps of a loop, and how many are enough to say what one takes: the first are slow."""
 
 
 class Monitor:
@@ -41,6 +46,7 @@ class Monitor:
         self.guard = Guard(self.recorder)
         self.guard.on = guard
         self.seen = Seen()
+        self._steps = self._loop = 0
         watch_collectives(self.recorder, self.guard)
         watch_steps(self.recorder, self.probes, self.guard, self.seen, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
@@ -50,6 +56,13 @@ class Monitor:
         """The last collectives of this cell."""
         return tuple(self._reader.calls())
 
+    def step_s(self) -> float | None:
+        """What a step took in the last cell that trained, seconds; None after too few."""
+        steps = self.recorder.writer.cells[ring.STEPS]
+        loop = steps - self._steps or self._loop
+        last = self._reader.last(min(loop, TYPICAL)) if loop >= ENOUGH else []
+        return median(record.wall for record in last) / 1e9 if last else None
+
     def end_cell(self) -> None:
         """It has ended."""
         self.recorder.end_cell()
@@ -57,6 +70,10 @@ class Monitor:
 
     def begin_cell(self) -> None:
         """A cell begins. Its collectives are compared with those of the same cell on other ranks only."""
-        self.recorder.writer.cells[ring.CALLS_NOTED] = 0
+        cells = self.recorder.writer.cells
+        cells[ring.CALLS_NOTED] = 0
+        if cells[ring.STEPS] > self._steps:
+            self._loop = cells[ring.STEPS] - self._steps
+            self._steps = cells[ring.STEPS]
         self.recorder.begin_cell()
         self.probes.begin_cell()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter, deque
 from typing import Any
 
 import torch
@@ -10,6 +11,9 @@ from msgspec import Struct
 from torch.utils import _pytree as pytree
 
 PLAIN = (int, float, bool, str, type(None))
+MOST_PASSES = 256
+"""Of a step. A loop without an optimizer has steps without end."""
+ONE_PASS = (True,)
 
 
 class Shape(Struct, frozen=True):
@@ -39,6 +43,8 @@ class Seen:
         self._size = 0
         self._first: tuple[int, ...] = ()
         self.autocast: tuple[str, Any] | None = None
+        self._passes: list[bool] = []
+        self._steps: deque[tuple[bool, ...]] = deque(maxlen=8)
 
     @property
     def model(self) -> Any:
@@ -56,6 +62,14 @@ class Seen:
     def loader(self) -> Any:
         """The loader that training read last; None where it is gone."""
         return self._loader() if self._loader is not None else None
+
+    @property
+    def passes(self) -> tuple[bool, ...]:
+        """Forward passes of one step of this model, as most of the last had them: whether each was averaged.
+
+        More than one where batches are accumulated.
+        """
+        return Counter(self._steps).most_common(1)[0][0] if self._steps else ONE_PASS
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """Arguments like those of the largest of the last forward passes; None where they can't be made."""
@@ -84,7 +98,10 @@ class Seen:
         size = first.numel() if first is not None else 0
         if self.model is model and (shape == self._first or size < self._size):
             return
-        self._model = weakref.ref(model)
+        if self.model is not model:
+            self._model = weakref.ref(model)
+            self._passes.clear()
+            self._steps.clear()
         self._first, self._size = shape, size
         leaves, _ = pytree.tree_flatten((args, kwargs))
         if all(isinstance(leaf, (torch.Tensor, *PLAIN)) for leaf in leaves):
@@ -94,8 +111,16 @@ class Seen:
         kind = first.device.type if first is not None else "cpu"
         self.autocast = (kind, torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else None
 
+    def passed(self, model: Any, syncs: bool) -> None:
+        """A forward pass of training begins. `syncs`: gradients will be averaged after it."""
+        if self._model is not None and self._model() is model and len(self._passes) < MOST_PASSES:
+            self._passes.append(syncs)
+
     def stepped(self, optimizer: Any) -> None:
         """An optimizer has stepped."""
+        if self._passes:
+            self._steps.append(tuple(self._passes))
+            self._passes.clear()
         if id(optimizer) not in self._optimizers or self._optimizers[id(optimizer)]() is None:
             self._optimizers = {k: r for k, r in self._optimizers.items() if r() is not None}
             self._optimizers[id(optimizer)] = weakref.ref(optimizer)

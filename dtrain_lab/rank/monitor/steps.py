@@ -140,6 +140,7 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
             if not seen.again(self, first.shape if first is not None else ()):
                 batch = *sizes_of(first), time_major(self.module)
                 seen.forward(self, first, args, kwargs)
+            seen.passed(self, self.require_backward_grad_sync)
             recorder.forward(*batch)
             if syncs:
                 recorder.synced()
