@@ -301,7 +301,7 @@ class Hosts:
 
     def running(self, name: str, word: str = "dtrain_lab") -> list[psutil.Process]:
         """What runs on a host with a word on its command line."""
-        return [p for p in self.processes(name) if word in " ".join(command(p))]
+        return [p for p in self.processes(name) if word in " ".join(command_line(p))]
 
     def down(self) -> None:
         """End all that runs on the hosts, and remove them."""
@@ -361,7 +361,7 @@ def running_hosts(count: int, version: Literal[4, 6] = 4) -> Iterator[Hosts]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def command(process: psutil.Process) -> list[str]:
+def command_line(process: psutil.Process) -> list[str]:
     """The command line of a process; none once it has ended, also where nobody has reaped it yet."""
     try:
         return process.cmdline()

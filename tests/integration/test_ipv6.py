@@ -14,7 +14,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.backends import registry
 from tests.books import write
-from tests.hosts import SLURM, Hosts, command, listening, need, running_hosts
+from tests.hosts import SLURM, Hosts, command_line, listening, need, running_hosts
 from tests.integration.test_ssh import TRAIN, write_profile
 from tests.waiting import wait_until
 
@@ -61,10 +61,12 @@ def test_a_world_trains_is_viewed_and_mended(hosts: Hosts) -> None:
         world.restart([3])
         assert world.run("print(kept)", ranks=[2]).stdout == {2: "2\n"}
         assert world.run("import torch.distributed as d; d.barrier()").ok
-        python = [p for n in hosts.names for p in hosts.running(n) if "python" in "".join(command(p)[:1])]
+        python = [
+            p for n in hosts.names for p in hosts.running(n) if "python" in "".join(command_line(p)[:1])
+        ]
         listens = {at for process in python for at in listening(process)}
         assert hosts.address("node1") in listens
-        assert "::" not in listens, [command(p) for p in python if "::" in listening(p)]
+        assert "::" not in listens, [command_line(p) for p in python if "::" in listening(p)]
     wait_until(lambda: not any(hosts.running(n) for n in hosts.names), 20, "its end")
 
 

@@ -18,7 +18,7 @@ import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.errors import BadNotebook, BadProfile, BadRequest
 from tests.books import write
-from tests.hosts import command
+from tests.hosts import command_line
 from tests.integration.test_jobs_local import of_job
 from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
@@ -119,7 +119,7 @@ def test_a_copy_whose_keeper_was_killed_goes_with_the_next(tmp_path: Path, data:
     job: Job = dt.submit(book, "scratch", ranks=1, stage=[str(data)])
     wait_until(lambda: "begins" in job.logs(), 60, "its first line")
     for process in of_job(job.id):
-        if "stage" in command(process):
+        if "stage" in command_line(process):
             process.kill()
     job.cancel()
     job.wait(30)

@@ -28,7 +28,7 @@ from dtrain_lab.machine import local_facts
 from dtrain_lab.services.jobs import Jobs
 from tests.books import FAILING_LINE, training, write
 from tests.faults import note
-from tests.hosts import command
+from tests.hosts import command_line
 from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
 
@@ -73,7 +73,7 @@ def of_job(job: str) -> list[psutil.Process]:
 
 
 def named(job: str, module: str) -> list[psutil.Process]:
-    return [p for p in of_job(job) if module in " ".join(command(p))]
+    return [p for p in of_job(job) if module in " ".join(command_line(p))]
 
 
 LEAVES = """import atexit, ctypes, threading, time

@@ -21,7 +21,7 @@ from dtrain_lab.core.slots import total
 from dtrain_lab.errors import Conflict
 from dtrain_lab.machine import local_facts
 from tests.books import FAILING_LINE, looping, training, write
-from tests.hosts import Hosts, command, listening, need, running_hosts
+from tests.hosts import Hosts, command_line, listening, need, running_hosts
 from tests.integration.test_jobs_debugger import look_around
 from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
@@ -74,7 +74,7 @@ def test_a_job_waits_for_all_of_its_hosts_and_says_for_which(hosts: Hosts, tmp_p
         assert info["state"] == "queued"
         assert "cluster somebody holds" in info["reason"]["message"]
         at = {
-            (node, "node turn" in " ".join(command(process)))
+            (node, "node turn" in " ".join(command_line(process)))
             for node in ("node1", "node2")
             for process in hosts.running(node, job.id)
             if listening(process)
@@ -231,7 +231,7 @@ while not os.path.exists('/mnt/read'): time.sleep(0.05)"""
         for rank in range(2)
     ]
     for node in ("node1", "node2"):
-        commands = [" ".join(command(process)) for process in hosts.processes(node)]
+        commands = [" ".join(command_line(process)) for process in hosts.processes(node)]
         assert any(job.id in line for line in commands)
         assert [line for line in commands if canary in line] == []
         assert on(node, f"grep -rl {canary} /mnt/dtl || true") == "", "no script, record or log has it"

@@ -23,7 +23,7 @@ from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import EnvironmentUnfit, SignInNeeded, StartFailed, Unreachable
 from dtrain_lab.services import folders, slots
 from tests.faults import note
-from tests.hosts import Hosts, command, listening, need, running_hosts
+from tests.hosts import Hosts, command_line, listening, need, running_hosts
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)]
@@ -199,7 +199,7 @@ def test_an_interrupt_inside_a_collective_reaches_both_hosts(cluster: Any) -> No
 
 def test_an_agent_is_killed_and_its_node_comes_back(cluster: Any, hosts: Hosts) -> None:
     cluster.run("kept = 41 + rank")
-    agents = [p for p in hosts.running("node2") if command(p)[-2:] == ["-m", "dtrain_lab.node"]]
+    agents = [p for p in hosts.running("node2") if command_line(p)[-2:] == ["-m", "dtrain_lab.node"]]
     agents[0].kill()
     began = time.monotonic()
     wait_until(lambda: cluster.state == "degraded", 10, "the loss")
@@ -249,7 +249,7 @@ def test_a_connection_that_breaks_comes_back_and_no_line_is_lost(cluster: Any, h
     thread = threading.Thread(target=lambda: done.append(cluster.run(code)))
     thread.start()
     wait_until(lambda: cluster.info()["running"], 10, "the cell")
-    sessions = [p for p in hosts.running("node1", "sshd: ") if "@" in " ".join(command(p))]
+    sessions = [p for p in hosts.running("node1", "sshd: ") if "@" in " ".join(command_line(p))]
     assert sessions
     for session in sessions:
         session.kill()
@@ -275,8 +275,8 @@ def test_every_listening_socket_is_accounted_for(cluster: Any, hosts: Hosts) -> 
             at = listening(process)
             seen |= at
             # the head, the ipyparallel controller and gloo; never on all interfaces
-            assert at <= {hosts.address(name), "172.17.0.1", "127.0.0.1"}, command(process)
-            if command(process)[-1:] == ["dtrain_lab.node"] or "join" in command(process):
+            assert at <= {hosts.address(name), "172.17.0.1", "127.0.0.1"}, command_line(process)
+            if command_line(process)[-1:] == ["dtrain_lab.node"] or "join" in command_line(process):
                 assert not at, "an agent only connects"
     assert hosts.address("node1") in seen, "the head does listen"
 
@@ -317,7 +317,7 @@ def test_nothing_is_left_after_a_stop(cluster: Any, hosts: Hosts) -> None:
 
 def test_the_end_of_the_head_ends_everything_everywhere(hosts: Hosts) -> None:
     world = dt.start("hosts", nodes=2, ranks_per_node=1, name="doomed")
-    head = next(p for p in hosts.running("node1") if command(p)[-1:] == ["dtrain_lab.head"])
+    head = next(p for p in hosts.running("node1") if command_line(p)[-1:] == ["dtrain_lab.head"])
     assert len(hosts.running("node2")) >= 4
     head.kill()
     began = time.monotonic()
@@ -344,7 +344,7 @@ def test_a_world_outlives_whoever_started_it_and_its_end_unseen_is_noticed(hosts
     assert done.returncode == 0, done.stderr
     [world] = dt.clusters()
     assert world.run("import os; print(os.getcwd())").stdout == {0: f"{hosts.root}/work/dir\n"}
-    head = next(p for p in hosts.running("node1") if command(p)[-1:] == ["dtrain_lab.head"])
+    head = next(p for p in hosts.running("node1") if command_line(p)[-1:] == ["dtrain_lab.head"])
     portal = Portal.get()
     portal.loop.call_soon_threadsafe(world._connection.close)
     head.kill()
@@ -451,7 +451,7 @@ def test_a_host_whose_key_is_not_known_is_refused(hosts: Hosts) -> None:
     config.write_text(before.replace(f"{hosts.root}/known_hosts", f"{hosts.root}/unknown_hosts"))
     try:
         for session in hosts.running("node3", "sshd: "):
-            if "@" in " ".join(command(session)):
+            if "@" in " ".join(command_line(session)):
                 session.kill()  # a connection that was made before is not checked again
         write_profile("unknown", 'backend = "ssh"\n[ssh]\nhosts = ["root@node3"]\n')
         with pytest.raises(SignInNeeded, match="The key of root@node3 is not known") as error:
