@@ -22,6 +22,8 @@ from typing import Any
 
 from benchmarks.measure import Row, emit
 from dtrain_lab.core.estimate import figures, ring
+from dtrain_lab.core.wire.links import RankSample
+from dtrain_lab.node.sampler import RECORDS
 
 CYCLES = int(os.environ.get("BENCH_CYCLES", "80"))
 FEWEST, LONG_S = 40, 40.0
@@ -157,10 +159,17 @@ def reported(records: list[ring.StepRecord], from_probe: int) -> list[float]:
         probes += bool(record.flags & ring.PROBED)
         if probes < from_probe or count < LOOK_EACH or count % LOOK_EACH:
             continue
-        found = figures.rank_figures(records[:count], record.ended)
-        assert found.step_s is not None
-        assert found.exposed_s is not None
-        shares.append(found.exposed_s / found.step_s)
+        found = figures.rank_figures(records[max(0, count - RECORDS) : count], record.ended)
+        seen = RankSample(
+            rank=0,
+            step_s=found.step_s,
+            data_s=found.data_s,
+            exposed_s=found.exposed_s,
+            exposed_error_s=found.error_s,
+            synced=found.synced,
+            on_processor=found.on_processor,
+        )
+        shares.append(figures.split([seen], 2, crowded=True)[0].comm_overhead)
     return shares
 
 

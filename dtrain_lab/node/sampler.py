@@ -49,6 +49,7 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
         exposed_s=figures.exposed_s,
         exposed_error_s=figures.error_s,
         synced=figures.synced,
+        on_processor=figures.on_processor,
         typical_own_s=figures.typical_own_s,
         bound=_name(ring.BOUNDS, reader.header(ring.BOUND)) or "",
         unsure=bool(reader.header(ring.UNSURE)),

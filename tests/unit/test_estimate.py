@@ -5,7 +5,7 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.core.estimate import figures, ring
+from dtrain_lab.core.estimate import cold, figures, ring
 from dtrain_lab.core.estimate.steps import StepCycle
 from dtrain_lab.core.wire.links import RankSample
 
@@ -272,6 +272,44 @@ def test_the_slowest_rank_waits_least_and_the_others_wait_for_it() -> None:
     assert world.slowest_rank == 1
     assert world.skew_s == pytest.approx(0.030)
     assert world.comm_overhead == pytest.approx(0.30)
+
+
+def crowded(on_processor: float = 1.0, error_s: float | None = 0.0001) -> figures.Split:
+    """10 ms of communication, 5 of them waited by this rank; 1 of data, 9 of computation."""
+    mine = RankSample(
+        0, step_s=0.02, data_s=0.001, compute_s=0.007, optimizer_s=0.001, exposed_s=0.01,
+        exposed_error_s=error_s, on_processor=on_processor,
+    )  # fmt: skip
+    return figures.split([mine, replace(mine, rank=1, exposed_s=0.005)], 2, crowded=True)[0]
+
+
+def test_where_ranks_share_a_processor_waiting_makes_the_rest_slower() -> None:
+    longer = 0.05 * 10 / 9 / (1 + 0.05 * 10 / 9 / 0.7)
+    assert crowded().warm == pytest.approx(1 / (1 + longer))
+    cost = 0.009 * (1 - 1 / (1 + longer))
+    assert crowded().comm_overhead == pytest.approx((0.01 + cost) / 0.02)
+    assert crowded().transfer_s + crowded().wait_s == pytest.approx(0.01 + cost)
+    assert cold.warm(1e6, 0.001, 1.0) == pytest.approx(1 / 1.7, rel=1e-4), "no more than that"
+
+
+def test_what_another_device_computes_or_nothing_measured_stays_as_it_is() -> None:
+    assert crowded(on_processor=0.0).comm_overhead == pytest.approx(0.5)
+    assert crowded(error_s=None).comm_overhead == pytest.approx(0.5)
+    assert cold.warm(0.0, 0.01, 1.0) == 1.0
+
+
+def test_a_steps_parts_add_up_also_where_waiting_made_them_slower() -> None:
+    sample = RankSample(
+        0, step_s=0.02, data_s=0.001, compute_s=0.007, optimizer_s=0.001, exposed_s=0.01,
+        exposed_error_s=0.0001, on_processor=1.0, synced=True,
+    )  # fmt: skip
+    metrics = figures.world_metrics([sample, replace(sample, rank=1)], 2, crowded=True)
+    assert metrics.transfer_s is not None
+    assert metrics.compute_s is not None
+    assert metrics.optimizer_s is not None
+    taken = metrics.transfer_s + metrics.compute_s + metrics.optimizer_s + 0.001
+    warm = figures.split([sample], 2, crowded=True)[0].warm
+    assert 0.02 - taken == pytest.approx(0.001 * warm), "what is left is other"
 
 
 def test_one_rank_has_no_communication_and_no_doubt_about_it() -> None:

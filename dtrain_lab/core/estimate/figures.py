@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.core.cluster import Metrics, Rank
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.core.estimate import cold, ring
 from dtrain_lab.core.estimate.ring import StepRecord
 from dtrain_lab.core.wire.links import RankSample
 
@@ -31,9 +31,9 @@ OVERHEAD_ERROR_BY_HAND = 0.06
 LEAST_ERROR = 0.01
 """What a probed share was off the truth at most, where that was known exactly …"""
 LEAST_ERROR_CROWDED = 0.1
-"""… and where ranks compute on all cores of a machine: what communication leaves in caches and queues of the
-processor slows the rest of the step, which no probe sees."""
-PROBES = 16
+"""… and where ranks compute on all cores of a machine: how much slower communication makes the rest of a step
+no probe sees (`cold`)."""
+PROBES = 24
 """The last ones count."""
 NEIGHBOURS = 32
 """Steps before and after a probe that it is compared with: enough that the noise left is that of probes."""
@@ -48,7 +48,8 @@ class RankFigures(Struct, frozen=True):
     """What a rank did in the window. Seconds a step; None where too few steps ran.
 
     `exposed_s`: it stood for communication. `error_s`: how far that may be off; None where nothing measured
-    it. `typical_own_s`: own time of the median step.
+    it. `on_processor`: the share of the rest, but for data, in which the training thread ran.
+    `typical_own_s`: own time of the median step.
     """
 
     steps_per_s: float | None = None
@@ -61,6 +62,7 @@ class RankFigures(Struct, frozen=True):
     exposed_s: float | None = None
     error_s: float | None = None
     synced: bool = False
+    on_processor: float = 0.0
     typical_own_s: float | None = None
 
 
@@ -105,8 +107,15 @@ def rank_figures(records: Sequence[StepRecord], now: int) -> RankFigures:
         exposed_s=exposed,
         error_s=error,
         synced=bool(synced),
+        on_processor=_on_processor(plain, exposed),
         typical_own_s=max(0.0, median(own) / 1e9 - (overlapped - seen * averaged)),
     )
+
+
+def _on_processor(records: Sequence[StepRecord], exposed: float) -> float:
+    computing = fmean(r.wall - r.data for r in records) / 1e9 - exposed
+    ran = fmean(r.processor for r in records) / 1e9
+    return min(1.0, max(0.0, ran / computing)) if computing > 0 else 0.0
 
 
 def _share(records: Sequence[StepRecord], overlapped: float, *, alike: bool) -> float:
@@ -205,12 +214,16 @@ def longer_backward(
 
 
 class Split(Struct, frozen=True):
-    """A rank's step: communication apart into transfer and waiting for slower ranks; seconds."""
+    """A rank's step: communication apart into transfer and waiting for slower ranks; seconds.
+
+    `warm`: the share of its computation that is its own; the rest is what waiting makes it slower.
+    """
 
     comm_overhead: float
     error: float
     transfer_s: float
     wait_s: float
+    warm: float = 1.0
 
 
 def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, Split]:
@@ -229,16 +242,28 @@ def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, 
         return {}
     if size == 1:
         return {known[0].rank: Split(0.0, 0.0, 0.0, 0.0)}
-    least = min(s.exposed_s or 0.0 for s in known)
+    parts = [(s, *_communicated(s, crowded)) for s in known]
+    least = min(taken for _, taken, _ in parts)
     return {
         s.rank: Split(
-            comm_overhead=min(1.0, (s.exposed_s or 0.0) / (s.step_s or 1.0)),
+            comm_overhead=min(1.0, taken / (s.step_s or 1.0)),
             error=overhead_error(s, crowded),
             transfer_s=least,
-            wait_s=(s.exposed_s or 0.0) - least,
+            wait_s=taken - least,
+            warm=warm,
         )
-        for s in known
+        for s, taken, warm in parts
     }
+
+
+def _communicated(sample: RankSample, crowded: bool) -> tuple[float, float]:
+    """What communication costs a step, seconds; and `Split.warm`."""
+    exposed = sample.exposed_s or 0.0
+    if not crowded or sample.exposed_error_s is None:
+        return exposed, 1.0
+    own = (sample.step_s or 0.0) - (sample.data_s or 0.0) - exposed
+    warm = cold.warm(exposed, own, sample.on_processor)
+    return exposed + max(0.0, own) * (1 - warm), warm
 
 
 def overhead_error(sample: RankSample, crowded: bool) -> float:
@@ -274,8 +299,8 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
         epoch=min(epochs, key=lambda e: (e.number, e.done)) if epochs else None,
         step_s=median(s.step_s or 0.0 for s in known),
         data_s=median(s.data_s or 0.0 for s in known),
-        compute_s=_middle([s.compute_s for s in known]),
-        optimizer_s=_middle([s.optimizer_s for s in known]),
+        compute_s=_middle([_of(s.compute_s, splits.get(s.rank)) for s in known]),
+        optimizer_s=_middle([_of(s.optimizer_s, splits.get(s.rank)) for s in known]),
         transfer_s=median(x.transfer_s for x in splits.values()) if splits else None,
         wait_s=median(x.wait_s for x in splits.values()) if splits else None,
         comm_overhead=fmean(x.comm_overhead for x in splits.values()) if splits else None,
@@ -284,6 +309,10 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
         slowest_rank=slowest,
         skew_s=max(own.values()) - min(own.values()) if len(own) > 1 else None,
     )
+
+
+def _of(taken: float | None, split: Split | None) -> float | None:
+    return taken * split.warm if taken is not None and split is not None else taken
 
 
 def _middle(values: Sequence[float | None]) -> float | None:
@@ -308,8 +337,8 @@ def with_figures(rank: Rank, sample: RankSample, split: Split | None) -> Rank:
         tokens_per_s=sample.tokens_per_s,
         step_s=sample.step_s,
         data_s=sample.data_s,
-        compute_s=sample.compute_s,
-        optimizer_s=sample.optimizer_s,
+        compute_s=_of(sample.compute_s, split),
+        optimizer_s=_of(sample.optimizer_s, split),
         transfer_s=split.transfer_s if split else None,
         wait_s=split.wait_s if split else None,
         comm_overhead=split.comm_overhead if split else None,

@@ -134,6 +134,8 @@ class StepRecord(Struct, frozen=True):
     flags: int = 0
     probe: int = 0
     """Of a probed step: how long the averaging took that otherwise overlaps with backward."""
+    processor: int = 0
+    """The training thread ran; 0 where a GPU computes."""
 
 
 class Call(Struct, frozen=True, omit_defaults=True):
@@ -226,7 +228,7 @@ class Reader:
         new = []
         for index in range(first, steps):
             at = HEADER + (index % RECORDS) * FIELDS
-            new.append(StepRecord(*cells[at : at + 13]))
+            new.append(StepRecord(*cells[at : at + 14]))
         overtaken = max(0, cells[STEPS] - RECORDS - first)
         if overtaken:
             self._read.clear()

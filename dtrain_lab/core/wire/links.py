@@ -116,6 +116,7 @@ class RankSample(Struct, frozen=True, omit_defaults=True):
     exposed_s: float | None = None
     exposed_error_s: float | None = None
     synced: bool = False
+    on_processor: float = 0.0
     typical_own_s: float | None = None
     bound: str = ""
     unsure: bool = False

@@ -23,7 +23,7 @@ from dtrain_lab.rank.numbers import backends
 
 FIRST = tuple(range(8, 104, 6))
 """The first probes of a cell, in synced backward passes: a figure is there early."""
-EVERY = 64
+EVERY = 32
 """Then one in so many: a probe costs what overlap had saved."""
 SPARSE = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 """Modules whose gradients may be sparse, which can't be put into buckets."""

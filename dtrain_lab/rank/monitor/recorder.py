@@ -32,6 +32,7 @@ class Recorder:
         self._depth = 0
         self._cycle = StepCycle()
         self._began = now()
+        self._ran = time.thread_time_ns()
         self._told = False
         """The user says where steps end."""
         self.numbers: dict[int, int] = {}
@@ -69,7 +70,7 @@ class Recorder:
             yield
         finally:
             self._depth = before
-            self._began = now()
+            self._began, self._ran = now(), time.thread_time_ns()
             self._clear()
 
     @contextmanager
@@ -265,9 +266,11 @@ class Recorder:
             self._write()
 
     def _write(self, samples: int = 0) -> None:
-        ended = now()
+        ended, ran = now(), time.thread_time_ns()
+        processor = ran - self._ran
         if self.stream is not None:  # what the device has passed by now is of steps a little earlier
             self.exposed += self.stream.read()
+            processor = 0
         else:
             self.stream = self.find_stream()
         samples = samples or self._loader_samples + self._fetched or self._forward_samples
@@ -278,9 +281,9 @@ class Recorder:
             (  # the fields of a `StepRecord`; its tail is known one forward later
                 ended, wall, self._data, self.exposed, 0, samples, self._calls,
                 self._forward, self._backward, self._optimizer,
-                self._tokens + self._fetched_tokens, self._flags, self._probe,
+                self._tokens + self._fetched_tokens, self._flags, self._probe, processor,
             )
         )  # fmt: skip
         self.last_wall = wall
-        self._began = ended
+        self._began, self._ran = ended, ran
         self._clear()
