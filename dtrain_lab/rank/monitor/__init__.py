@@ -18,9 +18,12 @@ from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.steps import watch_steps
 from dtrain_lab.rank.monitor.stream import of_device
+from dtrain_lab.rank.monitor.unseen import Unseen
+from dtrain_lab.rank.monitor.untraced import compile_none_of
 from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
 
+OURS = ("dtrain_lab.rank.", "dtrain_lab.core.estimate.")
 TYPICAL, ENOUGH = 32, 5
 """The last steps of a loop, and how many are enough to say what one takes: the first are slow."""
 
@@ -46,11 +49,14 @@ class Monitor:
         self.guard = Guard(self.recorder)
         self.guard.on = guard
         self.seen = Seen()
+        self._unseen = Unseen(self.recorder.writer.cells)
+        self.recorder.step_ended = self._step_ended
         self._steps = self._loop = 0
         watch_collectives(self.recorder, self.guard)
         watch_steps(self.recorder, self.probes, self.guard, self.seen, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
         switch.to(self.guard.switch)
+        compile_none_of(OURS)
 
     def calls(self) -> tuple[Call, ...]:
         """The last collectives of this cell."""
@@ -63,6 +69,10 @@ class Monitor:
         last = self._reader.last(min(loop, TYPICAL)) if loop >= ENOUGH else []
         return median(record.wall for record in last) / 1e9 if last else None
 
+    def _step_ended(self, known: int) -> None:
+        if not self.guard.on:  # it has collectives of its own
+            self._unseen.step_ended(known)
+
     def end_cell(self) -> None:
         """It has ended."""
         self.recorder.end_cell()
@@ -70,6 +80,7 @@ class Monitor:
 
     def begin_cell(self) -> None:
         """A cell begins. Its collectives are compared with those of the same cell on other ranks only."""
+        self._unseen.begin_cell()
         cells = self.recorder.writer.cells
         cells[ring.CALLS_NOTED] = 0
         if cells[ring.STEPS] > self._steps:

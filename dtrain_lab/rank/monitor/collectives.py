@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch.distributed import distributed_c10d as c10d
@@ -53,7 +54,7 @@ def _called(
 
     @functools.wraps(original, updated=())
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if not recorder.watches:
+        if torch.compiler.is_compiling() or not recorder.watches:
             return original(*args, **kwargs)
         call = None
         with recorder.harmless():
@@ -73,7 +74,7 @@ def _watched(
 ) -> Callable[..., Any]:
     @functools.wraps(original, updated=())
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if not recorder.watches:
+        if torch.compiler.is_compiling() or not recorder.watches:
             return original(*args, **kwargs)
         with recorder.collective(operation, counts=counts):
             return original(*args, **kwargs)

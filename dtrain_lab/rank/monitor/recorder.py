@@ -19,6 +19,22 @@ FORWARD, BACKWARD, OPTIMIZER, DATA = (
 )
 WITHOUT_OPTIMIZER = 32
 """After so many backward passes without any optimizer each is taken for a step, and marked as a guess."""
+ANY = 1 << 30
+SEVERAL = {
+    ring.OPERATION_INDEX[name]: ANY
+    for name in (
+        "all_gather_object",
+        "broadcast_object_list",
+        "gather_object",
+        "scatter_object_list",
+        "monitored_barrier",
+        "broadcast_buffers",
+        "backward_sync",
+        "all_gather_coalesced",
+        "all_reduce_coalesced",
+    )
+}
+"""Calls that are any number of collectives."""
 GUESSED_STEP, GUESSED_SAMPLES = 1, 2
 
 
@@ -42,13 +58,15 @@ class Recorder:
         self.last_wall = 0
         """Of the last step, ns."""
         self._computed: Event | None = None
+        self.step_ended: Callable[[int], None] = lambda _: None
+        """Is told how many collectives a step had, as far as it is known."""
         self.stream: StreamClock | None = None
         """Of the GPU that trains; None where none does."""
         self.find_stream: Callable[[], StreamClock | None] = lambda: None
         self._clear()
 
     def _clear(self) -> None:
-        self.exposed = self._data = self._calls = 0
+        self.exposed = self._data = self._calls = self._known = 0
         self._forward = self._backward = self._optimizer = 0
         self._loader_samples = self._forward_samples = self._fetched = self._tokens = self._fetched_tokens = 0
         self._flags = self._probe = 0
@@ -99,6 +117,7 @@ class Recorder:
         entered = now()
         if counts:
             self._calls += 1
+            self._known += SEVERAL.get(operation, 1)
             cells[ring.SEQUENCE] += 1
         cells[ring.ENTERED] = entered
         cells[ring.OPERATION] = operation
@@ -224,6 +243,7 @@ class Recorder:
     def synced(self) -> None:
         """A model's gradients are averaged in this step."""
         self._flags |= ring.SYNCED
+        self._known += ANY
 
     def optimizer_began(self) -> tuple[int, int]:
         """An optimizer steps; what is returned goes to `optimizer_ran`."""
@@ -285,5 +305,9 @@ class Recorder:
             )
         )  # fmt: skip
         self.last_wall = wall
+        try:
+            self.step_ended(self._known)
+        except Exception as error:  # noqa: BLE001
+            self.broke(error)
         self._began, self._ran = ended, ran
         self._clear()

@@ -21,6 +21,7 @@ from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, Recorder, now
 from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.signature import checksum
+from dtrain_lab.rank.monitor.untraced import untraced
 
 LOGGER_RATE = 10
 """DDP's own timing of backward is taken each so many iterations at most; the rest use the last reading."""
@@ -43,11 +44,13 @@ def _watch_optimizers(recorder: Recorder, seen: Seen) -> None:
     stepped = False
     began = (0, 0)
 
+    @untraced
     def before(*_: Any) -> None:
         nonlocal began
         if recorder.watches:
             began = recorder.optimizer_began()
 
+    @untraced
     def after(optimizer: Any, *_: Any) -> None:
         nonlocal stepped
         stepped = True
@@ -60,6 +63,7 @@ def _watch_optimizers(recorder: Recorder, seen: Seen) -> None:
     register_optimizer_step_post_hook(after)
     scaled = GradScaler.step
 
+    @untraced
     def step(self: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal stepped
         stepped = False
@@ -74,6 +78,7 @@ def _watch_optimizers(recorder: Recorder, seen: Seen) -> None:
 def _watch_loaders(recorder: Recorder, seen: Seen) -> None:
     following = _BaseDataLoaderIter.__next__
 
+    @untraced
     def following_batch(self: Any) -> Any:
         if not recorder.watches:
             return following(self)
@@ -94,6 +99,7 @@ def _watch_loaders(recorder: Recorder, seen: Seen) -> None:
     _BaseDataLoaderIter.__next__ = following_batch
     made = _BaseDataLoaderIter.__init__
 
+    @untraced
     def make(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
         made(self, loader, *args, **kwargs)
         if recorder.watches and torch.is_grad_enabled():
@@ -230,6 +236,7 @@ def _watch_backward(recorder: Recorder, probes: Probes) -> None:
     """A rank that stands long in backward may wait in DDP's reducer, which Python can't see."""
     original = torch.autograd.backward
 
+    @untraced
     def backward(*args: Any, **kwargs: Any) -> Any:
         if not recorder.watches or recorder.doing_now == BACKWARD:  # checkpointing runs one inside another
             return original(*args, **kwargs)

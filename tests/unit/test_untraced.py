@@ -1,0 +1,95 @@
+"""torch.compile makes the same graphs with the monitor as without it, and warns of nothing more."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+FUNCTIONS = """
+import json, sys, warnings
+import torch, torch.distributed as dist, torch.nn as nn
+import torch.distributed._functional_collectives as functional
+from dtrain_lab.core.estimate import ring
+
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+memory = memoryview(bytearray(ring.BYTES))
+if sys.argv[1] == "watched":
+    from dtrain_lab.rank.monitor import Monitor
+    monitor = Monitor(memory, 2)
+    monitor.begin_cell()
+import torch._dynamo as dynamo
+
+group = dist.group.WORLD
+linear = nn.Linear(8, 8)
+optimizer = torch.optim.AdamW(linear.parameters(), lr=0.1)
+linear(torch.randn(4, 8)).sum().backward()
+
+def functional_all_reduce(x):
+    return functional.all_reduce(x * 2, "sum", group)
+def all_reduce(x):
+    y = x * 2
+    dist.all_reduce(y)
+    return y + 1
+def all_gather(x):
+    out = torch.empty(4, 8)
+    dist.all_gather_into_tensor(out, x)
+    return out
+def gathered_and_waited(x):
+    return functional.wait_tensor(functional.all_gather_tensor(x, 0, group))
+def barrier(x):
+    dist.barrier()
+    return x
+def backward(x):
+    loss = linear(x).sum()
+    loss.backward()
+    return loss
+def stepped(x):
+    optimizer.step()
+    return x
+
+found = {}
+for function in (
+    functional_all_reduce, all_reduce, all_gather, gathered_and_waited, barrier, backward, stepped,
+):
+    dynamo.reset()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        torch.compile(function, backend="aot_eager")(torch.ones(4, 8))
+        breaks = sum(dynamo.utils.counters["graph_break"].values())
+        dynamo.utils.counters.clear()
+        try:
+            torch.compile(function, backend="aot_eager", fullgraph=True)(torch.ones(4, 8))
+            whole = True
+        except dynamo.exc.Unsupported:
+            whole = False
+    found[function.__name__] = [breaks, whole, len(warned)]
+steps = ring.Reader(memory).steps
+compiled = torch.compile(lambda: optimizer.step(), backend="aot_eager")
+for _ in range(3):
+    linear(torch.randn(4, 8)).sum().backward()
+    compiled()
+reader = ring.Reader(memory)
+print("FOUND", json.dumps([found, reader.steps - steps, reader.header(ring.ERRORS)]))
+"""
+
+
+def compiled(how: str) -> Any:
+    """Of each function: graph breaks, whether it can be one graph, warnings. Steps seen; errors in hooks."""
+    done = subprocess.run([sys.executable, "-c", FUNCTIONS, how], capture_output=True, text=True)
+    assert "FOUND " in done.stdout, done.stderr[-3000:]
+    return json.loads(done.stdout.split("FOUND ")[1])
+
+
+@pytest.mark.timeout(120)
+def test_code_compiles_as_without_a_monitor_and_its_steps_are_seen() -> None:
+    plain, _, _ = compiled("plain")
+    watched, steps, errors = compiled("watched")
+    # torch breaks the graph of a step, too, at another line of its own
+    assert plain.pop("stepped")[1:] == watched.pop("stepped")[1:]
+    assert watched == plain
+    assert [name for name, (_, whole, _) in plain.items() if whole] != [], "or nothing was tried"
+    assert (steps, errors) == (3, 0)
