@@ -24,6 +24,7 @@ from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
 
 OURS = ("dtrain_lab.rank.", "dtrain_lab.core.estimate.")
+"""Modules of what runs in hooks."""
 TYPICAL, ENOUGH = 32, 5
 """The last steps of a loop, and how many are enough to say what one takes: the first are slow."""
 
@@ -50,7 +51,8 @@ class Monitor:
         self.guard.on = guard
         self.seen = Seen()
         self._unseen = Unseen(self.recorder.writer.cells)
-        self.recorder.step_ended = self._step_ended
+        if world_size > 1:
+            self.recorder.step_ended = self._step_ended
         self._steps = self._loop = 0
         watch_collectives(self.recorder, self.guard)
         watch_steps(self.recorder, self.probes, self.guard, self.seen, sync=world_size > 1)
@@ -80,7 +82,8 @@ class Monitor:
 
     def begin_cell(self) -> None:
         """A cell begins. Its collectives are compared with those of the same cell on other ranks only."""
-        self._unseen.begin_cell()
+        with self.recorder.harmless():
+            self._unseen.begin_cell()
         cells = self.recorder.writer.cells
         cells[ring.CALLS_NOTED] = 0
         if cells[ring.STEPS] > self._steps:

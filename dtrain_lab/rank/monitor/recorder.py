@@ -20,6 +20,7 @@ FORWARD, BACKWARD, OPTIMIZER, DATA = (
 WITHOUT_OPTIMIZER = 32
 """After so many backward passes without any optimizer each is taken for a step, and marked as a guess."""
 ANY = 1 << 30
+"""Collectives of a step that nobody counts."""
 SEVERAL = {
     ring.OPERATION_INDEX[name]: ANY
     for name in (
@@ -28,6 +29,7 @@ SEVERAL = {
         "gather_object",
         "scatter_object_list",
         "monitored_barrier",
+        "reduce_scatter",
         "broadcast_buffers",
         "backward_sync",
         "all_gather_coalesced",
@@ -115,9 +117,9 @@ class Recorder:
         cells = self._cells
         self._depth = 1
         entered = now()
+        self._known += SEVERAL.get(operation, 1)  # also a wait: for what began where no hook is
         if counts:
             self._calls += 1
-            self._known += SEVERAL.get(operation, 1)
             cells[ring.SEQUENCE] += 1
         cells[ring.ENTERED] = entered
         cells[ring.OPERATION] = operation
