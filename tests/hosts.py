@@ -265,7 +265,7 @@ class Hosts:
             f"DefMemPerCPU=100\n{'GresTypes=gpu' if gpus else ''}\n{nodes}\n"
             "PartitionName=main Nodes=ALL Default=YES MaxTime=01:00:00 State=UP\n"
             f"PartitionName=short Nodes={self.names[0]} MaxTime=00:05:00 State=UP\n"
-            f"{'PartitionName=low Nodes=ALL PriorityTier=0 GraceTime=3 State=UP' if low else ''}\n"
+            f"{'PartitionName=low Nodes=ALL PriorityTier=0 GraceTime=10 State=UP' if low else ''}\n"
         )
         for name in self.names:
             (root / name / "spool").mkdir()

@@ -137,7 +137,7 @@ def test_a_cluster_that_is_preempted_says_why(hosts: Hosts) -> None:
     note(
         "Slurm takes the nodes of a cluster away (preemption, with a time of grace)",
         "its head, which asks the scheduler when it is warned",
-        "Its allocation ends in 3 s. Then: Ranks 0-1 were lost: a job of higher priority took its nodes.",
+        "Its allocation ends in 9 s. Then: Ranks 0-1 were lost: a job of higher priority took its nodes.",
         "what was pulled or written in time",
         "the other job asks → its end is told",
         time.monotonic() - began,
