@@ -60,8 +60,10 @@ def _report(monitor: Monitor, rank: int) -> Report:
     if any(p != passes for _, p, *_ in plans):
         passes = ONE_PASS
         skipped["passes"] = "The ranks' steps differ in their batches: the checks are of steps of one batch."
+    steps, ahead = min(s for *_, s, _ in plans), max(a for *_, a in plans)
+    if steps < ahead + 2:  # loaders that differ between ranks
+        steps = 0
     with _kept(model, seen.optimizers):
-        steps, ahead = min(s for *_, s, _ in plans), max(a for *_, a in plans)
         found = _measure(seen, rank, passes, (steps, ahead), skipped)
     return found if "passes" in skipped else replace(found, loop_s=monitor.step_s())
 
