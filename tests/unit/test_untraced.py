@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from dtrain_lab.core.estimate import ring
+
 FUNCTIONS = """
 import json, sys, warnings
 import torch, torch.distributed as dist, torch.nn as nn
 import torch.distributed._functional_collectives as functional
+from torch.nn.parallel import DistributedDataParallel as DDP
 from dtrain_lab.core.estimate import ring
 
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
@@ -73,12 +76,38 @@ for _ in range(3):
     linear(torch.randn(4, 8)).sum().backward()
     compiled()
 reader = ring.Reader(memory)
-print("FOUND", json.dumps([found, reader.steps - steps, reader.header(ring.ERRORS)]))
+found["steps"] = [reader.steps - steps, reader.header(ring.ERRORS)]
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 16), nn.Linear(16, 8)
+    def forward(self, x):
+        return self.b(self.a(x).relu())
+
+dynamo.reset()
+dynamo.utils.counters.clear()
+torch.manual_seed(1)
+model = torch.compile(DDP(Net()), backend="aot_eager")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+before = reader.header(ring.STEPS)
+if sys.argv[1] == "watched":
+    monitor.begin_cell()
+for _ in range(12):
+    model(torch.randn(4, 8)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+records = reader.last(reader.header(ring.STEPS) - before) if reader.header(ring.STEPS) > before else []
+found["model"] = [
+    dynamo.utils.counters["stats"]["unique_graphs"], [p.tolist() for p in model.parameters()]
+]
+found["flags"] = [r.flags for r in records]
+print("FOUND", json.dumps(found))
 """
 
 
 def compiled(how: str) -> Any:
-    """Of each function: graph breaks, whether it can be one graph, warnings. Steps seen; errors in hooks."""
+    """Of each function: graph breaks, whether it can be one graph, warnings. And of a compiled DDP model."""
     done = subprocess.run([sys.executable, "-c", FUNCTIONS, how], capture_output=True, text=True)
     assert "FOUND " in done.stdout, done.stderr[-3000:]
     return json.loads(done.stdout.split("FOUND ")[1])
@@ -86,10 +115,17 @@ def compiled(how: str) -> Any:
 
 @pytest.mark.timeout(120)
 def test_code_compiles_as_without_a_monitor_and_its_steps_are_seen() -> None:
-    plain, _, _ = compiled("plain")
-    watched, steps, errors = compiled("watched")
+    plain, watched = compiled("plain"), compiled("watched")
+    assert watched.pop("steps") == [3, 0], "and no error in a hook"
+    flags = watched.pop("flags")
+    assert len(flags) == 12
+    assert all(f & ring.SYNCED for f in flags), "a compiled DDP model is measured …"
+    assert [index for index, f in enumerate(flags) if f & ring.PROBED] == [8], "… and probed"
+    plain.pop("steps")
+    plain.pop("flags")
+    graphs, _ = plain["model"]
+    assert graphs == 1, "one, also where it is probed; its parameters are compared below"
     # torch breaks the graph of a step, too, at another line of its own
     assert plain.pop("stepped")[1:] == watched.pop("stepped")[1:]
     assert watched == plain
-    assert [name for name, (_, whole, _) in plain.items() if whole] != [], "or nothing was tried"
-    assert (steps, errors) == (3, 0)
+    assert plain["all_reduce"][1], "it can be one graph: or nothing was tried"

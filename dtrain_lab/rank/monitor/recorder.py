@@ -21,8 +21,8 @@ WITHOUT_OPTIMIZER = 32
 """After so many backward passes without any optimizer each is taken for a step, and marked as a guess."""
 ANY = 1 << 30
 """Collectives of a step that nobody counts."""
-SEVERAL = {
-    ring.OPERATION_INDEX[name]: ANY
+SEVERAL = frozenset(
+    ring.OPERATION_INDEX[name]
     for name in (
         "all_gather_object",
         "broadcast_object_list",
@@ -35,7 +35,7 @@ SEVERAL = {
         "all_gather_coalesced",
         "all_reduce_coalesced",
     )
-}
+)
 """Calls that are any number of collectives."""
 GUESSED_STEP, GUESSED_SAMPLES = 1, 2
 
@@ -117,7 +117,7 @@ class Recorder:
         cells = self._cells
         self._depth = 1
         entered = now()
-        self._known += SEVERAL.get(operation, 1)  # also a wait: for what began where no hook is
+        self._known += ANY if operation in SEVERAL else 1  # also a wait: for what began where no hook is
         if counts:
             self._calls += 1
             cells[ring.SEQUENCE] += 1

@@ -44,7 +44,9 @@ class Seen:
         self._first: tuple[int, ...] = ()
         self.autocast: tuple[str, Any] | None = None
         self._passes: list[bool] = []
+        """Of the step that is under way."""
         self._steps: deque[tuple[bool, ...]] = deque(maxlen=8)
+        """Passes of each of the last steps."""
 
     @property
     def model(self) -> Any:

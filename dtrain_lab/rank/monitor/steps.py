@@ -21,6 +21,7 @@ from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, Recorder, now
 from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.signature import checksum
+from dtrain_lab.rank.monitor.unseen import LOWER
 from dtrain_lab.rank.monitor.untraced import untraced
 
 LOGGER_RATE = 10
@@ -29,7 +30,6 @@ READ_EACH_S = 0.1
 """… and at least so often: long steps are read each."""
 SETTLED = 2 * LOGGER_RATE
 AVERAGING = ring.OPERATION_INDEX["backward_sync"]
-LOWER = ring.BOUNDS.index("lower")
 
 
 def watch_steps(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, sync: bool) -> None:
