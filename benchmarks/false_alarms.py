@@ -14,7 +14,7 @@ from typing import Any
 
 import dtrain_lab as dt
 from benchmarks.measure import Row, emit
-from dtrain_lab.core.hangs import STUCK_AFTER_S
+from dtrain_lab.metrics.verdicts.hang import STUCK_AFTER_S
 
 MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
 LOOK_S = 0.1

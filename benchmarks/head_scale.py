@@ -13,20 +13,28 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import zmq
 
 from benchmarks.measure import Row, emit
-from dtrain_lab.core.cluster import Cluster, Epoch, HostUse, RunningCell
-from dtrain_lab.core.plan import NodePlan, Plan
-from dtrain_lab.core.wire import doors, links
-from dtrain_lab.core.world import Member, Members, State
-from dtrain_lab.head.aggregate import Aggregate
-from dtrain_lab.head.desk import Desk
-from dtrain_lab.head.main import Head
+from dtrain_lab.head.app import Head
+from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.head.sockets import Router
+from dtrain_lab.wire import clients, links
+from dtrain_lab.wire.cells import RunningCell
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.metrics.world import Epoch
+from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.plan import NodePlan, Plan
+from dtrain_lab.wire.processes.endpoints import Keys
+from dtrain_lab.wire.stacks import Frame
+from dtrain_lab.world import Member, Members, State
 
 NODES, EACH = 128, 8
 TICK_S = 0.25
@@ -109,57 +117,84 @@ def world() -> tuple[Plan, State, RunningCell]:
     return plan, state, RunningCell("3", "train.ipynb", tuple(range(size)), time.time())
 
 
+class Training:
+    """The policy of a world that has begun a cell and makes steps; it owns nothing."""
+
+    tick_s = TICK_S
+    point_s = 1.0
+    ranks_answer = True
+    agents_within_s = 0.0
+    listens = None
+    handlers: Handlers = {}
+    ordered: Ordered = {}
+
+    def __init__(self, parts: Parts) -> None:
+        self._snapshot = parts.snapshot
+        parts.figures.plan, self.state, self._running = world()
+        self.received_messages = 0
+
+    def cluster(self) -> Cluster:
+        return self._snapshot.cluster(self.state, (self._running,), ("train.ipynb",))
+
+    def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
+        assert isinstance(message, links.Samples)
+        self.received_messages += 1
+
+    def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
+        return None, None
+
+    def look(self, stuck: Verdict | None) -> None:
+        pass
+
+    def keep(self, point: Point) -> None:
+        pass
+
+    def ask_stacks(self, ranks: tuple[int, ...], number: int) -> None:
+        pass
+
+    def asked(self) -> None:
+        pass
+
+    async def run(self, keys: Keys | None) -> None:
+        pass
+
+
 async def head(folder: str) -> dict[str, float]:
     """Be the head; the share of a core that it took."""
-    aggregate = Aggregate("a")
-    aggregate.plan, state, running = world()
     told: list[int] = []
-    received: list[int] = []
+    worlds: list[Training] = []
 
-    def cluster() -> Cluster:
-        return aggregate.cluster(state, (running,), ("train.ipynb",))
+    def policy(parts: Parts) -> Training:
+        worlds.append(Training(parts))
+        return worlds[0]
 
-    def from_link(_: bytes, frame: bytes) -> None:
-        message = links.decode_to_head(frame)
-        assert isinstance(message, links.Samples)
-        aggregate.sampled(message.samples, message.node, message.host)
-        received.append(message.node)
+    def send(client: bytes, frames: list[bytes]) -> str:
+        told.append(sum(map(len, frames)))
+        return "sent"
 
-    around = SimpleNamespace(
-        aggregate=aggregate,
-        membership=SimpleNamespace(state=state),
-        nodes=SimpleNamespace(look=lambda: None),
-        relay=SimpleNamespace(look=lambda: None, ask=None),
-        cells=SimpleNamespace(running=(running,)),
-        idle_left_s=None,
-        cluster=cluster,
-        act_on=lambda verdict: None,
-        ask_where=lambda *a, **k: None,
-        ask_stacks=lambda *a: None,
-        outlets=SimpleNamespace(takes=lambda door: True, say=lambda door, frame: told.append(len(frame))),
-    )
-    desk = Desk(cast(Head, around))
+    made = Head("a", Path(folder), policy)
     context: zmq.Context[Any] = zmq.Context()
-    router = Router(context, f"{folder}/link", from_link, lambda: None)
+    router = Router(context, f"{folder}/link", made._from_link, made._flush)
+    made._link, made._client = router, cast(Router, SimpleNamespace(send=send))
     sender = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.head_scale", router.url], stdout=subprocess.PIPE, text=True
     )
-    watch = asyncio.create_task(desk.watch())
+    watch = asyncio.create_task(made._watch())
     try:
-        while len(aggregate.samples()) < state.size:
+        while len(made._figures.samples()) < worlds[0].state.size:
             await asyncio.sleep(0.1)
-        before, frames, messages = time.process_time(), len(told), len(received)
+        before, frames, messages = time.process_time(), len(told), worlds[0].received_messages
         began = asked = time.monotonic()
         while time.monotonic() - began < SECONDS:
             if time.monotonic() - asked > 5 or asked == began:
                 asked = time.monotonic()
-                await desk._watch(b"page", doors.Watch(TICK_S))
+                await made._watchers.watch(b"page", clients.Watch(TICK_S))
             await asyncio.sleep(1)
         took = time.monotonic() - began
         return {
             "share": (time.process_time() - before) / took,
             "frames": (len(told) - frames) / took,
-            "messages": (len(received) - messages) / took,
+            "messages": (worlds[0].received_messages - messages) / took,
             "bytes": told[-1],
         }
     finally:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from playwright.sync_api import sync_playwright
 
 from benchmarks.measure import Row
-from dtrain_lab.services.store import Store
+from dtrain_lab.services.index.store import Store
 from tests.books import write
 from tests.ui.conftest import open_notebook
 from tests.ui.lab import CHROMIUM_FLAGS, Lab, chromium, run_lab
@@ -28,9 +28,9 @@ for i in range({LINES}):
     time.sleep(0.05)"""
 DRAW = """async () => {
   const all = () => Number(/\\d+/.exec(
-    document.querySelector('.jp-Dtrain-chips button')?.textContent ?? '0')?.[0]);
+    document.querySelector('.jp-DtrainOutput-chips button')?.textContent ?? '0')?.[0]);
   const drawn = () => all() >= COUNT
-    && document.querySelectorAll('.jp-Dtrain-jobs tr[data-job]').length >= 100;
+    && document.querySelectorAll('.jp-DtrainJob-table tr[data-job]').length >= 100;
   const began = performance.now();
   await window.jupyterapp.commands.execute('dtrain-lab:show-jobs');
   while (!drawn()) await new Promise(resolve => requestAnimationFrame(resolve));
@@ -41,7 +41,7 @@ WATCH = """() => {
   window.lineDelays = [];
   const seen = new Set();
   new MutationObserver(() => requestAnimationFrame(() => {
-    for (const row of document.querySelectorAll('.jp-Dtrain-logRow')) {
+    for (const row of document.querySelectorAll('.jp-DtrainJob-logRow')) {
       const found = /AT (\\d+\\.\\d+)/.exec(row.textContent);
       if (found && !seen.has(found[1])) {
         seen.add(found[1]);

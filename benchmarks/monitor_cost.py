@@ -18,7 +18,7 @@ import time
 from statistics import fmean, median
 
 from benchmarks.measure import Row, emit
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "3000"))
 WARM, PROBE_STEPS = 100, 200

@@ -83,10 +83,10 @@ def flood(kernel: Kernel, how: str) -> tuple[float, int, bool]:
 
 
 def _ranks(label: str) -> list[str]:
-    from dtrain_lab.core import ranks
+    from dtrain_lab.cells import rank_sets
 
     text = label.removeprefix("[").removeprefix("stdout:").rstrip("]").strip()
-    return [str(r) for r in ranks.parse(text, 64)] if text and text != "?" else []
+    return [str(r) for r in rank_sets.parse(text, 64)] if text and text != "?" else []
 
 
 def death(kernel: Kernel, end: str) -> tuple[float, int]:

@@ -21,9 +21,9 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks.measure import Row, emit
-from dtrain_lab.core.estimate import figures, ring
-from dtrain_lab.core.wire.links import RankSample
-from dtrain_lab.node.sampler import RECORDS
+from dtrain_lab.metrics import communication, figures, ring
+from dtrain_lab.node.samples.sampler import RECORDS
+from dtrain_lab.wire.links import RankSample
 
 CYCLES = int(os.environ.get("BENCH_CYCLES", "80"))
 FEWEST, LONG_S = 40, 40.0
@@ -165,11 +165,11 @@ def reported(records: list[ring.StepRecord], from_probe: int) -> list[float]:
             step_s=found.step_s,
             data_s=found.data_s,
             exposed_s=found.exposed_s,
-            exposed_error_s=found.error_s,
+            exposed_error_s=found.exposed_error_s,
             synced=found.synced,
             on_processor=found.on_processor,
         )
-        shares.append(figures.split([seen], 2, crowded=True)[0].comm_overhead)
+        shares.append(communication.split([seen], 2, crowded=True)[0].comm_overhead)
     return shares
 
 

@@ -90,7 +90,7 @@ def main() -> None:
             if view == "Ranks view" and size == 64:
                 page.evaluate(run, "dtrain-lab:show-ranks")
                 page.get_by_role("tab", name="File Browser").click()  # the sidebar is not measured with it
-                page.locator(".jp-Dtrain-view").wait_for()
+                page.locator(".jp-DtrainUi-view").wait_for()
             cost = measure(page, feed, template, size)
             if SHOTS:
                 page.screenshot(path=f"{SHOTS}/{view.split()[0]}-{size}.png")

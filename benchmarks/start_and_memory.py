@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import ipyparallel as ipp
 import psutil
@@ -15,8 +17,8 @@ import dtrain_lab as dt
 from benchmarks import start_peers
 from benchmarks.measure import PYTHON, Row, emit, middle, pss, tree
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core.wire import doors
-from dtrain_lab.services import records
+from dtrain_lab.services.worlds import records
+from dtrain_lab.wire import clients
 
 RANKS = 8
 REPEATS = int(os.environ.get("BENCH_REPEATS", "3"))
@@ -40,7 +42,7 @@ def ours(*, warm: bool) -> tuple[float, int]:
     """Seconds and PSS of all our processes."""
     portal = Portal.get()
     if warm:
-        portal.call(portal.worlds.warm(python=PYTHON))
+        portal.call(portal.worlds.warm_heads.start(python=PYTHON))
         record = next(r for r in records.living() if r.warm)
         connection = portal.call(portal.worlds.reach(record))
         while True:
@@ -58,8 +60,17 @@ def ours(*, warm: bool) -> tuple[float, int]:
     return seconds, memory
 
 
+def again() -> float:
+    """Seconds of a start right after a stop, as `%distributed stop` and `%distributed start` make them."""
+    dt.start(ranks=RANKS).stop_for(PYTHON)
+    began = time.perf_counter()
+    with dt.start(ranks=RANKS) as cluster:
+        cluster.run(SUM)
+        return time.perf_counter() - began
+
+
 async def _info(connection):  # type: ignore[no-untyped-def]
-    return await connection.ask(doors.Info())
+    return await connection.ask(clients.Info())
 
 
 def stock() -> tuple[float, int]:
@@ -98,25 +109,14 @@ assert t.item() == {RANKS}
 
 def torchrun() -> float:
     """torchrun to the end of the first all_reduce of a script."""
-    path = "/tmp/dtrain-bench-torchrun.py"
-    with open(path, "w") as file:
-        file.write(SCRIPT)
-    began = time.time()
-    done = subprocess.run(
-        [
-            PYTHON,
-            "-m",
-            "torch.distributed.run",
-            f"--nproc-per-node={RANKS}",
-            "--master-port",
-            str(_free_port()),
-            path,
-        ],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "GLOO_SOCKET_IFNAME": "lo"},
-        check=True,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "first_all_reduce.py"
+        path.write_text(SCRIPT)
+        words = [PYTHON, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}"]
+        words += ["--master-port", str(_free_port()), str(path)]
+        environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
+        began = time.time()
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, check=True)
     ends = [float(at) for at in re.findall(r"T (\d+\.\d+)", done.stdout)]  # ranks cut each other's lines
     return max(ends) - began
 
@@ -131,10 +131,11 @@ def _free_port() -> int:
 
 def main() -> None:
     """Interleave, take medians."""
-    kinds = {"warm": [], "cold": [], "stock": [], "torchrun": []}  # type: ignore[var-annotated]
+    kinds = {"warm": [], "again": [], "cold": [], "stock": [], "torchrun": []}  # type: ignore[var-annotated]
     for _ in range(REPEATS):
         kinds["stock"].append(stock())
         kinds["warm"].append(ours(warm=True))
+        kinds["again"].append((again(), 0))
         kinds["torchrun"].append((torchrun(), 0))
         kinds["cold"].append(ours(warm=False))
         if start_peers.available():
@@ -151,6 +152,13 @@ def main() -> None:
                 peer,
                 seconds["warm"] / seconds["stock"],
                 0.15,
+            ),
+            Row(
+                f"{RANKS} ranks, the same right after a stop; limit 0.6 s",
+                f"{seconds['again']:.2f} s",
+                peer,
+                seconds["again"] / 0.6,
+                1.0,
             ),
             Row(
                 f"{RANKS} ranks, request to first all_reduce, cold",

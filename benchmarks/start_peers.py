@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 from benchmarks.measure import ROOT
@@ -85,17 +86,14 @@ def monarch(ranks: int, port: int) -> float:
 
 def run(script: str, needed: str = "") -> float:
     """Run a peer's script from a file (its workers import it) and read the seconds that it prints."""
-    path = Path(f"/tmp/dtrain-bench-peer-{os.getpid()}.py")
-    path.write_text(script)
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "peer.py"
+        path.write_text(script)
         environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
         # nbdistributed's workers are whatever "python" is first on the path
         environment["PATH"] = f"{PEERS.parent}:{environment['PATH']}"
-        done = subprocess.run(
-            [str(PEERS), str(path)], capture_output=True, text=True, timeout=90, env=environment
-        )
-    finally:
-        path.unlink()
+        words = [str(PEERS), str(path)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=90, env=environment)
     found = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("SECONDS ")]
     if not found or needed not in done.stdout:
         raise RuntimeError(

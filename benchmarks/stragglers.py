@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.measure import Row, emit
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 
 RANKS = 4
 BLOCKS = int(os.environ.get("BENCH_BLOCKS", "8"))

@@ -20,13 +20,13 @@ import msgspec
 import psutil
 
 from benchmarks.measure import Row, emit
-from dtrain_lab.core.cluster import Cluster
-from dtrain_lab.core.plan import NodeFacts, NodePlan, Plan, Request
-from dtrain_lab.core.record import HeadRecord
-from dtrain_lab.core.wire import VERSION, doors
-from dtrain_lab.core.wire.links import CellOutput
 from dtrain_lab.machine import processes
-from dtrain_lab.services.reach import Connection
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.links import CellOutput
+from dtrain_lab.wire.plan import NodeFacts, NodePlan, Plan, Request
+from dtrain_lab.wire.processes.record import HeadRecord
 
 SIZES = tuple(int(n) for n in os.environ.get("BENCH_SIZES", "64,256,1024,4096").split(","))
 EACH = 8
@@ -46,7 +46,7 @@ def plan(size: int) -> Plan:
 
 def start_head(folder: Path, size: int) -> subprocess.Popen[bytes]:
     """The head's own process, as a scheduler's job starts it."""
-    launch = doors.Launch(plan(size), Request("fake", nodes=size // EACH), "fake", "me")
+    launch = clients.Launch(plan(size), Request("fake", nodes=size // EACH), "fake", "me")
     settings: dict[str, Any] = {
         "id": secrets.token_hex(6),
         "directory": str(folder / "head"),
@@ -84,7 +84,7 @@ async def measure(size: int) -> dict[str, float]:
         copy.write_bytes(endpoints.read_bytes())  # the head removes its own once all have joined
         known = psutil.Process(head.pid)
         record = HeadRecord(
-            "fake", "fake", "", "", head.pid, processes.started(head.pid), f"{folder}/head/door",
+            "fake", "fake", "", head.pid, processes.started(head.pid), f"{folder}/head/client",
             f"{folder}/head", "", False, time.time(), VERSION,
         )  # fmt: skip
         connection = Connection(record)
@@ -105,7 +105,7 @@ async def measure(size: int) -> dict[str, float]:
 
 async def _measure(connection: Connection, head: psutil.Process, size: int, began: float) -> dict[str, float]:
     while True:
-        info: Cluster = await connection.ask(doors.Info())
+        info: Cluster = await connection.ask(clients.Info())
         assert info.state != "failed", info.summary.text
         if info.state == "ready":
             break
@@ -117,7 +117,7 @@ async def _measure(connection: Connection, head: psutil.Process, size: int, bega
         length = (LINE, PIECE)[number % 2]
         outputs: list[CellOutput] = []
         begun, cpu = time.perf_counter(), sum(head.cpu_times()[:2])
-        order = doors.Run(secrets.token_hex(4), str(length), "[1]")
+        order = clients.Run(secrets.token_hex(4), str(length), "[1]")
         result = await connection.run(order, outputs.append)
         times[length].append(time.perf_counter() - begun)
         if length == LINE:

@@ -5,6 +5,8 @@ Lazy on purpose: a rank loads no service, and the Jupyter server loads no torch,
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dtrain_lab._version import __version__
@@ -56,6 +58,17 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _Package(ModuleType):
+    """This package: its folder `jobs` must not hide the function `dtrain_lab.jobs` once it is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def load_ipython_extension(shell: Any) -> None:

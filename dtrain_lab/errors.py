@@ -1,24 +1,24 @@
 """Every error that dtrain-lab raises on purpose.
 
 DtrainError                      code, message, hint, details
-├── BadRequest                   the caller asked for something that makes no sense       (HTTP 400)
+├── BadRequest                   the request is invalid                                   (HTTP 400)
 │   ├── BadRankSet               "0,2-9" names ranks that overlap, don't exist or can't be read
 │   ├── BadProfile               a profile file that can't be used: file, line, nearest known key
-│   ├── BadSize                  zero ranks, or more than the machine or the profile has
+│   ├── BadSize                  zero ranks, or more than the machine or the profile offers
 │   ├── BadCell                  a cell that can't run anywhere: a syntax error, nothing to run
 │   └── BadNotebook              a notebook that can't become a job: details carry the findings
 ├── NotFound                     a cluster, profile or rank that doesn't exist             (HTTP 404)
 ├── Conflict                     a name in use, a world in the wrong state                 (HTTP 409)
 ├── Forbidden                    the administrator or the site doesn't allow it            (HTTP 403)
-├── EnvironmentUnfit             Python, torch or dtrain_lab missing or too old in a place (HTTP 409)
+├── EnvironmentUnfit             Python, torch or dtrain_lab missing or too old           (HTTP 409)
 ├── Unreachable                  the head of a world doesn't answer                        (HTTP 502)
 ├── SignInNeeded                 a host asks for something only a person can give          (HTTP 409)
 ├── StartFailed                  a world that ended before it was ready                    (HTTP 409)
-├── WireMismatch                 two processes of ours that speak different versions       (HTTP 502)
+├── WireMismatch                 two dtrain-lab processes with different wire versions     (HTTP 502)
 └── CellFailed                   a cell that raised, was interrupted or lost a rank        (HTTP 409)
 
-A message says who and what; a hint says what to do. Both are one sentence each, fit for a notebook, a
-panel and a terminal alike.
+The message says what happened and to what; the hint says what to do. Each is one sentence that reads well
+in a notebook, a panel and a terminal.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class DtrainError(Exception):
     """Base of the tree.
 
     Args:
-        message: one sentence: who and what.
-        hint: one sentence: what to do; empty where there is nothing to do.
-        code: stable name of the very case, for programs; defaults to the class's own.
-        details: JSON values that a program may want (line, known keys, history).
+        message: One sentence: what happened, and to what.
+        hint: One sentence: what to do. Empty if there is nothing to do.
+        code: Stable identifier of this particular case, for programs. Defaults to the class's `default_code`.
+        details: JSON values that a program may need (line, known keys, history).
     """
 
     default_code: ClassVar[str] = "error"
@@ -57,7 +57,7 @@ class DtrainError(Exception):
         return f"{self.message} {self.hint}".strip()
 
     def as_dict(self) -> dict[str, Any]:
-        """The error as REST and `--json` give it: `{code, message, hint, details}`."""
+        """Return the error as REST and `--json` report it: `{code, message, hint, details}`."""
         return {
             "code": self.code,
             "message": self.message,
@@ -66,18 +66,18 @@ class DtrainError(Exception):
         }
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback: the sentence, then what to do."""
+        """Lines that IPython shows instead of a traceback: the message, then the hint."""
         return [line for line in (self.message, self.hint) if line]
 
 
 class BadRequest(DtrainError):
-    """The caller asked for something that makes no sense."""
+    """The request is invalid."""
 
     default_code = "bad_request"
 
 
 class BadRankSet(BadRequest):
-    """A rank set that overlaps itself, can't be read, or names a rank that doesn't exist."""
+    """A rank set that overlaps itself, can't be parsed, or names a rank that doesn't exist."""
 
     default_code = "bad_rank_set"
 
@@ -89,7 +89,7 @@ class BadProfile(BadRequest):
 
 
 class BadSize(BadRequest):
-    """A world of a size that can't be."""
+    """A world size that is impossible or not available."""
 
     default_code = "bad_size"
 
@@ -98,6 +98,14 @@ class BadCell(BadRequest):
     """A cell that can't run on any rank."""
 
     default_code = "bad_cell"
+
+    def _render_traceback_(self) -> list[str]:
+        """Add the position of a syntax error (in `details`), in the colours of IPython's own tracebacks."""
+        place, *rows = self.details.get("place") or [""]
+        if not place:
+            return super()._render_traceback_()
+        name, _, what = self.message.partition(": ")
+        return [f"\x1b[36m{place}\x1b[39m", *rows, f"\x1b[31m{name}\x1b[39m: {what}", self.hint]
 
 
 class BadNotebook(BadRequest):
@@ -125,7 +133,7 @@ class Forbidden(DtrainError):
 
 
 class EnvironmentUnfit(DtrainError):
-    """Python, torch or dtrain_lab is missing or too old in the place where ranks would run."""
+    """Python, torch or dtrain_lab is missing or too old where the ranks would run."""
 
     default_code = "environment_unfit"
 
@@ -137,7 +145,7 @@ class Unreachable(DtrainError):
 
 
 class SignInNeeded(DtrainError):
-    """A host refused us, or asks for something that only a person can give."""
+    """A host refused the login, or asks a question that only the user can answer."""
 
     default_code = "sign_in_needed"
 
@@ -149,7 +157,7 @@ class StartFailed(DtrainError):
 
 
 class WireMismatch(DtrainError):
-    """Two processes of ours speak different versions."""
+    """Two dtrain-lab processes speak different wire versions."""
 
     default_code = "wire_mismatch"
 
@@ -170,9 +178,9 @@ ERRORS_BY_CODE: dict[str, type[DtrainError]] = {
 
 
 def from_dict(data: Mapping[str, Any]) -> DtrainError:
-    """The inverse of `DtrainError.as_dict`: an error that another process of ours reported.
+    """Rebuild an error that another dtrain-lab process reported; the inverse of `DtrainError.as_dict`.
 
-    `kind` (the class's own code) picks the class where the very case has a code of its own.
+    `kind` (the class's `default_code`) selects the class when `code` names a more specific case.
     """
     code = str(data.get("code", "error"))
     kind = ERRORS_BY_CODE.get(str(data.get("kind", code)), DtrainError)

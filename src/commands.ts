@@ -9,9 +9,18 @@ export namespace CommandIDs {
   export const showRanks = 'dtrain-lab:show-ranks';
   export const showStacks = 'dtrain-lab:show-stacks';
   export const diagnose = 'dtrain-lab:diagnose';
+  export const showChange = 'dtrain-lab:show-change';
+  export const leaveOutRanks = 'dtrain-lab:leave-out-ranks';
+  export const showLastOutput = 'dtrain-lab:show-last-output';
+  export const exportHistory = 'dtrain-lab:export-history';
+  export const editProfile = 'dtrain-lab:edit-profile';
+  export const checkProfile = 'dtrain-lab:check-profile';
+  export const openQuickstart = 'dtrain-lab:open-quickstart';
+  export const showCell = 'dtrain-lab:show-cell';
   export const attachNotebook = 'dtrain-lab:attach-notebook';
   export const insertSnippet = 'dtrain-lab:insert-snippet';
   export const signIn = 'dtrain-lab:sign-in';
+  export const goToPlace = 'dtrain-lab:go-to-place';
   export const goToTrouble = 'dtrain-lab:go-to-trouble';
   export const showJobs = 'dtrain-lab:show-jobs';
   export const submitNotebook = 'dtrain-lab:submit-notebook';
@@ -20,10 +29,13 @@ export namespace CommandIDs {
   export const resumeJob = 'dtrain-lab:resume-job';
   export const duplicateJob = 'dtrain-lab:duplicate-job';
   export const deleteJob = 'dtrain-lab:delete-job';
+  export const openExecuted = 'dtrain-lab:open-executed';
   export const debugJob = 'dtrain-lab:debug-job';
   export const jobStacks = 'dtrain-lab:job-stacks';
   export const debugRank = 'dtrain-lab:debug-rank';
   export const toggleLockstep = 'dtrain-lab:toggle-lockstep';
   export const compareVariable = 'dtrain-lab:compare-variable';
   export const copyReport = 'dtrain-lab:copy-report';
+  export const ignoreVerdict = 'dtrain-lab:ignore-verdict';
+  export const showIgnored = 'dtrain-lab:show-ignored';
 }

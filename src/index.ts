@@ -1,19 +1,32 @@
-import { clustersPlugin, panelPlugin } from './cluster/plugin';
+import {
+  actionsPlugin,
+  clustersPlugin,
+  selectionPlugin
+} from './cluster/plugin';
 import { debugPlugin } from './debug/plugin';
+import { verdictMarksPlugin } from './debug/verdictsPlugin';
 import { jobsPlugin } from './job/plugin';
 import { notebookPlugin } from './notebook/plugin';
 import { pickerPlugin } from './notebook/picker';
 import { outputPlugin } from './output/plugin';
+import { placesPlugin } from './places/plugin';
 import { ranksPlugin } from './ranks/plugin';
+import { panelPlugin } from './sidebar/plugin';
+import { stacksPlugin } from './stacks/plugin';
 import { statusPlugin } from './status/plugin';
 
 export default [
   clustersPlugin,
+  selectionPlugin,
+  actionsPlugin,
   panelPlugin,
   notebookPlugin,
   pickerPlugin,
   outputPlugin,
   ranksPlugin,
+  placesPlugin,
+  verdictMarksPlugin,
+  stacksPlugin,
   jobsPlugin,
   debugPlugin,
   statusPlugin

@@ -11,6 +11,9 @@ export type Node = Schemas['Node'];
 export type Advice = Schemas['Advice'];
 export type Metrics = Schemas['Metrics'];
 export type Verdict = Schemas['Verdict'];
+export type Standing = Schemas['Standing'];
+export type Stack = Schemas['Stack'];
+export type StackFrame = Schemas['StackFrame'];
 export type Site = Schemas['Site'];
 export type Profile = Schemas['Listed'];
 export type StartRequest = Schemas['Request'];
@@ -22,6 +25,8 @@ export type JobPlan = Schemas['JobPlan'];
 export type JobRequest = Schemas['JobRequest'];
 export type JobMetrics = Schemas['JobMetrics'];
 export type Diagnosis = Schemas['Diagnosis'];
+export type Output = Schemas['Output'];
+export type Lost = Schemas['Lost'];
 export type Point = Schemas['Point'];
 export type LogPiece = Schemas['LogPiece'];
 export type LogLine = Schemas['Log'];
@@ -68,54 +73,107 @@ export interface IPreferences {
   notifyCellsAfter: number;
 }
 
-/** All clusters of this user, as the panel shows them. */
+/** All clusters and jobs of this user, live while somebody looks. */
 export interface IClusters {
-  /** Set by the panel's settings. */
-  preferences: IPreferences;
+  readonly preferences: IPreferences;
+  /** Settings are applied at once. */
+  configure(preferences: Partial<IPreferences>): void;
   /** Emitted at each change, at most a few times a second. */
   readonly changed: ISignal<IClusters, void>;
   readonly clusters: readonly Cluster[];
+  /** One that was just asked for is shown before the next frame. */
+  add(cluster: Cluster): void;
+  /** Put aside what holds a cluster up, in this browser, until that changes or ends: it is not among its verdicts. */
+  ignore(id: string): void;
+  /** Show again what was put aside of a cluster. */
+  showIgnored(id: string): void;
+  /** What is put aside of a cluster; null where nothing is. */
+  ignored(id: string): Verdict | null;
   /** Jobs that run or ended lately, newest first; of one that has ended without its ranks. */
   readonly jobs: readonly Job[];
   readonly site: Site | null;
   readonly profiles: readonly Profile[];
+  /** Profiles were written: these are all. */
+  takeProfiles(profiles: readonly Profile[]): void;
   readonly link: Link;
   /** When the last frame came; null before the first. */
   readonly seen: Date | null;
   /** When the next attempt to connect is made; null while connected. */
   readonly retryAt: number | null;
-  /** The cluster that the panel shows. */
-  readonly selected: Cluster | null;
-  /** Name of the kernelspec whose environment new ranks run in: the current notebook's; null for the server's. */
-  kernel: string | null;
-  /** Path of the current notebook: new ranks start in its folder; null for the server's root. */
-  notebook: string | null;
-  /** The current notebook's kernel has no dtrain-lab: what to do is said as long as it is so. */
-  kernelLacks: boolean;
+  reconnect(): void;
   /** Recent figures of a cluster, oldest first. */
   history(id: string): readonly IPoint[];
-  select(id: string): void;
-  /** The rank that sidebar and Ranks view show; null for none. */
-  readonly selectedRank: number | null;
-  selectRank(rank: number | null): void;
   /** Frames are asked for only while somebody looks: a viewer says when it begins and when it ends. */
   setVisible(visible: boolean, viewer: string): void;
-  reconnect(): void;
-  start(request: Partial<StartRequest>): Promise<Cluster>;
-  stop(id: string): Promise<void>;
-  interrupt(id: string): Promise<void>;
-  restart(id: string, ranks: number[] | null): Promise<void>;
-  resize(id: string, ranks: number): Promise<void>;
-  stacks(id: string): Promise<{ rank: number; text: string | null }[]>;
-  /** What takes a step's time; between cells, steps run again for it. */
-  diagnose(id: string): Promise<Diagnosis>;
-  /** Where a cluster's past can be had as a file. */
-  exportUrl(id: string, format: 'csv' | 'json' | 'tensorboard'): string;
-  /** Cells that a cluster knows of, oldest first. */
-  cells(id: string): Promise<readonly CellRecord[]>;
 }
 
 export const IClusters = new Token<IClusters>(
   'dtrain-lab:IClusters',
-  'All clusters of this user, live while somebody looks, and what can be done with them.'
+  'All clusters and jobs of this user, live while somebody looks.'
+);
+
+/** The current notebook: new ranks belong to it. */
+export interface ICurrentNotebook {
+  /** Its path: new ranks start in its folder; null for the server's root. */
+  path: string | null;
+  /** Name of the kernelspec whose environment new ranks run in; null for the server's. */
+  kernel: string | null;
+  /** Its kernel has no dtrain-lab: what to do is said as long as it is so. */
+  lacks: boolean;
+}
+
+/** What all views show: a cluster, a rank of it, the current notebook, and what somebody has put aside. */
+export interface ISelection {
+  /** Emitted when somebody has chosen something else, and not with each frame. */
+  readonly changed: ISignal<ISelection, void>;
+  /** The cluster that the panel shows; it may have ended. */
+  readonly cluster: Cluster | null;
+  select(id: string): void;
+  /** Show a cluster that was just asked for, in place of those that have ended. */
+  begin(id: string): void;
+  /** Clusters that ended while somebody looked, until they are forgotten. */
+  readonly ended: readonly Cluster[];
+  forget(id: string): void;
+  /** The rank that sidebar and Ranks view show; null for none. */
+  readonly rank: number | null;
+  selectRank(rank: number | null): void;
+  /** Advice on a cluster that somebody does not want to see again. */
+  isDismissed(id: string, advice: string): boolean;
+  dismiss(id: string, advice: string): void;
+  readonly notebook: ICurrentNotebook;
+  setNotebook(notebook: ICurrentNotebook): void;
+}
+
+export const ISelection = new Token<ISelection>(
+  'dtrain-lab:ISelection',
+  'The cluster, the rank and the notebook that all views show.'
+);
+
+/** What can be done with clusters, and asked of them. */
+export interface IClusterActions {
+  start(request: Partial<StartRequest>): Promise<Cluster>;
+  stop(id: string): Promise<void>;
+  interrupt(id: string): Promise<void>;
+  /** New processes for ranks; with the variables of another, if one is named. */
+  restart(
+    id: string,
+    ranks: number[] | null,
+    source?: number | null
+  ): Promise<void>;
+  /** Go on without lost ranks. */
+  leaveOut(id: string, ranks: number[]): Promise<void>;
+  resize(id: string, ranks: number): Promise<void>;
+  /** What takes a step's time; between cells, steps run again for it. */
+  diagnose(id: string): Promise<Diagnosis>;
+  /** What its ranks have printed, oldest first. */
+  output(id: string): Promise<readonly Output[]>;
+  /** Cells that a cluster knows of, oldest first. */
+  cells(id: string): Promise<readonly CellRecord[]>;
+  /** Where a cluster's past can be had as a file. */
+  exportUrl(id: string, format: 'csv' | 'json' | 'tensorboard'): string;
+}
+
+export const IClusterActions = new Token<IClusterActions>(
+  'dtrain-lab:IClusterActions',
+  'What can be done with clusters of this user.'
 );

@@ -19,14 +19,14 @@ def start(hosts: Hosts) -> str:
         Lines for slurm.conf.
     """
     root = hosts.root
-    data, door = root / "database", root / "database.socket"
+    data, client = root / "database", root / "database.socket"
     run("mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={data}", "--skip-test-db",
         "--auth-root-authentication-method=normal")  # fmt: skip
     small = ["--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"]
     mariadbd = shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin") or "mariadbd"
-    hosts.start([mariadbd, "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={door}",
+    hosts.start([mariadbd, "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={client}",
                  f"--pid-file={data}/pid", "--skip-networking", *small], "database.log")  # fmt: skip
-    wait_until(door.exists, 20.0, "the database")
+    wait_until(client.exists, 20.0, "the database")
     port = 30_000 + os.getpid() % 2_000
     conf = root / "slurmdbd.conf"
     conf.write_text(
@@ -44,7 +44,7 @@ def start(hosts: Hosts) -> str:
     early = f"ClusterName=dtl\nSlurmctldHost=localhost\nAuthType=auth/munge\nAuthInfo=socket={hosts.munge}\n"
     hosts.slurm_conf.write_text(early + lines)
     hosts.start(
-        ["slurmdbd", "-D"], "slurmdbd.out", MYSQL_UNIX_PORT=str(door), SLURM_CONF=str(hosts.slurm_conf)
+        ["slurmdbd", "-D"], "slurmdbd.out", MYSQL_UNIX_PORT=str(client), SLURM_CONF=str(hosts.slurm_conf)
     )
     wait_until(lambda: _done(hosts, "add", "cluster", "dtl"), 20.0, "slurmdbd")
     return lines

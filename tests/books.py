@@ -81,3 +81,14 @@ def write(path: Path, cells: Sequence[str | tuple[str, str]]) -> Path:
 def training(path: Path) -> Path:
     """One that trains with DDP, keeps checkpoints, and fails where `fails` says."""
     return write(path, [LOAD, (PARAMETERS, "parameters"), GROUP, TRAIN, END])
+
+
+SHADOWS = ("random.py", "socket.py", "torch.py", "logging.py")
+"""Files that people have beside notebooks, and that are no modules of Python or PyTorch."""
+
+
+def shadow(folder: Path) -> Path:
+    """Put files into a folder that end whoever takes them for the modules of their names."""
+    for name in SHADOWS:
+        (folder / name).write_text("raise ImportError(f'{__file__} was imported')\n")
+    return folder

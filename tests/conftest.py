@@ -19,6 +19,13 @@ os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Of `tests/ui/test_states.py`; here, because pytest asks for options where it begins."""
+    parser.addoption("--sheet", action="store_true", help="all states in all themes, for the contact sheet")
+    parser.addoption("--state", default="", help="look at these states only: a-*")
+    parser.addoption("--update-baselines", action="store_true", help="today's pictures become the baselines")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Config, data and runtime folders that no user has, nor another run of tests."""

@@ -1,6 +1,6 @@
-"""The Python interface: `dt.start`, `dt.clusters`, `Cluster`. A door; runs in the user's process.
+"""The Python interface: `dt.start`, `dt.clusters`, `Cluster`. A client that runs in the user's process.
 
-Every method has an async twin (`run_async`, …). The kernel and the terminal are built on it.
+Methods have async variants (`run_async`, …). The kernel and the terminal are built on this interface.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A cluster, as Python code holds it."""
+"""The Python interface of a cluster: `Cluster`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from dtrain_lab.api import data
 from dtrain_lab.api.debug import Debugger
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.cells import check_source
-from dtrain_lab.core.cluster import CellRecord, Stack
-from dtrain_lab.core.cluster import Cluster as Info
-from dtrain_lab.core.diagnosis import Diagnosis
-from dtrain_lab.core.wire import doors
-from dtrain_lab.core.wire.links import CellOutput
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.cells.syntax import check_source
 from dtrain_lab.errors import BadRankSet, BadRequest, Unreachable
-from dtrain_lab.services import diagnosis
+from dtrain_lab.services.connection import Connection, OnOutput
 from dtrain_lab.services.export import write
-from dtrain_lab.services.reach import Connection, OnOutput
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import CellRecord
+from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.links import CellOutput
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.stacks import Stack
 
 RESTART_WITHIN_S = 200.0
 _numbers = itertools.count(1)
@@ -34,14 +34,14 @@ _session = secrets.token_hex(4)
 
 
 def cell_id() -> str:
-    """A name for a cell that no other has."""
+    """Return a unique cell id."""
     return f"{_session}.{next(_numbers)}"
 
 
 class Cluster:
     """Ranks that form one `torch.distributed` process group.
 
-    Use it as a context manager to stop it at the end:
+    As a context manager, the cluster is stopped at the end of the block:
 
         with dt.start(ranks=2) as cluster:
             cluster.run("print(rank)")
@@ -55,22 +55,22 @@ class Cluster:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the cluster."""
         return self._connection.record.name
 
     @property
     def id(self) -> str:
-        """Its id: stays, whatever its name."""
+        """Unique id of the cluster, independent of its name."""
         return self._connection.record.id
 
     @property
     def connection(self) -> Connection:
-        """The way to its head; for the portal's loop."""
+        """The connection to the head; only for use in the portal's loop."""
         return self._connection
 
     @property
     def state(self) -> str:
-        """State of the world: "ready", "degraded", …; "stopped" once its head is gone."""
+        """State of the cluster: "ready", "degraded", …; "stopped" once the head is gone."""
         try:
             return self.cluster().state
         except Unreachable:
@@ -78,57 +78,60 @@ class Cluster:
 
     @property
     def size(self) -> int:
-        """Ranks, as last heard; asks where nothing was heard yet."""
+        """Number of ranks as last reported; asks the head if nothing was reported yet."""
         return self._size or self.cluster().world.size
 
     @property
     def gone(self) -> bool:
-        """Its head has ended, as far as this process knows; asks nobody."""
+        """Whether the head has ended, as far as this process knows; sends no request."""
         return self._connection.closed
 
     def cluster(self) -> Info:
-        """Everything about it, typed."""
-        found: Info = self._portal.call(self.ask(doors.Info()))
+        """Return the cluster's complete state as a typed value."""
+        found: Info = self._portal.call(self.ask(clients.Info()))
         self._size = found.world.size
         return found
 
     def info(self) -> dict[str, Any]:
-        """Everything about it, as REST and `--json` give it."""
+        """Return the cluster's complete state as a dict, as REST and `--json` report it."""
         return _as_json(self.cluster())
 
     async def info_async(self) -> dict[str, Any]:
         """Async twin of `info`."""
-        return _as_json(await self._portal.wrap(self.ask(doors.Info())))
+        return _as_json(await self._portal.wrap(self.ask(clients.Info())))
 
     # ---- cells
 
     def run(
         self,
         code: str,
-        ranks: Sequence[int] | str | None = None,
+        ranks: rank_sets.Asked = None,
         *,
         timeout: float | None = None,
         check: bool = True,
     ) -> Result:
-        """Run code on ranks and wait for all of them.
+        """Run code on ranks and wait until all of them have finished.
 
         Args:
-            code: as in a cell: magics and top-level await work.
-            ranks: [0, 2] or "0,2-3"; None for all.
-            timeout: seconds from its start on the ranks; then it is interrupted.
-            check: raise if a rank fails.
+            code: Code as in a cell; magics and top-level await work.
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
+            timeout: Seconds from the start on the ranks, after which the code is interrupted.
+            check: Raise an exception if a rank fails.
+
+        Returns:
+            What each rank printed, displayed and raised.
 
         Raises:
-            BadRankSet, BadCell, Conflict: nothing was run.
-            CellFailed: a rank raised, was interrupted or was lost, and `check` is on.
-            Unreachable: the cluster has ended.
+            BadRankSet, BadCell, Conflict: Nothing was run.
+            CellFailed: A rank raised an exception, was interrupted or was lost, and `check` is true.
+            Unreachable: The cluster has ended.
         """
         return self._portal.call(self.run_here(code, ranks, timeout=timeout, check=check))
 
     async def run_async(
         self,
         code: str,
-        ranks: Sequence[int] | str | None = None,
+        ranks: rank_sets.Asked = None,
         *,
         timeout: float | None = None,
         check: bool = True,
@@ -139,26 +142,26 @@ class Cluster:
     async def run_here(
         self,
         code: str,
-        ranks: Sequence[int] | str | None = None,
+        ranks: rank_sets.Asked = None,
         *,
         timeout: float | None = None,
         check: bool = True,
     ) -> Result:
-        """`run`, inside the portal's loop."""
-        order = doors.Run(
+        """Variant of `run` for use in the portal's loop."""
+        order = clients.Run(
             cell=cell_id(), code=code, label="[ ]", ranks=await self.rank_set(ranks), timeout_s=timeout
         )
         return await self.run_order(order, check=check)
 
     async def run_order(
-        self, order: doors.Run, *, check: bool = True, on_output: OnOutput | None = None
+        self, order: clients.Run, *, check: bool = True, on_output: OnOutput | None = None
     ) -> Result:
-        """Run a cell that is described already, inside the portal's loop.
+        """Run a cell from a request message; only in the portal's loop.
 
         Args:
-            order: the cell.
-            check: raise if a rank fails.
-            on_output: sees output as it comes, in place of the result.
+            order: The request.
+            check: Raise an exception if a rank fails.
+            on_output: Called with output as it arrives; the result then contains no output.
         """
         _check(order)
         outputs: list[CellOutput] = []
@@ -168,99 +171,107 @@ class Cluster:
             result.raise_failure()
         return result
 
-    async def start_order(self, order: doors.Run) -> None:
-        """Begin a cell that nobody waits for, inside the portal's loop."""
+    async def start_order(self, order: clients.Run) -> None:
+        """Start a cell without waiting for it; only in the portal's loop."""
         _check(order)
         await self.ask(order)
 
     async def follow(self, cell: str, on_output: OnOutput) -> Result:
-        """Wait for a cell that was begun before, inside the portal's loop; output comes from its start."""
+        """Wait for a running cell, with its output from the start; only in the portal's loop."""
         return Result(await self._connection.follow(cell, on_output), [])
 
     async def cells(self) -> list[CellRecord]:
-        """Cells that the cluster knows of, oldest first; inside the portal's loop."""
-        known: list[CellRecord] = await self.ask(doors.ListCells())
+        """Return the cells that the head knows, oldest first; only in the portal's loop."""
+        known: list[CellRecord] = await self.ask(clients.ListCells())
         return known
 
     # ---- data
 
-    def push(self, ranks: Sequence[int] | str | None = None, **values: Any) -> int:
+    def push(self, ranks: rank_sets.Asked = None, **values: Any) -> int:
         """Assign values on ranks: `cluster.push(lr=0.1)`.
 
-        Arrays and tensors, in state dicts and models too, go through memory that the ranks of this machine
-        map; each rank has its own copy as soon as it writes.
+        Arrays and tensors, also inside state dicts and models, go through shared memory that the ranks of a
+        machine map copy-on-write.
 
         Returns:
-            Bytes of the numbers among the values.
+            Total size of the arrays and tensors in bytes.
 
         Raises:
-            BadRequest: a value that can't travel.
+            BadRequest: A value can't be serialized.
         """
         return data.push(self._view_of(ranks), values, None)
 
-    async def push_async(self, ranks: Sequence[int] | str | None = None, **values: Any) -> int:
+    async def push_async(self, ranks: rank_sets.Asked = None, **values: Any) -> int:
         """Async twin of `push`."""
         return await asyncio.to_thread(self.push, ranks, **values)
 
     def push_watched(self, values: dict[str, Any], progress: Callable[[int, int], None]) -> int:
-        """`push` to all ranks; `progress` hears of bytes done and bytes in all."""
+        """Push to all ranks; `progress` is called with the bytes sent and the total bytes."""
         return data.push(self._view_of(None), values, progress)
 
-    def pull(self, name: str, ranks: Sequence[int] | str | None = None) -> dict[int, Any]:
-        """A variable's value on each rank; of a DDP model, the model inside.
+    def pull(self, name: str, ranks: rank_sets.Asked = None) -> dict[int, Any]:
+        """Return a variable's value by rank; for a DDP model, the wrapped module.
+
+        Args:
+            name: Name of the variable.
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
 
         Raises:
-            BadRequest: the name is none, or a rank does not have it.
+            BadRequest: The name is invalid, or a rank has no such variable.
         """
         view = self._view_of(ranks)
         return dict(zip(view.targets, data.pull(view, name), strict=True))
 
-    async def pull_async(self, name: str, ranks: Sequence[int] | str | None = None) -> dict[int, Any]:
+    async def pull_async(self, name: str, ranks: rank_sets.Asked = None) -> dict[int, Any]:
         """Async twin of `pull`."""
         return await asyncio.to_thread(self.pull, name, ranks)
 
-    def diff(self, name: str, ranks: Sequence[int] | str | None = None) -> data.Diff:
-        """Compare a variable over ranks: a number, a tensor, a state dict, a whole model or optimizer.
+    def diff(self, name: str, ranks: rank_sets.Asked = None) -> data.Diff:
+        """Compare a variable between ranks: a number, tensor, state dict, model or optimizer.
+
+        Args:
+            name: Name of the variable.
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
 
         Raises:
-            BadRequest: the name is none, or a rank does not have it.
+            BadRequest: The name is invalid, or a rank has no such variable.
         """
         return data.compare(self._view_of(ranks), name)
 
-    async def diff_async(self, name: str, ranks: Sequence[int] | str | None = None) -> data.Diff:
+    async def diff_async(self, name: str, ranks: rank_sets.Asked = None) -> data.Diff:
         """Async twin of `diff`."""
         return await asyncio.to_thread(self.diff, name, ranks)
 
     def view(self) -> Any:
-        """An ipyparallel `DirectView` of all ranks; waits until every rank is registered there.
+        """Return an ipyparallel `DirectView` of all ranks, once every rank is registered with ipyparallel.
 
-        Its calls take turns with the cells of this cluster, so that they reach all ranks in one order. A
-        client made by other means has no such promise.
+        Its calls take turns with the cluster's cells, so that all ranks see calls and cells in the same
+        order. Other ipyparallel clients have no such guarantee.
         """
         return self._view_of(None)
 
     # ---- control
 
-    def interrupt(self, ranks: Sequence[int] | str | None = None) -> None:
-        """Interrupt what runs; variables are kept, and a broken group comes back."""
+    def interrupt(self, ranks: rank_sets.Asked = None) -> None:
+        """Interrupt running cells; variables are kept, and a broken process group is restored."""
         self._portal.call(self._interrupt(ranks))
 
-    async def interrupt_async(self, ranks: Sequence[int] | str | None = None) -> None:
+    async def interrupt_async(self, ranks: rank_sets.Asked = None) -> None:
         """Async twin of `interrupt`."""
         await self._portal.wrap(self._interrupt(ranks))
 
-    def restart(self, ranks: Sequence[int] | str | None = None, source: int | None = None) -> str:
-        """New processes for ranks, all unless told.
+    def restart(self, ranks: rank_sets.Asked = None, source: int | None = None) -> str:
+        """Restart ranks in new processes.
 
         Args:
-            ranks: whose variables are lost.
-            source: a rank whose variables they get in place of their own.
+            ranks: Ranks to restart, which lose their variables; all by default.
+            source: A rank whose variables are copied to the restarted ranks.
 
         Returns:
-            What was done, in words.
+            A sentence that says what was done.
 
         Raises:
-            BadRankSet: a source that does not exist or is restarted itself.
+            BadRankSet: The source does not exist, or is restarted itself.
         """
         wanted = self._portal.call(self.rank_set(ranks))
         if source is not None:
@@ -273,21 +284,33 @@ class Cluster:
             return (
                 f"{rank_sets.sentence_name(numbers)} {what} variables are gone. Run the set-up cells again."
             )
-        names, left, size = data.copy_variables(self._view_of([source]), self._view_of(numbers))
-        return data.copied_sentence(numbers, source, names, left, size)
+        return self.copy(source, numbers)
 
-    async def restart_async(self, ranks: Sequence[int] | str | None = None, source: int | None = None) -> str:
+    def copy(self, source: int, ranks: Sequence[int]) -> str:
+        """Copy the variables of a rank to ranks that have just been restarted.
+
+        Args:
+            source: Rank to copy from.
+            ranks: Ranks to copy to.
+
+        Returns:
+            A sentence that says what was done, and what could not be copied.
+        """
+        names, left, size = data.copy_variables(self._view_of([source]), self._view_of(ranks))
+        return data.copied_sentence(ranks, source, names, left, size)
+
+    async def restart_async(self, ranks: rank_sets.Asked = None, source: int | None = None) -> str:
         """Async twin of `restart`."""
         return await asyncio.to_thread(self.restart, ranks, source)
 
     def resize(self, ranks: int) -> str:
-        """Another number of ranks; variables of the ranks that stay are kept.
+        """Change the number of ranks; the remaining ranks keep their variables.
 
         Returns:
-            What was done, in words, with what could not come along.
+            A sentence that says what was done, and what could not be carried over.
 
         Raises:
-            BadSize, Conflict: it stays as it is.
+            BadSize, Conflict: The cluster is unchanged.
         """
         info: Info = self._portal.call(self._portal.worlds.resize(self._connection, ranks))
         self._size = info.world.size
@@ -300,9 +323,9 @@ class Cluster:
         return await asyncio.to_thread(self.resize, ranks)
 
     def watch(self, changed: Callable[[Info], None], period_s: float = 0.5) -> None:
-        """Have a function called with the cluster whenever it changed, at most every `period_s` seconds.
+        """Call a function with the cluster's state on each change, at most every `period_s` seconds.
 
-        It is called in another thread, until `unwatch` or the cluster's end.
+        The function is called in another thread, until `unwatch` or the cluster's end.
         """
 
         async def watch() -> None:
@@ -311,20 +334,20 @@ class Cluster:
         self._portal.call(watch())
 
     def unwatch(self, changed: Callable[[Info], None]) -> None:
-        """Call it no more."""
+        """Stop calling a function that was passed to `watch`."""
         self._portal.call(self._connection.unwatch(changed))
 
     def monitor(self) -> Any:
-        """A live view of the ranks for any Jupyter front end (ipywidgets)."""
+        """Return a live view of the ranks for any Jupyter front end (ipywidgets)."""
         from dtrain_lab.api.monitor import Monitor
 
         return Monitor(self)
 
     def history(self, since: float = 0.0) -> list[dict[str, Any]]:
-        """Figures of the past, oldest first: a point a second while something trains.
+        """Return the metric history, oldest first: one point per second while a training loop runs.
 
         Args:
-            since: seconds since 1970.
+            since: Seconds since 1970.
         """
         return self._portal.call(self._history(since))
 
@@ -333,15 +356,21 @@ class Cluster:
         return await self._portal.wrap(self._history(since))
 
     async def _history(self, since: float) -> list[dict[str, Any]]:
-        return [msgspec.to_builtins(point) for point in await self.ask(doors.ReadHistory(since))]
+        return [msgspec.to_builtins(point) for point in await self.ask(clients.ReadHistory(since))]
 
     def export(self, path: str | Path) -> Path:
-        """Write its past to a file; `.csv`, `.json`, or a folder for a TensorBoard event file.
+        """Write the metric history to a file.
+
+        Args:
+            path: A `.csv` or `.json` file, or a folder for a TensorBoard event file.
+
+        Returns:
+            Path of the file.
 
         Raises:
-            BadRequest: the file's ending says no format.
+            BadRequest: The suffix names no known format.
         """
-        points = self._portal.call(self.ask(doors.ReadHistory(0.0)))
+        points = self._portal.call(self.ask(clients.ReadHistory(0.0)))
         return write(points, Path(path))
 
     async def export_async(self, path: str | Path) -> Path:
@@ -349,39 +378,39 @@ class Cluster:
         return await asyncio.to_thread(self.export, path)
 
     def diagnose(self) -> Diagnosis:
-        """What takes the time: a step without communication, and one without its data.
+        """Measure what takes a step's time, by running it without communication and without loading data.
 
-        Between cells, the last training step runs again, some dozens of times, and everything that it changes
-        is put back. While a training cell runs, its own figures say it.
+        Between cells, the last training step is repeated some dozens of times, and everything that it changes
+        is restored. While a training cell runs, its own metrics are used instead.
 
         Raises:
-            BadRequest: nothing has trained yet, or its model can't be run again.
-            Conflict: a cell runs that does not train, or a rank failed.
+            BadRequest: No training has run yet, or the model can't be run again.
+            Conflict: A cell that does not train is running, or a rank failed.
         """
-        return self._portal.call(diagnosis.diagnose(self._connection))
+        return self._portal.call(self._connection.diagnose())
 
     async def diagnose_async(self) -> Diagnosis:
         """Async twin of `diagnose`."""
-        return await self._portal.wrap(diagnosis.diagnose(self._connection))
+        return await self._portal.wrap(self._connection.diagnose())
 
-    def stacks(self, ranks: Sequence[int] | str | None = None) -> dict[int, str]:
-        """What each rank's threads do now."""
+    def stacks(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
+        """Return the current stacks of each rank's threads."""
         return self._portal.call(self._stacks(ranks))
 
-    async def stacks_async(self, ranks: Sequence[int] | str | None = None) -> dict[int, str]:
+    async def stacks_async(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
         """Async twin of `stacks`."""
         return await self._portal.wrap(self._stacks(ranks))
 
     def debug(self) -> Debugger:
-        """Debug its ranks, also while they run a cell.
+        """Debug the ranks, also while they run a cell.
 
         Raises:
-            Conflict: somebody else debugs them.
+            Conflict: Another client debugs them.
         """
         return Debugger(self._portal, self._connection)
 
     def where(self) -> dict[int, str]:
-        """Where each rank's main thread is, in one line: cell, file, function."""
+        """Return one line per rank with the position of its main thread: cell, file, function."""
         return {rank: innermost(text) for rank, text in self.stacks().items()}
 
     async def where_async(self) -> dict[int, str]:
@@ -389,11 +418,19 @@ class Cluster:
         return {rank: innermost(text) for rank, text in (await self.stacks_async()).items()}
 
     def stop(self) -> None:
-        """End the cluster; returns once none of its processes is left."""
+        """Stop the cluster, and wait until all its processes have ended."""
+        self.stop_for(None)
+
+    def stop_for(self, python: str | None) -> None:
+        """Stop the cluster; torch stays loaded for the next start.
+
+        Args:
+            python: Python executable of the next start; None: nothing stays loaded.
+        """
         if self._views is not None:
             self._views.close()
             self._views = None
-        self._portal.call(self._portal.worlds.stop(self._connection))
+        self._portal.call(self._portal.worlds.stop(self._connection, python))
 
     async def stop_async(self) -> None:
         """Async twin of `stop`."""
@@ -415,36 +452,31 @@ class Cluster:
 
     # ----
 
-    async def ask(self, body: doors.AnyBody, within_s: float | None = 30.0) -> Any:
-        """Ask the head, inside the portal's loop."""
+    async def ask(self, body: clients.AnyBody, within_s: float | None = 30.0) -> Any:
+        """Send a request to the head; only in the portal's loop."""
         return await self._connection.ask(body, within_s)
 
-    async def rank_set(self, ranks: Sequence[int] | str | None) -> tuple[int, ...] | None:
-        """Ranks as a person or a program gave them; None for all. Inside the portal's loop."""
-        if ranks is None:
-            return None
-        cluster: Info = await self.ask(doors.Info())
-        if isinstance(ranks, str):
-            return rank_sets.parse(ranks, cluster.world.size) if ranks.strip() else None
-        return rank_sets.check(list(ranks), cluster.world.size)
+    async def rank_set(self, ranks: rank_sets.Asked) -> tuple[int, ...] | None:
+        """Parse a set of ranks; None for all. Only in the portal's loop."""
+        return await self._connection.rank_set(ranks)
 
-    async def _interrupt(self, ranks: Sequence[int] | str | None) -> None:
-        await self.ask(doors.Interrupt(await self.rank_set(ranks)))
+    async def _interrupt(self, ranks: rank_sets.Asked) -> None:
+        await self.ask(clients.Interrupt(await self.rank_set(ranks)))
 
     async def interrupt_cell(self, cell: str) -> None:
-        """Interrupt one cell, inside the portal's loop."""
-        await self.ask(doors.Interrupt(cell=cell))
+        """Interrupt one cell; only in the portal's loop."""
+        await self.ask(clients.Interrupt(cell=cell))
 
     async def _restart(self, ranks: tuple[int, ...] | None) -> None:
-        await self.ask(doors.Restart(ranks), RESTART_WITHIN_S)
+        await self.ask(clients.Restart(ranks), RESTART_WITHIN_S)
 
-    async def _stacks(self, ranks: Sequence[int] | str | None) -> dict[int, str]:
-        found: list[Stack] = await self.ask(doors.Stacks(await self.rank_set(ranks)))
+    async def _stacks(self, ranks: rank_sets.Asked) -> dict[int, str]:
+        found: list[Stack] = await self.ask(clients.Stacks(await self.rank_set(ranks)))
         return {stack.rank: stack.text or stack.error or "" for stack in found}
 
-    def _view_of(self, ranks: Sequence[int] | str | None) -> Any:
+    def _view_of(self, ranks: rank_sets.Asked) -> Any:
         if self._views is None:
-            from dtrain_lab.api.view import Views  # ipyparallel's client: half a second that few need
+            from dtrain_lab.api.view import Views  # importing ipyparallel's client takes half a second
 
             self._views = Views(self._portal, self._connection)
         targets = self._portal.call(self.rank_set(ranks))
@@ -460,8 +492,8 @@ class Cluster:
             )
 
 
-def _check(order: doors.Run) -> None:
-    check_source(order.code)
+def _check(order: clients.Run) -> None:
+    check_source(order.code, order.label, order.first_line)
     if order.timeout_s is not None and order.timeout_s <= 0:
         raise BadRequest(
             f"A time-out of {order.timeout_s:g} s is over before it begins.", "Give a number above 0."
@@ -469,7 +501,7 @@ def _check(order: doors.Run) -> None:
 
 
 def innermost(stack: str) -> str:
-    """The innermost frame of the first thread of a stack's text."""
+    """Return the innermost frame of the first thread in a stack's text."""
     first = stack.split("\n\n")[0]
     lines = [line.strip() for line in first.splitlines() if line.strip().startswith("File")]
     return lines[-1] if lines else first.strip()

@@ -1,27 +1,27 @@
-"""Values between this process and ranks: push, pull, compare, and a peer's variables for a new rank."""
+"""Transfer of values between this process and ranks (push, pull, diff), and between ranks (copy)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dtrain_lab.core import diff as differences
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.amounts import size_text
+from dtrain_lab.cells import diff as differences
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.metrics.units import size_text
 
 
 class Diff:
-    """One variable, compared over ranks.
+    """Comparison of one variable between ranks.
 
     Attributes:
-        name: of the variable.
-        ranks: that were compared.
-        equal: it is the same everywhere.
-        first: the first part that differs, in the variable's own order; None where it is equal.
-        differing, total: parts that differ, and all that were compared.
-        max_abs: for each group of `first.others`, the largest difference from `first.same`; None where they
-            are no numbers of one shape.
+        name: Name of the variable.
+        ranks: Ranks that were compared.
+        equal: Whether the variable is the same on all ranks.
+        first: The first part that differs, in the variable's own order; None if all are equal.
+        differing, total: Number of parts that differ, and of all parts.
+        max_abs: For each group of `first.others`, the largest absolute difference from `first.same`; None
+            unless both are numeric and have the same shape.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class Diff:
 
     @property
     def equal(self) -> bool:
-        """The same on all ranks."""
+        """Whether the variable is the same on all ranks."""
         return self.first is None
 
     def __bool__(self) -> bool:
-        """Is there a difference?"""
+        """Whether there is a difference."""
         return not self.equal
 
     def __repr__(self) -> str:
@@ -54,16 +54,16 @@ class Diff:
 
 
 def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None] | None) -> int:
-    """Assign values on the ranks of a view; returns the bytes of their numbers.
+    """Assign values on the ranks of a view; returns the total size of arrays and tensors in bytes.
 
     Raises:
-        BadRequest: a value that can't travel.
+        BadRequest: A value can't be serialized.
     """
-    from dtrain_lab.rank import transfer
+    from dtrain_lab.rank.data import transfer
 
     try:
         packed = transfer.pack(values, progress=progress)
-    # an object that can't be pickled refuses with an error of any kind
+    # pickling may raise an exception of any type
     except Exception as error:
         names = ", ".join(values)
         raise BadRequest(
@@ -81,12 +81,12 @@ def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None]
 
 
 def pull(view: Any, name: str) -> list[Any]:
-    """A variable's value on each rank of a view.
+    """Return a variable's value on each rank of a view.
 
     Raises:
-        BadRequest: the name is none, or a rank does not have it, or it can't travel.
+        BadRequest: The name is invalid, a rank has no such variable, or its value can't be serialized.
     """
-    from dtrain_lab.rank import transfer
+    from dtrain_lab.rank.data import transfer
 
     _check_name(name)
     packed = _apply(view, "pulled", name, transfer.give, name)
@@ -96,7 +96,7 @@ def pull(view: Any, name: str) -> list[Any]:
     ]
     try:
         return [transfer.unpack(one, numbers) for one, numbers in zip(packed, data, strict=True)]
-    # what a class of the rank's raises here, where it may be missing, is its own
+    # unpickling may raise an exception of any type, such as when a class of the rank is missing here
     except Exception as error:
         raise BadRequest(
             f"{name} can't be made here: {type(error).__name__}: {_first_line(error)}",
@@ -109,12 +109,12 @@ def pull(view: Any, name: str) -> list[Any]:
 
 
 def compare(view: Any, name: str) -> Diff:
-    """Compare a variable over the ranks of a view.
+    """Compare a variable between the ranks of a view.
 
     Raises:
-        BadRequest: the name is none, or a rank does not have it.
+        BadRequest: The name is invalid, or a rank has no such variable.
     """
-    from dtrain_lab.rank import fingerprint
+    from dtrain_lab.rank.data import fingerprint
 
     _check_name(name)
     ranks = list(view.targets)
@@ -133,15 +133,16 @@ def compare(view: Any, name: str) -> Diff:
 
 
 def copy_variables(source: Any, targets: Any) -> tuple[list[str], dict[str, str], int]:
-    """Give the ranks of a view the variables of another rank.
+    """Copy the variables of one rank to others.
 
     Args:
-        source, targets: views.
+        source, targets: Views of the ranks.
 
     Returns:
-        The names that were copied, why each of the others was not, and the bytes of their numbers.
+        The copied names, the reason for each name that was not copied, and the total size of arrays and
+        tensors in bytes.
     """
-    from dtrain_lab.rank import transfer
+    from dtrain_lab.rank.data import transfer
 
     packed, names, left = _apply(source, "copied", "The variables", transfer.give_all)[0]
     what = "copied", "The variables"
@@ -161,7 +162,7 @@ def _targets(view: Any) -> list[int]:
 
 
 def _elsewhere(view: Any, hosts: Sequence[str]) -> dict[str, list[int]]:
-    """Ranks that could not map a value, by their host."""
+    """Return the ranks that could not map a value, by host."""
     away: dict[str, list[int]] = {}
     for rank, host in zip(_targets(view), hosts, strict=True):
         if host:
@@ -177,8 +178,8 @@ def _carry(
     numbers: Any,
     away: dict[str, list[int]],
 ) -> None:
-    """Send a value to other machines: once to each, whose other ranks map it there."""
-    from dtrain_lab.rank import transfer
+    """Send a value to other machines, once per machine, whose ranks then map it from shared memory."""
+    from dtrain_lab.rank.data import transfer
 
     for ranks in away.values():
         there = _on(view, ranks[:1], *what, transfer.carry, packed, numbers)[0]
@@ -198,7 +199,7 @@ def _apart(one: Any, other: Any) -> float:
 
 
 def _apply(view: Any, verb: str, name: str, function: Any, *args: Any) -> list[Any]:
-    """`apply` in ranks; their errors as one sentence."""
+    """Call `apply` on ranks, and turn their errors into one sentence."""
     import ipyparallel as ipp
 
     try:
@@ -232,7 +233,7 @@ def _first_line(error: BaseException) -> str:
 def copied_sentence(
     ranks: Sequence[int], source: int, names: list[str], left: dict[str, str], size: int
 ) -> str:
-    """What a restart with a peer's variables did, in words."""
+    """Return a sentence that says what a restart with another rank's variables did."""
     one = len(ranks) == 1
     count = "1 variable" if len(names) == 1 else f"{len(names)} variables"
     text = (

@@ -1,10 +1,10 @@
-"""The debugger of a cluster's or a job's ranks, as Python code holds it."""
+"""The Python interface of the debugger of a cluster's or a job's ranks: `Debugger`."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -13,23 +13,23 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.debug.across import AcrossRow
-from dtrain_lab.core.debug.places import CELL
-from dtrain_lab.core.debug.state import FIRST_THREAD, Dap, State, StepMode
-from dtrain_lab.core.debug.view import DebugView, view
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.debugger.across import AcrossRow
+from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, StepMode
+from dtrain_lab.debugger.view import DebugView, view
 from dtrain_lab.errors import BadRequest, Conflict
+from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugging import Debugging, JobCode
-from dtrain_lab.services.reach import Connection
 
 LOOK_S = 0.02
 in_notebook: Callable[[Connection, JobCode], Any] | None = None
-"""Set in a notebook's kernel: there a job is debugged from the notebook itself."""
+"""Set in a notebook's kernel, where the notebook's own debugger debugs the job."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame of a paused rank, innermost first in a stack."""
+    """A stack frame of a paused rank."""
 
     function: str
     file: str
@@ -41,15 +41,15 @@ class Frame:
 
 
 class Debugger:
-    """Ranks under a debugger; a context manager that lets them go at its end.
+    """A debugger of ranks; as a context manager it detaches at the end of the block.
 
-    Use it like this: set a breakpoint (`set_breakpoint("[7]", 6, condition="rank == 3")`), `wait` until ranks
-    stand there, look (`across("loss")`), and `go` on.
+    Usage: set a breakpoint (`set_breakpoint("[7]", 6, condition="rank == 3")`), `wait` until ranks are paused
+    there, inspect (`across("loss")`), and continue with `go`.
 
     Args:
-        portal: of this process.
-        connection: to the head.
-        job: what a job's cells are called.
+        portal: This process's portal.
+        connection: Connection to the head.
+        job: Names of a job's cells; None for a cluster.
     """
 
     def __init__(self, portal: Portal, connection: Connection, job: JobCode | None = None) -> None:
@@ -65,12 +65,12 @@ class Debugger:
 
     @property
     def state(self) -> DebugView:
-        """How the ranks stand."""
+        """State of the debugger and of each rank."""
         return view(self._state)
 
     @property
     def paused(self) -> tuple[int, ...]:
-        """Ranks that stand."""
+        """Paused ranks."""
         return self._state.paused
 
     # ---- where ranks stop
@@ -78,17 +78,17 @@ class Debugger:
     def set_breakpoint(
         self, place: str, line: int, *, condition: str = "", hit: str = "", log: str = ""
     ) -> None:
-        """Stop at a line.
+        """Set a breakpoint.
 
         Args:
-            place: a cell by its name ("[7]"), or the path of a file.
-            line: from 1, as the notebook shows it.
-            condition: a Python expression; `rank` is the rank's number.
-            hit: how often it is reached first: "3", ">= 3", "% 10 == 0".
-            log: text with expressions in braces: printed by the rank, which goes on.
+            place: Name of a cell ("[7]"), or path of a file.
+            line: Line number from 1, as the notebook shows it.
+            condition: A Python expression; `rank` is the number of the rank.
+            hit: Condition on the hit count: "3", ">= 3", "% 10 == 0".
+            log: Text with expressions in braces, which the rank prints instead of stopping (a logpoint).
 
         Raises:
-            BadRequest: no rank can stop there, or the condition can't be read.
+            BadRequest: No rank can stop there, or the condition can't be parsed.
         """
         arguments = {"path": _path(place), "line": line, "condition": condition, "hit": hit, "log": log}
         self._ask("dtrain/breakpoint", arguments)
@@ -97,72 +97,84 @@ class Debugger:
         )
 
     def clear(self, place: str | None = None) -> None:
-        """Remove the breakpoints of a place, or all."""
+        """Remove the breakpoints of a cell or file, or all."""
         for path in [_path(place)] if place is not None else list(self._state.points):
             self._ask("setBreakpoints", {"source": {"path": path}, "breakpoints": []})
 
     def stop_at_failure(self, on: bool = True) -> None:
-        """Stop where a cell fails, before it ends."""
+        """Pause a rank where its cell raises an uncaught exception."""
         self._ask("setExceptionBreakpoints", {"filters": ["uncaught"] if on else []})
 
-    # ---- moving
+    # ---- pausing and stepping
 
     def pause(self) -> None:
-        """Stop all ranks at their next line; one in a collective stops when it comes back."""
+        """Pause all ranks at their next line; a rank in a collective pauses when the collective returns."""
         self._mark_running()
         self._ask("pause", {"threadId": 1})
 
     def go(self) -> None:
-        """Run on."""
+        """Continue."""
         self._ask("continue", {"threadId": 1})
 
     def step(self) -> None:
-        """To the next line; collectives too, with all ranks together."""
+        """Step over the current line; a collective is stepped over on all ranks together."""
         self._step("next")
 
     def step_in(self) -> None:
-        """Into the call on this line."""
+        """Step into the call on the current line."""
         self._step("stepIn")
 
     def step_out(self) -> None:
-        """To the caller."""
+        """Step out to the caller."""
         self._step("stepOut")
 
-    def steps(self, mode: StepMode, ranks: Sequence[int] = ()) -> None:
-        """Whom a step moves: "all", "this" (the rank that is looked at), or "some"."""
-        self._ask("dtrain/mode", {"mode": mode, "ranks": list(ranks)})
+    def steps(self, mode: StepMode, ranks: rank_sets.Asked = None) -> None:
+        """Set which ranks a step moves: "all", "this" (the selected rank), or "some" (`ranks`)."""
+        self._ask(
+            "dtrain/mode", {"mode": mode, "ranks": list(rank_sets.asked(ranks, len(self._state.ranks)) or ())}
+        )
 
     def look_at(self, rank: int) -> None:
-        """Look at this rank from now on."""
+        """Select the rank whose frames and variables are shown."""
         self._ask("dtrain/focus", {"rank": rank})
 
-    def wait(self, timeout: float | None = None, ranks: Sequence[int] | None = None) -> tuple[int, ...]:
-        """Wait until ranks stand: any, or all of these.
+    def wait(self, timeout: float | None = None, ranks: rank_sets.Asked = None) -> tuple[int, ...]:
+        """Wait until ranks are paused.
+
+        Args:
+            timeout: Seconds; None for no limit.
+            ranks: Wait for all of these ranks; None to wait for any rank.
 
         Returns:
-            The ranks that stand.
+            The paused ranks.
 
         Raises:
-            TimeoutError: they did not, in time, in seconds.
+            TimeoutError: The ranks were not paused in time.
         """
         until = time.monotonic() + timeout if timeout is not None else None
-        while not (set(ranks) <= set(self.paused) if ranks is not None else self.paused):
+        wanted = rank_sets.asked(ranks, len(self._state.ranks))
+        while not (set(wanted) <= set(self.paused) if wanted is not None else self.paused):
             if until is not None and time.monotonic() > until:
                 raise TimeoutError(f"{self.state.sentence}")
             self._portal.call(asyncio.sleep(LOOK_S))
         return self.paused
 
-    # ---- looking
+    # ---- inspecting
 
     def stack(self, rank: int | None = None) -> list[Frame]:
-        """Frames of a paused rank, innermost first."""
+        """Return the frames of a paused rank, innermost first."""
         body = self._ask("stackTrace", {"threadId": FIRST_THREAD + self._rank(rank)})
         return [
             Frame(f["name"], _shown(f["source"]), f["line"], f["id"]) for f in body.get("stackFrames", ())
         ]
 
     def variables(self, rank: int | None = None, depth: int = 0) -> dict[str, str]:
-        """Local variables of a frame, as text."""
+        """Return the local variables of a frame, as text.
+
+        Args:
+            rank: A paused rank; by default the selected one.
+            depth: Index of the frame in `stack`, 0 for the innermost.
+        """
         frames = self.stack(rank)
         if not frames:
             return {}
@@ -171,10 +183,15 @@ class Debugger:
         return {v["name"]: v["value"] for v in body["variables"] if v["value"]}
 
     def evaluate(self, expression: str, rank: int | None = None, depth: int = 0) -> str:
-        """An expression in a frame of a paused rank, as text.
+        """Evaluate an expression in a frame of a paused rank; returns its value as text.
+
+        Args:
+            expression: A Python expression.
+            rank: A paused rank; by default the selected one.
+            depth: Index of the frame in `stack`, 0 for the innermost.
 
         Raises:
-            BadRequest: it can't be evaluated there.
+            BadRequest: The expression can't be evaluated there.
         """
         frames = self.stack(rank)
         number = frames[min(depth, len(frames) - 1)].id if frames else None
@@ -182,13 +199,13 @@ class Debugger:
         return str(body.get("result", ""))
 
     def across(self, expression: str) -> AcrossRow:
-        """An expression on all ranks, laid side by side."""
+        """Evaluate an expression on all ranks."""
         return self._portal.call(self._debugging.across(expression))
 
     # ---- end
 
     def detach(self) -> None:
-        """Let the ranks go: they run on, and nothing of the debugger is left in them."""
+        """Detach: the ranks continue, and nothing of the debugger stays in them."""
         self._portal.call(self._debugging.end())
 
     def __enter__(self) -> Debugger:
@@ -207,7 +224,7 @@ class Debugger:
 
     def _ask(self, command: str, arguments: Dap) -> Dap:
         if any(not r.attached and r.phase != "gone" for r in self._state.ranks):
-            self._portal.call(self._debugging.begin(self._connection))  # an interrupt has let it go
+            self._portal.call(self._debugging.begin(self._connection))  # after a detaching interrupt
         message = {"type": "request", "seq": 1, "command": command, "arguments": arguments}
         answer = self._portal.call(self._debugging.request(message))
         if not answer.get("success"):
@@ -231,7 +248,7 @@ class Debugger:
         return [{"line": point.line} for point in self._state.points.get(path, ())]
 
     def _mark_running(self) -> None:
-        """Ranks may run cells of others: whoever can stop is asked."""
+        """Mark idle ranks as running, so that they are asked to pause: they may run another client's cell."""
         state = self._state
         for rank in state.ranks:
             if rank.phase == "idle" and rank.attached:

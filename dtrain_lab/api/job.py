@@ -1,4 +1,4 @@
-"""Jobs from Python: `dt.submit`, `dt.jobs`, `Job`."""
+"""The Python interface of jobs: `dt.submit`, `dt.jobs`, `Job`."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ import msgspec
 
 from dtrain_lab.api import debug
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.cluster import Stack
-from dtrain_lab.core.job import Job as Info
-from dtrain_lab.core.job import JobMetrics, JobPlan, JobRequest
-from dtrain_lab.core.kinds import JOB_ENDED, JobLauncher
-from dtrain_lab.core.lines import job_line
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.cells.merge import job_line
+from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugging import JobCode
-from dtrain_lab.services.jobs import Told
-from dtrain_lab.services.reach import Connection
+from dtrain_lab.services.jobs.jobs import Told
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.finding import line as finding_line
+from dtrain_lab.wire.jobs.job import Job as Info
+from dtrain_lab.wire.jobs.job import JobMetrics, JobPlan, JobRequest
+from dtrain_lab.wire.kinds import JOB_ENDED, JobLauncher
+from dtrain_lab.wire.stacks import Stack
 
 
 class Job:
-    """A job. It runs without this process.
+    """A submitted job, which runs independently of this process.
 
     Args:
-        portal: of this process.
-        info: as it was last seen.
+        portal: This process's portal.
+        info: Last seen state of the job.
     """
 
     def __init__(self, portal: Portal, info: Info) -> None:
@@ -39,38 +41,38 @@ class Job:
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the job."""
         return self._info.id
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the job."""
         return self._info.name
 
     @property
     def state(self) -> str:
-        """How it stands: queued, starting, running, stopping, succeeded, failed, cancelled or lost."""
+        """Current state: queued, starting, running, stopping, succeeded, failed, cancelled or lost."""
         return self.job().state
 
     def job(self) -> Info:
-        """Everything about it, now, as a value."""
+        """Return the job's complete current state as a typed value."""
         self._info = self._portal.call(self._portal.jobs.job(self.id))
         return self._info
 
     def info(self) -> dict[str, Any]:
-        """Everything about it, now, as JSON has it."""
+        """Return the job's complete current state as a dict, as REST and `--json` report it."""
         built: dict[str, Any] = msgspec.to_builtins(self.job())
         return built
 
-    def logs(self, ranks: str | int | None = None) -> str:
-        """All that its ranks wrote, by time, each line with its rank.
+    def logs(self, ranks: rank_sets.Asked = None) -> str:
+        """Return all output of the ranks in order of time, each line with its rank.
 
         Args:
-            ranks: a rank, or a set as "0,2-3"; all unless told.
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
         """
         return "".join(f"{line}\n" for line in self._portal.call(self._lines(ranks)))
 
-    async def _lines(self, ranks: str | int | None) -> list[str]:
+    async def _lines(self, ranks: rank_sets.Asked) -> list[str]:
         wanted = self._wanted(ranks)
         reader = await self._portal.jobs.reader(self.id)
         offset, lines = "start", []
@@ -81,19 +83,26 @@ class Job:
                 return lines
             offset = piece.offset
 
-    def _wanted(self, ranks: str | int | None) -> tuple[int, ...] | None:
-        return None if ranks is None else rank_sets.parse(str(ranks), self._info.world.size)
+    def _wanted(self, ranks: rank_sets.Asked) -> tuple[int, ...] | None:
+        return rank_sets.asked(ranks, self._info.world.size)
 
     def metrics(self) -> dict[str, Any]:
-        """Its figures, and their history."""
+        """Return current metrics and their history."""
         built: dict[str, Any] = msgspec.to_builtins(self._portal.call(self._metrics()))
         return built
 
     def wait(self, timeout: float | None = None, told: Told | None = None) -> str:
-        """Wait for its end; its state then.
+        """Wait for the job's end.
+
+        Args:
+            timeout: Seconds; None for no limit.
+            told: Called with the job's state while it runs.
+
+        Returns:
+            The final state.
 
         Raises:
-            TimeoutError: it has not ended in time, in seconds.
+            TimeoutError: The job has not ended in time.
         """
         self._info = self._portal.call(self._wait(timeout, told))
         return self._info.state
@@ -105,19 +114,32 @@ class Job:
             return await self._portal.jobs.wait(self.id, told)
 
     def cancel(self) -> None:
-        """End it, on all its nodes."""
+        """End the job on all its nodes."""
         self._info = self._portal.call(self._portal.jobs.cancel(self.id))
 
-    def resume(self) -> Job:
-        """A new job of the same code, from its last complete checkpoint."""
-        return Job(self._portal, self._portal.call(self._portal.jobs.resume(self.id)))
+    def resume(self, *, force: bool = False) -> Job:
+        """Submit a new job with the same code, which continues from the last complete checkpoint.
 
-    def delete(self) -> None:
-        """Remove it, with its folder and checkpoints."""
-        self._portal.call(self._portal.jobs.delete(self.id))
+        Args:
+            force: Resume even if it is unknown whether the job still runs. Two jobs must not write the same
+                checkpoints.
+        """
+        return Job(self._portal, self._portal.call(self._portal.jobs.resume(self.id, force=force)))
 
-    def stacks(self, ranks: str | int | None = None) -> dict[int, str]:
-        """What the threads of each rank do now."""
+    def delete(self, *, force: bool = False) -> None:
+        """Remove the job with its folder and checkpoints.
+
+        Args:
+            force: Remove it even if it is unknown whether it still runs, or if its folder can't be removed.
+
+        Raises:
+            Conflict: The job still runs, or jobs that resumed it have their checkpoints in its folder.
+            Unreachable: The folder can't be removed.
+        """
+        self._portal.call(self._portal.jobs.delete(self.id, force=force))
+
+    def stacks(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
+        """Return the current stacks of each rank's threads."""
         wanted = self._wanted(ranks)
         found = self._portal.call(self._stacks(wanted))
         return {stack.rank: stack.text or stack.error or "" for stack in found}
@@ -129,16 +151,16 @@ class Job:
         return await (await self._portal.jobs.reader(self.id)).metrics()
 
     def debug(self) -> Any:
-        """Debug its ranks, on one node or many: pause, breakpoints, stacks, variables; then let them go on.
+        """Debug the job's ranks on all nodes: pause, breakpoints, stacks, variables.
 
-        In a notebook, its own debugger takes over: breakpoints in the gutter stop the job. Elsewhere:
+        In a notebook, the notebook's own debugger is used: breakpoints in the gutter stop the job.
 
         Returns:
-            A `Debugger`; a context manager.
+            Outside of a notebook, a `Debugger`, which is a context manager.
 
         Raises:
-            Conflict: it does not run, or somebody else debugs it.
-            Unreachable: its head can't be reached.
+            Conflict: The job is not running, or another client debugs it.
+            Unreachable: The head can't be reached.
         """
         connection, code = self._portal.call(self._reach())
         if debug.in_notebook is not None:
@@ -151,7 +173,7 @@ class Job:
         return await reader.connect(), JobCode(await reader.cell_names(), (here, reader.code))
 
     def export(self, file: str | Path) -> Path:
-        """Write it for a colleague, as a .tar.gz: notebook, script, packages, figures, logs."""
+        """Write notebook, script, packages, metrics and logs to a .tar.gz, and return its path."""
         target = Path(file)
         target.write_bytes(self._portal.call(self._export()))
         return target
@@ -161,7 +183,7 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """It will not change any more."""
+        """Whether the job's state is final."""
         return self.state in JOB_ENDED
 
 
@@ -192,27 +214,30 @@ def submit(
     """Submit a notebook as a job.
 
     Args:
-        notebook: path of the .ipynb file, saved.
-        profile: where to run.
-        nodes, ranks_per_node, ranks: how large; else as the profile says.
-        name: of the job; else the notebook's.
-        parameters: values for the cell that is tagged `parameters`.
-        time: limit, "02:00:00".
-        launcher: of Slurm: "srun" or "torchrun".
-        after: a job that has to succeed first.
-        retries: how often a failed run begins anew.
-        stage: files and folders that are copied to each node's own disk before ranks start (`dt.staged`).
-        partition, environment, interface, options: in the place of the profile's; `environment` as
-            "kind:path", `options` are more lines for the scheduler.
-        warn_s: so long before the time limit every rank gets SIGUSR2; 0 for never.
-        mail: address that Slurm writes to.
-        notify: a command that runs when the job ends.
-        files: take the small files of the notebook's folder along.
-        dry_run: only plan: returns a `JobPlan` with files, command and findings.
+        notebook: Path of the saved .ipynb file.
+        profile: Name of the profile to run with.
+        nodes, ranks_per_node, ranks: Size of the job; by default the profile's.
+        name: Name of the job; by default the notebook's.
+        parameters: Values for the cell that is tagged `parameters`.
+        time: Time limit, "02:00:00".
+        launcher: Slurm launcher: "srun" or "torchrun".
+        after: Job that has to succeed first.
+        retries: Number of restarts after a failure.
+        stage: Files and folders to copy to each node's own disk before the ranks start (`dt.staged`).
+        partition, environment, interface, options: Override the profile's settings; `environment` is
+            "kind:path", `options` are additional options for the scheduler.
+        warn_s: Seconds before the time limit at which every rank receives SIGUSR2; 0 for never.
+        mail: Address for Slurm's e-mails.
+        notify: Command to run when the job ends.
+        files: Take the small files of the notebook's folder along.
+        dry_run: Only plan; returns a `JobPlan` with files, command and findings.
+
+    Returns:
+        The `Job`, or a `JobPlan` with `dry_run`.
 
     Raises:
-        BadNotebook: it can't run as a job; the message names cell, line and what to do.
-        BadSize, BadProfile, NotFound, Conflict, EnvironmentUnfit, StartFailed: nothing was submitted.
+        BadNotebook: The notebook can't run as a job; the message names cell, line and remedy.
+        BadSize, BadProfile, NotFound, Conflict, EnvironmentUnfit, StartFailed: Nothing was submitted.
     """
     portal = Portal.get()
     file = Path(notebook).expanduser().absolute()
@@ -241,25 +266,31 @@ def submit(
     )
     if dry_run:
         return plan(portal, request, file)
-    return Job(portal, portal.call(portal.jobs.submit(request, file)))
+    return Job(portal, portal.call(portal.jobs.submit(request, file, _warn)))
+
+
+def _warn(findings: tuple[Finding, ...]) -> None:
+    """Print warnings for the user; the `warnings` module would hide them the second time."""
+    for finding in findings:
+        print(f"dtrain-lab: {finding_line(finding)}", file=sys.stderr)
 
 
 def plan(portal: Portal, request: JobRequest, file: Path) -> JobPlan:
-    """What would be submitted."""
+    """Return the plan of a job without submitting it."""
     return portal.call(portal.jobs.plan(request, file))
 
 
 def jobs() -> list[Job]:
-    """All jobs of this user, newest first."""
+    """Return all jobs of this user, newest first."""
     portal = Portal.get()
     return [Job(portal, info) for info in portal.call(portal.jobs.listing())]
 
 
 def job(name: str) -> Job:
-    """A job, by id or name.
+    """Return a job by its id or name.
 
     Raises:
-        NotFound: there is none.
+        NotFound: There is no such job.
     """
     portal = Portal.get()
     return Job(portal, portal.call(portal.jobs.job(name)))

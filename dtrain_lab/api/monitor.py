@@ -1,4 +1,4 @@
-"""`cluster.monitor()`: the ranks, live, in any Jupyter front end."""
+"""`cluster.monitor()`: a live view of the ranks as a widget for any Jupyter front end."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from dtrain_lab.core.cluster import Cluster as Info
-from dtrain_lab.core.cluster import Metrics, Rank
-from dtrain_lab.core.history import network_of
+from dtrain_lab.metrics.history import network_of
+from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.wire.metrics.world import Metrics
 
 if TYPE_CHECKING:
     from dtrain_lab.api.cluster import Cluster
@@ -31,12 +32,12 @@ HEADS = ("Rank", "State", "Doing", "Step", "Samples/s", "Communication", "Memory
 
 
 class Monitor(ipywidgets.VBox):  # type: ignore[misc]
-    """The sentence, throughput and communication with their history, and a row for each rank.
+    """Widget with the cluster's summary, throughput and communication with history, and a row per rank.
 
-    Displayed by a notebook as the last value of a cell; `close` ends it. It updates while the cluster lives.
+    It updates until `close` or the cluster's end.
 
     Args:
-        cluster: to watch.
+        cluster: The cluster to watch.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -50,7 +51,7 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
         cluster.watch(self.show, PERIOD_S)
 
     def show(self, info: Info) -> None:
-        """Draw this state."""
+        """Update the view to a state of the cluster."""
         metrics = info.metrics
         if metrics.samples_per_s is not None:
             self._rates.append(metrics.samples_per_s)
@@ -68,13 +69,13 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
         self._table.value = _table(info)
 
     def close(self) -> None:
-        """Stop watching and take the view away."""
+        """Stop watching, and remove the view."""
         self._cluster.unwatch(self.show)
         super().close()
 
 
 def _parts(metrics: Metrics) -> str:
-    """Where a step's time goes."""
+    """Return the parts of a step's time as HTML."""
     if not metrics.step_s or metrics.compute_s is None:
         return ""
     parts = {
@@ -89,7 +90,7 @@ def _parts(metrics: Metrics) -> str:
 
 
 def _network(info: Info) -> str:
-    """What the nodes tell each other, where there are several."""
+    """Return the network traffic between nodes; empty for a single node."""
     known = [(traffic, node.name) for node in info.nodes if (traffic := network_of(node)) is not None]
     if len({node.address for node in info.nodes}) < 2 or not known:
         return ""
@@ -129,7 +130,7 @@ def _number(value: float | None) -> str:
 
 
 def _sparkline(values: deque[float]) -> str:
-    """The last minute as a line, in the colour of the text, so that it is seen in every theme."""
+    """Return the last minute as an SVG line in the text colour, which is visible in every theme."""
     if len(values) < 2:
         return ""
     top = max(values) or 1.0

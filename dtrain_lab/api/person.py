@@ -1,4 +1,4 @@
-"""The person before this process: at a terminal, or at a notebook whose front end can ask."""
+"""Prompts to the user of this process: at a terminal, or in a notebook whose front end supports input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dtrain_lab.backends.signin import Questions
 
 
 def is_there() -> bool:
-    """Whether somebody can be asked, from this thread."""
+    """Return whether the user can be asked from the current thread."""
     if threading.current_thread() is not threading.main_thread():
         return False
     kernel = _kernel()
@@ -21,7 +21,7 @@ def is_there() -> bool:
 
 
 def ask(asked: Questions) -> list[str] | None:
-    """Ask what a host wants to know; None where nobody answers any more."""
+    """Ask the user a host's questions; None if the input was closed."""
     for line in (asked.title, asked.instructions):
         if line:
             print(line)

@@ -1,4 +1,4 @@
-"""One loop thread for everything that this process asks of heads; sync calls go through it."""
+"""The portal: one event-loop thread for all connections of this process, through which sync calls run."""
 
 from __future__ import annotations
 
@@ -14,42 +14,53 @@ from typing import Any, NamedTuple, TypeVar
 from dtrain_lab.api import person
 from dtrain_lab.backends import signin
 from dtrain_lab.backends.signin import Questions
-from dtrain_lab.core.kinds import LeaseKind
 from dtrain_lab.errors import SignInNeeded
-from dtrain_lab.services.jobs import Jobs
-from dtrain_lab.services.worlds import Worlds
+from dtrain_lab.machine import supervision
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.policy import options
+from dtrain_lab.services.report import process_log
+from dtrain_lab.services.worlds.worlds import Worlds
+from dtrain_lab.wire.kinds import LeaseKind
 
 T = TypeVar("T")
 RELEASE_WITHIN_S = 3.0
 
 
 class Asked(NamedTuple):
-    """Questions of a host, and where the answers go; None: nobody answers."""
+    """Questions of a host, with a future for the answers; its result is None if there are no answers."""
 
     questions: Questions
     answers: concurrent.futures.Future[list[str] | None]
 
 
 class Portal:
-    """The loop, its thread, and this process's worlds. Made on first use, and anew after a fork."""
+    """The loop, its thread, and this process's worlds. Created on first use, and again after a fork."""
 
     _instance: Portal | None = None
     _lock = threading.Lock()
 
     def __init__(self, kind: LeaseKind, notebook: str | None, server: int | None, pid: int | None) -> None:
         self.pid = os.getpid()
+        options.hold()
         self.worlds = Worlds(kind, notebook=notebook, server=server, pid=pid)
         self._jobs: Jobs | None = None
         self.loop = asyncio.new_event_loop()
         self._listening: list[queue.SimpleQueue[Asked | None]] = []
-        """Of the threads that wait, where a person can be asked."""
+        """Queues of waiting threads in which the user can be asked."""
         signin.asked_by(self.loop, self._ask)
         self._thread = threading.Thread(target=self.loop.run_forever, name="dtrain-portal", daemon=True)
-        # a debugger of this process leaves this thread alone: it carries the ranks' debuggers
+        # a debugger of this process must not stop this thread, which carries the ranks' debuggers
         self._thread.pydev_do_not_trace = self._thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
+        process_log.begin(kind)
         self._thread.start()
-        if kind != "terminal":  # its leases are the shell's, which lives on after each command
+        self.loop.call_soon_threadsafe(self._own_loop, kind)
+        if kind != "terminal":  # a terminal's leases belong to the shell, which outlives each command
             atexit.register(self.close)
+
+    @staticmethod
+    def _own_loop(kind: LeaseKind) -> None:
+        supervision.here().own_loop()
+        process_log.watch(kind)
 
     @classmethod
     def get(
@@ -60,7 +71,7 @@ class Portal:
         server: int | None = None,
         pid: int | None = None,
     ) -> Portal:
-        """This process's portal. The arguments count for the first call."""
+        """Return this process's portal. The arguments only take effect in the first call."""
         with cls._lock:
             if cls._instance is None or cls._instance.pid != os.getpid():
                 cls._instance = cls(kind, notebook, server, pid)
@@ -89,7 +100,7 @@ class Portal:
             while (asked := said.get()) is not None:
                 try:
                     asked.answers.set_result(person.ask(asked.questions))
-                except BaseException:  # an interrupt, say: the attempt ends, the next one asks anew
+                except BaseException:  # such as an interrupt: this attempt fails, the next one asks again
                     host = asked.questions.host
                     asked.answers.set_exception(SignInNeeded(f"{host} got no answer.", "Try again."))
                     raise
@@ -102,7 +113,7 @@ class Portal:
                 self._listening.remove(said)
 
     async def _ask(self, questions: Questions) -> list[str] | None:
-        """A host's questions go to a thread that waits, and has a person before it."""
+        """Pass a host's questions to a waiting thread that can ask the user; None if there is none."""
         if not self._listening:
             return None
         asked = Asked(questions, concurrent.futures.Future())
@@ -110,21 +121,29 @@ class Portal:
         return await asyncio.wrap_future(asked.answers)
 
     def post(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the loop thread; nobody waits for it."""
-        asyncio.run_coroutine_threadsafe(work, self.loop)
+        """Run a coroutine in the loop thread without waiting for it."""
+        self.loop.call_soon_threadsafe(self._begin, work)
+
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> None:
+        supervision.here().once("client.task", work)
 
     async def wrap(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the loop thread from another loop."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
 
     def close(self) -> None:
-        """Give the leases back, in order: this process is done with its clusters."""
+        """Release the leases: this process is done with its clusters."""
         if self.pid != os.getpid() or not self._thread.is_alive():
             return
         future = asyncio.run_coroutine_threadsafe(self.worlds.release(), self.loop)
         try:
             future.result(RELEASE_WITHIN_S)
-        except TimeoutError:  # a head that hangs; its pidfd tells it of our end anyway
+        except TimeoutError:  # the head hangs; its pidfd will report this process's end
             future.cancel()
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.loop.call_soon_threadsafe(self._stop)
         self._thread.join(1.0)
+
+    def _stop(self) -> None:
+        """Cancel all background tasks, then stop the loop."""
+        closing = self.loop.create_task(supervision.here().close())
+        closing.add_done_callback(lambda _: self.loop.stop())

@@ -1,4 +1,4 @@
-"""What a cell gave back."""
+"""The result of a cell: output and failures of its ranks."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.core.cells import render_failure
-from dtrain_lab.core.cluster import CellResult, Failure
-from dtrain_lab.core.wire.links import CellOutput
+from dtrain_lab.cells.errors import render_failure
 from dtrain_lab.errors import CellFailed
+from dtrain_lab.wire.cells import CellResult, Failure
+from dtrain_lab.wire.links import CellOutput
+
+DISPLAYS = ("display_data", "update_display_data", "execute_result")
 
 
 class Result:
     """How a cell ended, and what its ranks printed and displayed.
 
     Attributes:
-        cell: name of the cell.
-        ranks: that ran it.
-        elapsed_s: from its start on the ranks to the last reply.
-        failures: of the ranks that did not end well, in rank order.
-        sentence: what became of a cell that failed; empty otherwise.
+        cell: Id of the cell.
+        ranks: Ranks that ran the cell.
+        elapsed_s: Seconds from the start on the ranks to the last reply.
+        failures: Failures by rank, in rank order.
+        sentence: Says what happened to a cell that failed; empty otherwise.
     """
 
     def __init__(self, end: CellResult, outputs: Sequence[CellOutput]) -> None:
@@ -31,40 +33,42 @@ class Result:
         self.failures: tuple[Failure, ...] = end.failures
         self.sentence = end.sentence
         self.timed_out = end.timed_out
+        self._interrupted = end.interrupted
         self._outputs = tuple(outputs)
 
     @property
     def ok(self) -> bool:
-        """No rank failed."""
+        """Whether no rank failed."""
         return not self.failures
 
     @property
     def stdout(self) -> dict[int, str]:
-        """What each rank printed."""
+        """Standard output by rank."""
         return self._text("stdout")
 
     @property
     def stderr(self) -> dict[int, str]:
-        """What each rank wrote to stderr."""
+        """Standard error by rank."""
         return self._text("stderr")
 
     @property
     def data(self) -> dict[int, list[dict[str, Any]]]:
-        """What each rank displayed: mime bundles, oldest first."""
+        """Displayed MIME bundles by rank, oldest first."""
         bundles: dict[int, list[dict[str, Any]]] = {rank: [] for rank in self.ranks}
         for output in self._outputs:
-            if output.data:
+            if output.kind in DISPLAYS:
                 bundles[output.rank].append(msgspec.json.decode(output.data).get("data", {}))
         return bundles
 
     def raise_failure(self) -> None:
-        """Raise what went wrong, if anything did.
+        """Raise an exception if a rank failed.
 
         Raises:
-            CellFailed: names the ranks and shows the source line.
+            CellFailed: Names the failed ranks, and shows the source line.
         """
         if self.failures:
-            raise failure(self.failures, self.ranks, self.sentence)
+            kind = RanksInterrupted if self._interrupted else RanksFailed
+            raise kind(self.failures, self.ranks, self.sentence)
 
     def _text(self, kind: str) -> dict[int, str]:
         parts: dict[int, list[str]] = {rank: [] for rank in self.ranks}
@@ -79,7 +83,7 @@ class Result:
 
 
 class RanksFailed(CellFailed):
-    """A cell that failed, shown as its sentence and each different traceback once."""
+    """A failed cell, shown as one sentence and each distinct traceback once."""
 
     def __init__(self, failures: tuple[Failure, ...], ranks: tuple[int, ...], sentence: str) -> None:
         super().__init__(
@@ -93,6 +97,8 @@ class RanksFailed(CellFailed):
         return render_failure(self.failures, self.message)
 
 
-def failure(failures: tuple[Failure, ...], ranks: tuple[int, ...], sentence: str) -> CellFailed:
-    """The error of a cell that failed."""
-    return RanksFailed(failures, ranks, sentence)
+class RanksInterrupted(RanksFailed):
+    """A cell that a client has interrupted, and that has failed in no other way.
+
+    A saved notebook tells the two by their names.
+    """

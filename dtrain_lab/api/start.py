@@ -1,4 +1,4 @@
-"""Starting and finding clusters."""
+"""Starting and finding clusters: `start`, `clusters`, `connect`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core.cluster import Cluster as Info
-from dtrain_lab.core.plan import Request
+from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.plan import Request
 
 
 def start(
@@ -24,16 +24,16 @@ def start(
     """Start a cluster and wait until it is ready.
 
     Args:
-        profile: where to run.
-        ranks: how many; else one per GPU, or two where there is none.
-        name: of the cluster; else made from profile and size.
-        nodes, ranks_per_node: in place of `ranks`.
-        monitor: watch steps and communication; the profile's setting unless told.
-        told: hears of its progress, in another thread.
+        profile: Name of the profile to run with.
+        ranks: Number of ranks; by default one per GPU, or two on a machine without GPUs.
+        name: Name of the cluster; by default made from profile and size.
+        nodes, ranks_per_node: Size, instead of `ranks`.
+        monitor: Whether to monitor steps and communication; by default the profile's setting.
+        told: Called with the cluster's state while it starts, in another thread.
 
     Raises:
-        BadSize, BadProfile, NotFound, Conflict, EnvironmentUnfit: nothing was started.
-        StartFailed: it ended before it was ready.
+        BadSize, BadProfile, NotFound, Conflict, EnvironmentUnfit: Nothing was started.
+        StartFailed: The cluster ended before it was ready.
     """
     portal = Portal.get()
     request = Request(profile, ranks, nodes, ranks_per_node, name, monitor, python=sys.executable)
@@ -50,7 +50,7 @@ async def start_async(
 
 
 def clusters() -> list[Cluster]:
-    """Clusters of this user that run on this machine, oldest first."""
+    """Return this user's running clusters, oldest first."""
     portal = Portal.get()
     return portal.call(_clusters(portal))
 
@@ -62,10 +62,10 @@ async def clusters_async() -> list[Cluster]:
 
 
 def connect(name: str) -> Cluster:
-    """A running cluster by its name or id, with a lease of this process.
+    """Return a running cluster by its name or id, and take a lease on it for this process.
 
     Raises:
-        NotFound: there is none.
+        NotFound: There is no such cluster.
     """
     portal = Portal.get()
 

@@ -1,7 +1,9 @@
-"""ipyparallel's views of a cluster, taking turns with its cells."""
+"""ipyparallel views of a cluster that take turns with its cells."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import secrets
@@ -13,10 +15,10 @@ from ipyparallel import Client
 from ipyparallel.client.view import DirectView
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.machine import ipv6
-from dtrain_lab.services.reach import Connection
+from dtrain_lab.machine import ipv6, processes
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.wire import clients
 
 VIEW_WITHIN_S = 15.0
 LOOK_S = 2.0
@@ -24,23 +26,23 @@ ATTEMPTS = 4
 
 
 class TurnedView(DirectView):  # type: ignore[misc]
-    """A `DirectView` whose calls never reach two ranks in another order than a cell does.
+    """A `DirectView` whose calls and the cluster's cells reach all ranks in the same order.
 
-    It takes the ranks for itself before a call leaves, waiting for a cell that runs there, and gives them
-    back when the last call has been answered. Calls of one view may overlap, as ever.
+    It takes a turn on its ranks before a call is sent, which waits for cells that run there, and gives the
+    turn back when the last call has been answered. Calls of one view may overlap, as in ipyparallel.
     """
 
     def hold_turns(
         self, take: Callable[[], None], give: Callable[[], None], lost: Callable[[], bool]
     ) -> TurnedView:
-        """Use these to take and to give back a turn; `lost`: calls that left will not be answered."""
+        """Set the functions that take and give back a turn; `lost`: whether sent calls can't be answered."""
         self._take, self._give, self._lost = take, give, lost
         self._calls = 0
         self._counting = threading.Lock()
         return self
 
     def execute(self, code: str, silent: bool = True, targets: Any = None, block: bool | None = None) -> Any:
-        """Run code on the ranks; as `DirectView.execute`."""
+        """Run code on the ranks, as `DirectView.execute` does."""
         return self._in_turn(lambda: super(TurnedView, self).execute(code, silent, targets, False), block)
 
     def _really_apply(
@@ -73,12 +75,12 @@ class TurnedView(DirectView):  # type: ignore[misc]
             try:
                 return result.get(timeout=LOOK_S)
             except TimeoutError:
-                if result.done():  # the code's own
+                if result.done():  # the code's own exception
                     raise
             if self._lost():
                 raise Unreachable(
                     "ipyparallel's controller ended while the call ran; another runs now.",
-                    "Make the view anew (cluster.view()), and call again. Variables are as they were.",
+                    "Make a new view (cluster.view()) and call again. Variables are as they were.",
                 )
 
     def _begin(self) -> None:
@@ -95,22 +97,24 @@ class TurnedView(DirectView):  # type: ignore[misc]
 
 
 class Views:
-    """Makes views of one cluster, over one client.
+    """Creates views of one cluster, which share one ipyparallel client.
 
     Args:
-        portal: of this process.
-        connection: to the cluster's head.
+        portal: This process's portal.
+        connection: Connection to the cluster's head.
     """
 
     def __init__(self, portal: Portal, connection: Connection) -> None:
         self._portal = portal
         self._connection = connection
         self._client: Any = None
+        self._kept: set[str] = set()
+        """Turns in use at a head on another machine."""
         self._begun = 0
-        """Which controller the client is connected to."""
+        """Number of the controller that the client is connected to."""
 
     def of(self, ranks: Iterable[int], size: int) -> TurnedView:
-        """A view of these ranks; waits until all of the world are registered with ipyparallel."""
+        """Return a view of these ranks, once all ranks of the world are registered with ipyparallel."""
         if self._client is not None and self._portal.call(self._count()) != self._begun:
             self.close()
         for attempt in range(ATTEMPTS):
@@ -122,7 +126,7 @@ class Views:
                 self._client.wait_for_engines(size, timeout=VIEW_WITHIN_S, interactive=False)
                 break
             except TimeoutError:
-                # one that is not told of the engines while it connects never hears of them: another is
+                # a client that misses the engines while it connects never learns of them: make another client
                 self._client.close()
                 self._client = None
                 if attempt == ATTEMPTS - 1:
@@ -133,17 +137,30 @@ class Views:
         begun = self._begun
         return view.hold_turns(
             lambda: self._take(turn, tuple(plain.targets)),
-            lambda: self._portal.post(self._connection.ask(doors.GiveTurn(turn))),
+            lambda: self._give(turn),
             lambda: self._portal.call(self._count()) != begun,
         )
 
+    def _give(self, turn: str) -> None:
+        self._kept.discard(turn)
+        self._portal.post(self._connection.ask(clients.GiveTurn(turn)))
+
+    async def _keep(self, order: clients.TakeTurn) -> None:
+        """Renew a turn while it is in use: a head on another machine can't watch this process."""
+        while True:
+            await asyncio.sleep(clients.TURN_KEPT_S / 4)
+            if order.turn not in self._kept or self._connection.closed:
+                return
+            with contextlib.suppress(Unreachable):  # the connection is restored, or the turn expires
+                await self._connection.ask(order, None)
+
     async def _count(self) -> int:
-        return int(json.loads(await self._connection.ask(doors.Engines()))[doors.BEGUN])
+        return int(json.loads(await self._connection.ask(clients.Engines()))[clients.BEGUN])
 
     async def _where(self) -> dict[str, Any]:
-        """ipyparallel's connection, with addresses that lead to the controller from here."""
-        info: dict[str, Any] = json.loads(await self._connection.ask(doors.Engines()))
-        self._begun = info.pop(doors.BEGUN)
+        """Return ipyparallel's connection info, with local addresses that lead to the controller."""
+        info: dict[str, Any] = json.loads(await self._connection.ask(clients.Engines()))
+        self._begun = info.pop(clients.BEGUN)
         address = info["interface"].removeprefix("tcp://").strip("[]")
         for key in [k for k, v in info.items() if isinstance(v, int) and not isinstance(v, bool)]:
             near, info[key] = await self._connection.forward(address, info[key])
@@ -151,15 +168,18 @@ class Views:
         return info
 
     def close(self) -> None:
-        """Disconnect the client."""
+        """Close the client."""
         if self._client is not None:
             self._client.close()
             self._client = None
 
     def _take(self, turn: str, ranks: tuple[int, ...]) -> None:
-        order = doors.TakeTurn(turn, os.getpid(), ranks)
+        order = clients.TakeTurn(turn, os.getpid(), ranks, processes.system())
         try:
             self._portal.call(self._connection.ask(order, None))
-        except BaseException:  # also an interrupt: the head must not keep the turn for nobody
-            self._portal.post(self._connection.ask(doors.GiveTurn(turn)))
+            if self._connection.record.remote is not None:
+                self._kept.add(turn)
+                self._portal.post(self._keep(order))
+        except BaseException:  # also an interrupt: give the turn back
+            self._portal.post(self._connection.ask(clients.GiveTurn(turn)))
             raise

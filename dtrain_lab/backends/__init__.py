@@ -1,5 +1,5 @@
-"""Back-ends: how a head and its node agents come to run somewhere, and how their fate is learned.
+"""Back-ends: start heads, node agents and job scripts on nodes, and find out whether they still run.
 
 One contract (`base.Backend`) for clusters and jobs; `registry` finds an implementation by its name. Runs in
-doors and in the head. May import core only.
+clients and in the head. May import the machine and the subjects only.
 """

@@ -1,112 +1,242 @@
-"""The contract of every back-end, for clusters and jobs alike."""
+"""The back-end contract, the same for clusters and jobs.
+
+A back-end is a class that an entry point of the group in `registry` names. It is instantiated without
+arguments, once per process. Behaviour that most back-ends share is implemented here.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from dtrain_lab.core.endpoints import Endpoints, Keys
-from dtrain_lab.core.fitness import Check
-from dtrain_lab.core.network import Between
-from dtrain_lab.core.plan import Facts, Plan, Request
-from dtrain_lab.core.profile import Profile
-from dtrain_lab.core.record import Handle
-from dtrain_lab.core.status import Status
+from dtrain_lab.backends.transport import Here, Transport
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.placement.slots import NodeSlots
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.quota import Budget
+from dtrain_lab.wire.node import Between, Check
+from dtrain_lab.wire.plan import Facts, Plan, Request
+from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
+from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.status import Status
+from dtrain_lab.wire.submission import Submission
+from dtrain_lab.wire.traits import Traits
 
-__all__ = ["Backend", "Handle", "Status", "Submission", "Way"]
+__all__ = ["ASK_WITHIN_S", "Backend", "Forecast", "Handle", "Place", "Status", "Submission", "Way"]
 
-
-class Submission(Struct, frozen=True):
-    """A head to be started, with the world that it is for.
-
-    `settings` are the head's (`head.settings`) as builtins; they may hold secrets and travel by stdin or a
-    0600 file. `directory`: node-local, of a head on this machine. `variables`: environment of head, agents
-    and ranks on this machine; elsewhere the plan's are set in the node's own.
-    """
-
-    id: str
-    name: str
-    plan: Plan
-    profile: Profile
-    settings: dict[str, Any]
-    directory: str
-    variables: dict[str, str] = {}
+UNSURE = "maybe_submitted"
+"""Code of an error after which a scheduler may have the submission all the same."""
+ASK_WITHIN_S = 10.0
+"""Timeout for each host when a job's state is read."""
+PIECE = 64 << 10
 
 
 class Way(Struct, frozen=True):
-    """A way to a head's door: a ZeroMQ URL, with keys where it is TCP."""
+    """Address of a socket on a head's node: a ZeroMQ URL, with CURVE keys for a head over TCP."""
 
     url: str
     keys: Keys | None = None
 
 
-class Backend(Protocol):
-    """Runs processes on nodes, and learns of their fate."""
+class Place(NamedTuple):
+    """Location of a cluster's or job's folder, with the transport to it. `nodes`: nodes with logs there."""
+
+    transport: Transport
+    nodes: tuple[int, ...]
+
+
+class Forecast(NamedTuple):
+    """A scheduler's forecast for a job that is not submitted yet.
+
+    `starts_at`: seconds since 1970. `refused`: why the scheduler would refuse the job.
+    """
+
+    starts_at: float | None = None
+    refused: Finding | None = None
+    budget: Budget | None = None
+
+
+class Backend(ABC):
+    """Runs processes on nodes, and reports whether they still run."""
 
     name: str
+    traits: Traits
 
+    # ---- before a start
+
+    @abstractmethod
     async def facts(self, profile: Profile) -> Facts:
-        """What the nodes of a profile have.
+        """Return the resources of a profile's nodes.
 
         Raises:
-            Unreachable, SignInNeeded: a host can't be asked.
-            EnvironmentUnfit: ranks can't run there.
+            Unreachable, SignInNeeded: A host can't be asked.
+            EnvironmentUnfit: Ranks can't run there.
         """
+
+    @abstractmethod
+    def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
+        """Turn a request into a plan, with the traits of this back-end. Pure.
+
+        Args:
+            facts: From `facts`.
+            profile: The profile.
+            request: The request.
+            python: Path of the interpreter.
+            directory: Working directory of the ranks.
+
+        Raises:
+            BadSize: The request can never run.
+        """
+
+    @abstractmethod
+    def scripts(self, submission: Submission) -> dict[str, str]:
+        """Return the scripts of a submission, by file name; the first is the one to run. Pure."""
+
+    @abstractmethod
+    def command(self, submission: Submission) -> str:
+        """Return the command that runs the submission by hand. Pure."""
+
+    # ---- a submission
+
+    @abstractmethod
+    async def submit(self, submission: Submission, files: Mapping[str, bytes]) -> Handle:
+        """Write the submission's folder, and start it: the head of a cluster, or the scripts of a job.
+
+        Args:
+            submission: A submission without a handle.
+            files: Files of a job's folder, by relative path.
+
+        Raises:
+            EnvironmentUnfit: The interpreter can't be run.
+            StartFailed: The scheduler or a node refuses; nothing is left behind.
+            Unreachable, SignInNeeded: A host can't be asked, or the folder can't be written.
+        """
+
+    @abstractmethod
+    async def status(self, submission: Submission) -> Status:
+        """Return whether a submission with a handle runs.
+
+        Raises:
+            DtrainError: The status can't be asked for.
+        """
+
+    @abstractmethod
+    async def cancel(self, submission: Submission) -> None:
+        """End a submission with all processes that it owns, on all nodes."""
+
+    @abstractmethod
+    async def find(self, submission: Submission) -> Handle | None:
+        """Find a submission that was interrupted, by its id and folder; None if it was never accepted.
+
+        Raises:
+            DtrainError: The back-end can't be asked.
+        """
+
+    @abstractmethod
+    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> Way:
+        """Return an address that leads to the head's client socket, or to a port of the head's node.
+
+        Args:
+            submission: A submission with a handle.
+            endpoints: Endpoints of its head; None for a head on this machine.
+            port: "address:port" on the head's node; empty for the client socket.
+
+        Raises:
+            Unreachable: The head's node can't be reached.
+        """
+
+    @abstractmethod
+    def files(self, submission: Submission) -> list[Place]:
+        """Return the locations of the submission's folder; the first contains the record."""
+
+    async def log(self, submission: Submission, file: str, offset: int) -> bytes:
+        """Read a piece of a log.
+
+        Args:
+            submission: A submission with a handle.
+            file: "head" or "launcher".
+            offset: Offset in bytes.
+
+        Returns:
+            At most 64 KiB; empty if there is no such log.
+        """
+        folder = submission.handle.directory if submission.handle is not None else submission.directory
+        if "/" in file:
+            return b""
+        way = self.files(submission)[0].transport
+        return await way.read(f"{folder}/{file}.log", offset, PIECE) or b""
+
+    # ---- optional
+
+    def roots(self, profile: Profile) -> list[Transport]:
+        """Return transports to all machines that have folders of the profile's jobs."""
+        return [Here()]
+
+    async def root(self, profile: Profile) -> str:
+        """Return the absolute path of dtrain-lab's folder on the first of them; it contains "jobs"."""
+        base = profile.workdir or ".dtrain-lab"
+        return base if base.startswith("/") else f"{await self.roots(profile)[0].home()}/{base}"
+
+    async def forecast(self, submission: Submission) -> Forecast:
+        """Ask the scheduler for a forecast, without submitting."""
+        return Forecast()
 
     async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
-        """What each node of a profile has, asked on the node itself; no world is started.
+        """Check each node of a profile on the node itself, without starting a world.
+
+        Args:
+            profile: The profile.
+            python: Path of the interpreter.
+
+        Returns:
+            Check of each node, by the node's name.
 
         Raises:
-            Unreachable, SignInNeeded: a node can't be asked.
-            EnvironmentUnfit: Python or dtrain-lab is not there; the message names the node.
+            Unreachable, SignInNeeded: A node can't be asked.
+            EnvironmentUnfit: Python or dtrain-lab is missing; the message names the node.
         """
+        return {}
 
     async def speed(self, profile: Profile, python: str, checks: dict[str, Check]) -> Between | None:
-        """How fast two of the nodes reach each other; None where there is one node only.
+        """Measure the network speed between two of the nodes; None if there is only one node.
+
+        Args:
+            profile: The profile.
+            python: Path of the interpreter.
+            checks: Result of `checks`.
 
         Raises:
-            StartFailed: they do not.
+            StartFailed: The nodes can't connect to each other.
         """
+        return None
 
-    def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
-        """Turn a request into a plan. Pure.
+    async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
+        """Return the slots of the profile's machines, with their holders and those that wait for one.
 
         Raises:
-            BadSize: the request can never run.
+            BadRequest: A scheduler allocates the slots.
         """
+        raise self._scheduled(profile)
 
-    async def submit(self, submission: Submission) -> Handle:
-        """Start a head.
+    async def stop(self, profile: Profile, identity: str) -> None:
+        """End one of this user's GPU processes on the profile's machines, not of a cluster or job.
+
+        Args:
+            profile: The profile.
+            identity: Id of the process, from `slots`.
 
         Raises:
-            EnvironmentUnfit: the interpreter can't be run.
-            StartFailed: the scheduler, or a node, refuses.
+            BadRequest: A scheduler allocates the slots.
+            NotFound: No such process holds a slot.
+            Forbidden: The process is another user's, or belongs to a cluster or job.
         """
+        raise self._scheduled(profile)
 
-    async def endpoints(self, profile: Profile, handle: Handle) -> Endpoints | None:
-        """Where the head listens; None while it does not. Only for heads on other machines."""
-
-    async def status(self, profile: Profile, handle: Handle) -> Status:
-        """Does it run?"""
-
-    async def cancel(self, profile: Profile, handle: Handle) -> None:
-        """End it, and with it all that it owns."""
-
-    async def log(self, profile: Profile, handle: Handle, file: str, offset: int) -> bytes:
-        """A piece of one of its logs ("head", "node.0", "rank.3"), at most 64 KiB, from a byte offset."""
-
-    async def find(self, profile: Profile, identity: str, directory: str) -> Handle | None:
-        """Something that was submitted before, by the id it was given."""
-
-    async def reach(self, profile: Profile, handle: Handle, endpoints: Endpoints | None) -> Way:
-        """A way to its head's door.
-
-        Raises:
-            Unreachable: there is none.
-        """
-
-    async def forward(
-        self, profile: Profile, handle: Handle, endpoints: Endpoints, address: str, port: int
-    ) -> tuple[str, int]:
-        """An address and port of this machine, or beyond it, that lead to one of the head's node."""
+    def _scheduled(self, profile: Profile) -> BadRequest:
+        return BadRequest(
+            f'A scheduler gives the slots of the profile "{profile.name}".', "Ask it who holds them."
+        )

@@ -1,6 +1,6 @@
-"""A way to a socket on a node whose ports are closed: bytes through a step of the scheduler's job.
+"""A bridge to a socket on a node whose ports are closed: bytes pass through a step of the scheduler's job.
 
-Whoever connects to the local end gets a process of its own, whose stdin and stdout are the connection.
+Each connection to the local end starts a process of its own, whose stdin and stdout carry the bytes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ PIECE = 1 << 16
 
 
 class Bridge:
-    """Local ends of one far socket.
+    """Local ends of one remote socket.
 
     Args:
-        words: the command that connects its stdin and stdout to it (`python -m dtrain_lab.node bridge`).
+        words: Command that connects its stdin and stdout to the socket (`python -m dtrain_lab.node bridge`).
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -33,7 +33,7 @@ class Bridge:
         self._servers.append(await asyncio.start_unix_server(self._carry, self.path))
 
     async def listen_tcp(self) -> int:
-        """Another local end, on loopback; returns its port. For protocols that are guarded by themselves."""
+        """Open a local end on loopback and return its port; only for protocols with authentication."""
         if not self._port:
             server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
             self._servers.append(server)
@@ -70,5 +70,5 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         while piece := await reader.read(PIECE):
             writer.write(piece)
             await writer.drain()
-    except (ConnectionError, BrokenPipeError):  # the other end is gone, and so is this one
+    except (ConnectionError, BrokenPipeError):  # the other end has closed: close this one too
         return

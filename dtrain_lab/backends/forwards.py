@@ -1,4 +1,4 @@
-"""Local ends of sockets beyond SSH, made again at the same place when their connection was lost."""
+"""SSH forwards, restored at the same local address when their connection was lost."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dtrain_lab.backends import hosts
 from dtrain_lab.errors import Unreachable
 
 Key = tuple[str, str]
-"""Host, and what is reached from there."""
+"""Host, and the target as seen from there."""
 
 
 class Forwards:
-    """What leads through SSH to somewhere else; who uses a local end need not know that it was renewed."""
+    """SSH forwards of this process; a restored forward keeps its local end, so that users don't notice."""
 
     def __init__(self) -> None:
         self._links: dict[Key, Any] = {}
@@ -22,15 +22,15 @@ class Forwards:
         self._ports: dict[Key, int] = {}
 
     async def path(self, host: str, target: str) -> str:
-        """A unix socket here that leads to one on a host.
+        """Return the path of a local unix socket that is forwarded to one on a host.
 
         Raises:
-            Unreachable: the host does not forward, or can't be reached.
+            Unreachable: The host refuses the forward, or can't be reached.
         """
         import asyncssh
 
         key = host, target
-        path = self._paths.setdefault(key, f"{tempfile.mkdtemp(prefix='dtl-')}/door")
+        path = self._paths.setdefault(key, f"{tempfile.mkdtemp(prefix='dtl-')}/client")
         link = await hosts.connection(host)
         if self._links.get(key) is not link:
             if os.path.exists(path):
@@ -43,10 +43,10 @@ class Forwards:
         return path
 
     async def port(self, host: str, address: str, port: int) -> int:
-        """A port of this machine's loopback that leads to an address beyond a host.
+        """Return a loopback port that is forwarded through a host to an address.
 
         Raises:
-            Unreachable: the host does not forward, or can't be reached.
+            Unreachable: The host refuses the forward, or can't be reached.
         """
         import asyncssh
 

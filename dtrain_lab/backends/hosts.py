@@ -1,42 +1,51 @@
-"""SSH connections: one a host, with the user's own configuration, agent and jump hosts.
+"""SSH connections, one per host, with the user's own configuration, agent and jump hosts.
 
-Host keys are checked as the user's ssh would. A refusal is not tried again by itself: the next attempt is a
-person's. What a host asks on the way (a second factor) is a person's to answer (`signin`).
+Host keys are checked as the user's ssh does. A refused login is not retried automatically: the user has to
+start the next attempt. Questions of a host (a second factor) are passed to the user (`signin`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import shlex
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from dtrain_lab.backends import wakes
+from dtrain_lab.backends import suspend
 from dtrain_lab.backends.signin import SignIn
 from dtrain_lab.backends.signin import client as signin_client
-from dtrain_lab.core import clock, command
-from dtrain_lab.core.profile import Profile
 from dtrain_lab.errors import NotFound, SignInNeeded, Unreachable
+from dtrain_lab.machine import supervision
+from dtrain_lab.placement import environment as command
+from dtrain_lab.wire.codec import clock
+from dtrain_lab.wire.profile import Profile
 
 if TYPE_CHECKING:
-    import asyncssh  # 0.2 s that only worlds on other machines need
+    import asyncssh  # the import takes 0.2 s, and only worlds on other machines need it
 
 CONNECT_WITHIN_S = 20.0
 KEEPALIVE_S = 30.0
 
 
 class Done(NamedTuple):
-    """A command that has ended."""
+    """Exit code and output of a command that has ended."""
 
     code: int
     out: bytes
     err: str
 
+    @property
+    def why(self) -> str:
+        """Why the command failed, as far as it said."""
+        return next(iter(self.err.strip().splitlines()[-1:]), f"its answer was {self.code}")
+
 
 class Attempt(NamedTuple):
-    """To connect to a host; its result is the connection."""
+    """An attempt to connect to a host; the task's result is the connection."""
 
     task: asyncio.Task[asyncssh.SSHClientConnection]
     signin: SignIn
@@ -44,21 +53,20 @@ class Attempt(NamedTuple):
 
 _attempts: dict[tuple[int, str], Attempt] = {}
 _refused: dict[str, SignInNeeded] = {}
-_watches: set[asyncio.Task[None]] = set()
 _ahead: WeakKeyDictionary[asyncssh.SSHClientConnection, float] = WeakKeyDictionary()
 
 
 def forget_refusal(host: str) -> None:
-    """A person wants another attempt."""
+    """Allow another attempt after a refusal, because the user asks for it."""
     _refused.pop(host, None)
 
 
 async def connection(host: str) -> asyncssh.SSHClientConnection:
-    """The connection to a host, made if there is none.
+    """Return the connection to a host, connecting if there is none.
 
     Raises:
-        SignInNeeded: it refuses us, its key is not known, or it asks what a person has to answer.
-        Unreachable: it does not answer.
+        SignInNeeded: The host refuses the login, its key is unknown, or it asks a question for the user.
+        Unreachable: The host does not answer.
     """
     if host in _refused:
         raise _refused[host]
@@ -67,21 +75,24 @@ async def connection(host: str) -> asyncssh.SSHClientConnection:
     if attempt is None or _is_over(attempt.task):
         signin = SignIn(host)
         attempt = _attempts[key] = Attempt(asyncio.create_task(_connect(host, signin)), signin)
-        attempt.task.add_done_callback(_is_over)  # where nobody waits any more, nobody else looks
+        attempt.task.add_done_callback(_is_over)  # retrieves its exception even if no caller waits any more
     return await _outcome(host, attempt)
 
 
 async def answer(identity: str, answers: Sequence[str]) -> str:
-    """Pass on what a person answered to a host's questions; the host, once it has let us in.
+    """Pass the user's answers to a host, and wait for the login.
 
     Args:
-        identity: of the questions.
-        answers: to each.
+        identity: Id of the questions.
+        answers: One answer for each question.
+
+    Returns:
+        The host.
 
     Raises:
-        NotFound: nothing waits for them any more.
-        SignInNeeded: it asks more, or refuses us.
-        Unreachable: it does not answer.
+        NotFound: No attempt waits for these answers any more.
+        SignInNeeded: The host asks more, or refuses the login.
+        Unreachable: The host does not answer.
     """
     loop = id(asyncio.get_running_loop())
     for (of, host), attempt in _attempts.items():
@@ -111,11 +122,17 @@ async def _outcome(host: str, attempt: Attempt) -> asyncssh.SSHClientConnection:
 
 
 async def run(host: str, words: Sequence[str] | str, stdin: bytes = b"", within_s: float = 60.0) -> Done:
-    """Run a command on a host: words are quoted, a text is a script for bash.
+    """Run a command on a host.
+
+    Args:
+        host: Host name, as in the user's ssh configuration.
+        words: Words of the command, which are quoted; or a string, which bash runs as a script.
+        stdin: Standard input of the command.
+        within_s: Timeout in seconds.
 
     Raises:
-        Unreachable: the host does not answer, or the command not in time.
-        SignInNeeded: it refuses us.
+        Unreachable: The host does not answer, or the command timed out.
+        SignInNeeded: The host refuses the login.
     """
     import asyncssh
 
@@ -134,13 +151,13 @@ async def run(host: str, words: Sequence[str] | str, stdin: bytes = b"", within_
 
 
 async def ahead(host: str) -> float:
-    """By how many seconds the clock of a host is ahead of ours; 0 where the way there takes longer.
+    """Return the seconds by which a host's clock is ahead; 0 if the round trip is longer than the difference.
 
-    Asked once a connection.
+    Measured once per connection.
 
     Raises:
-        Unreachable: the host does not answer.
-        SignInNeeded: it refuses us.
+        Unreachable: The host does not answer.
+        SignInNeeded: The host refuses the login.
     """
     link = await connection(host)
     if link not in _ahead:
@@ -149,7 +166,7 @@ async def ahead(host: str) -> float:
         heard = time.time()
         try:
             _ahead[link] = clock.ahead(asked, float(done.out), heard)
-        except ValueError:  # it has no nanoseconds: macOS writes an N
+        except ValueError:  # `date` without nanoseconds: macOS prints an N
             _ahead[link] = 0.0
     return _ahead[link]
 
@@ -159,6 +176,16 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
 
     user, _, name = host.rpartition("@")
     options: dict[str, Any] = {"username": user} if user else {}
+
+    configured = await asyncssh.SSHClientConnectionOptions.construct(host=name, config=(), **options)
+    if configured.known_hosts is None:
+        # asyncssh reads the word `none` as "no host key check", and would send a password to any server
+        raise SignInNeeded(
+            f"Your SSH configuration names no file with the key of {host} (UserKnownHostsFile none).",
+            f"Name one in ~/.ssh/config, and connect once by hand: ssh {host}",
+            code="host_key",
+            details={"host": host},
+        )
 
     async def connect() -> asyncssh.SSHClientConnection:
         return await asyncssh.connect(
@@ -176,9 +203,7 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
                 link.cancel()
                 raise TimeoutError
         made = await link
-        watch = asyncio.create_task(wakes.drop_when_cut(made))
-        _watches.add(watch)
-        watch.add_done_callback(_watches.discard)
+        supervision.here().keep("ssh.cut", partial(suspend.drop_when_cut, made))
         return made
     except asyncssh.HostKeyNotVerifiable as error:
         raise SignInNeeded(
@@ -199,8 +224,23 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
         raise Unreachable(f"{host} can't be reached: {error}.", f"Try: ssh {host}") from error
 
 
-def shell(profile: Profile, words: Sequence[str]) -> str:
-    """A command in a profile's environment, as a line for `run`."""
+class Shell(NamedTuple):
+    """A command in a profile's environment on a host.
+
+    `line`: the command for `run`. `first`: the first bytes of its standard input, which carry the profile's
+    variables, since other users of the host can read command lines.
+    """
+
+    line: str
+    first: bytes
+
+
+READ_SCRIPT = 'IFS= read -r script && eval "$(printf %s "$script" | base64 -d)"'
+
+
+def shell(profile: Profile, words: Sequence[str]) -> Shell:
+    """Wrap a command so that it runs in a profile's environment."""
     environment = profile.environment
     script = command.script(environment, environment.variables, list(words))
-    return f"bash {'-lc' if command.login_needed(environment) else '-c'} {shlex.quote(script)}"
+    login = "-lc" if command.login_needed(environment) else "-c"
+    return Shell(f"bash {login} {shlex.quote(READ_SCRIPT)}", base64.b64encode(script.encode()) + b"\n")

@@ -1,43 +1,55 @@
-"""Back-ends by name; imported only when asked for."""
+"""Registry of back-ends by name; a back-end is imported on first use."""
 
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import NotFound
 
 ENTRY_POINTS = "dtrain_lab.backends.v1"
 OURS = {
-    "local": "dtrain_lab.backends.local:LocalBackend",
-    "slurm": "dtrain_lab.backends.slurm:SlurmBackend",
-    "ssh": "dtrain_lab.backends.ssh:SshBackend",
+    name: EntryPoint(name, value, ENTRY_POINTS)
+    for name, value in (
+        ("local", "dtrain_lab.backends.local.backend:LocalBackend"),
+        ("slurm", "dtrain_lab.backends.slurm.backend:SlurmBackend"),
+        ("ssh", "dtrain_lab.backends.ssh.backend:SshBackend"),
+    )
 }
+"""Built-in back-ends, found without reading the entry points."""
 
 
 def names() -> list[str]:
-    """Back-ends that this installation has."""
-    return sorted({*OURS, *(point.name for point in entry_points(group=ENTRY_POINTS))})
+    """Return the names of installed back-ends."""
+    return sorted({*OURS, *entry_points(group=ENTRY_POINTS).names})
+
+
+def has(name: str) -> bool:
+    """Return whether a back-end of this name is installed."""
+    return name in OURS or name in names()
 
 
 @cache
 def backend(name: str) -> Backend:
-    """The back-end of a name; one in a process, so that connections and questions are shared.
+    """Return the back-end of a name; one instance per process, so that connections and queries are shared.
 
     Raises:
-        NotFound: this installation has none of that name.
+        NotFound: No back-end of that name is installed, or it can't be loaded.
     """
-    if name in OURS:
-        module, _, kind = OURS[name].partition(":")
-        made: Backend = getattr(import_module(module), kind)()
-        return made
-    for point in entry_points(group=ENTRY_POINTS, name=name):
-        loaded: Backend = point.load()()
-        return loaded
-    raise NotFound(
-        f'This version of dtrain-lab has no back-end "{name}".',
-        f"It has: {', '.join(names())}. Change `backend` in the profile.",
-        code="no_backend",
-    )
+    found = [OURS[name]] if name in OURS else list(entry_points(group=ENTRY_POINTS, name=name))
+    if not found:
+        raise NotFound(
+            f'This version of dtrain-lab has no back-end "{name}".',
+            f"It has: {', '.join(names())}. Change `backend` in the profile.",
+            code="no_backend",
+        )
+    try:
+        made: Backend = found[0].load()()
+    except Exception as error:
+        raise NotFound(
+            f'The back-end "{name}" can\'t be loaded: {error}.',
+            "Mend or remove its package.",
+            code="no_backend",
+        ) from error
+    return made

@@ -1,7 +1,7 @@
-"""What a host asks a person on the way in: a code, a password. Answers are passed on, and kept nowhere.
+"""Interactive SSH logins: a host's questions (code, password) are passed to the user; answers are not stored.
 
-Where a person sits at this process (a terminal, a notebook's kernel), they are asked at once. Else, in a
-server, the attempt waits a while for an answer that comes by another request.
+In a terminal or a notebook's kernel the user is asked at once. In a server the attempt waits for a while
+for the answer, which arrives in another request.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from msgspec import Struct
 from dtrain_lab.errors import SignInNeeded
 
 ANSWER_WITHIN_S = 110.0
-"""sshd gives up after 120 s, unless told otherwise."""
+"""Less than sshd's default login grace time of 120 s."""
 TRIES = 3
 
 
 class Question(Struct, frozen=True):
-    """A line that a host asks; `hidden`: the answer is not to be seen."""
+    """A prompt of a host; `hidden`: don't echo the answer."""
 
     text: str
     hidden: bool
 
 
 class Questions(Struct, frozen=True):
-    """What a host asks at once."""
+    """The prompts of one challenge."""
 
     id: str
     host: str
@@ -39,20 +39,20 @@ class Questions(Struct, frozen=True):
 
 
 Asker = Callable[[Questions], Awaitable[list[str] | None]]
-"""Asks a person; None where nobody is there."""
+"""Asks the user; returns None if there is no user to ask."""
 _askers: dict[int, Asker] = {}
 
 
 def asked_by(loop: asyncio.AbstractEventLoop, asker: Asker) -> None:
-    """Who asks the person, for connections that this loop makes."""
+    """Set the function that asks the user, for connections that this loop makes."""
     _askers[id(loop)] = asker
 
 
 class SignIn:
-    """One attempt to sign in.
+    """One login attempt.
 
     Args:
-        host: as the user's ssh knows it.
+        host: Host name, as in the user's ssh configuration.
     """
 
     def __init__(self, host: str) -> None:
@@ -61,21 +61,21 @@ class SignIn:
         self._round: Questions | None = None
         self._answers: asyncio.Future[list[str]] | None = None
         self.asked = asyncio.Event()
-        """The host waits for an answer that nobody here gives."""
+        """Set while the host waits for an answer that has to arrive in another request."""
         self.asking = False
-        """The person's time does not count as the host's."""
+        """Whether the user is being asked; that time does not count against the host's timeout."""
 
     async def ask(
         self, title: str, instructions: str, prompts: Sequence[tuple[str, bool]]
     ) -> list[str] | None:
-        """A host's challenge; None where it stays without an answer.
+        """Get answers to a host's challenge; None if it is not answered.
 
         Args:
-            title: of the challenge, by the host.
-            instructions: by the host.
-            prompts: each with whether its answer may be seen.
+            title: The host's title of the challenge.
+            instructions: The host's instructions.
+            prompts: Each with whether its answer may be echoed.
         """
-        if not prompts:  # it only tells something
+        if not prompts:  # the host only sends a message
             return []
         questions = tuple(Question(text.strip(), not echo) for text, echo in prompts)
         self._round = Questions(self._id, self._host, title.strip(), instructions.strip(), questions)
@@ -97,7 +97,7 @@ class SignIn:
             self.asked.clear()
 
     def answer(self, identity: str, answers: Sequence[str]) -> bool:
-        """Pass answers on; False where they are not for this attempt."""
+        """Pass answers to the host; False if they belong to another attempt."""
         if identity != self._id or self._answers is None or self._answers.done():
             return False
         self.asked.clear()
@@ -105,7 +105,7 @@ class SignIn:
         return True
 
     def needed(self) -> SignInNeeded:
-        """What a person is to be asked."""
+        """Return the error that carries the questions for the user."""
         assert self._round is not None
         first = self._round.questions[0].text.rstrip(": ")
         return SignInNeeded(
@@ -117,8 +117,8 @@ class SignIn:
 
 
 def client(attempt: SignIn) -> Any:
-    """The asyncssh client of an attempt."""
-    import asyncssh  # 0.2 s that only worlds on other machines need
+    """Return the asyncssh client of an attempt."""
+    import asyncssh  # the import takes 0.2 s, and only worlds on other machines need it
 
     class Client(asyncssh.SSHClient):
         def __init__(self) -> None:
@@ -126,7 +126,7 @@ def client(attempt: SignIn) -> Any:
             self.heard = True
 
         def kbdint_auth_requested(self) -> str | None:
-            # again after a wrong answer; not where the host refuses without a question
+            # retry after a wrong answer, but not if the host refuses without a question
             if not self.heard or self.tries == TRIES:
                 return None
             self.heard = False

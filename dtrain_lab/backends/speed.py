@@ -1,4 +1,4 @@
-"""Two nodes between which a speed is measured: which, where they meet, and what came of it."""
+"""Measurement of the network speed between two nodes: choice of the pair, its commands, and the result."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import secrets
 import msgspec
 from msgspec import Struct
 
-from dtrain_lab.core import network
-from dtrain_lab.core.fitness import Check
-from dtrain_lab.core.network import Between, Speed
-from dtrain_lab.core.profile import Profile
+from dtrain_lab.placement import network
+from dtrain_lab.wire.node import Between, Check, Speed
+from dtrain_lab.wire.profile import Profile
 
 
 class Pair(Struct, frozen=True):
-    """The nodes, and the words that start the measurement on both (`dtrain_lab.node.speed`)."""
+    """The two nodes, and the commands that start the measurement on them (`dtrain_lab.node.speed`)."""
 
     first: str
     second: str
@@ -25,10 +24,10 @@ class Pair(Struct, frozen=True):
 
     @classmethod
     def of(cls, checks: dict[str, Check], profile: Profile) -> Pair | None:
-        """The first two of some nodes; None where there is one only.
+        """Return the first two nodes; None if there is only one.
 
         Raises:
-            StartFailed: a node has no interface that leads to the others.
+            StartFailed: A node has no interface to the others.
         """
         if len(checks) < 2:
             return None
@@ -39,10 +38,10 @@ class Pair(Struct, frozen=True):
         return cls(first, second, found[first].name, words, profile.network.ports)
 
     def measured(self, out: bytes) -> Between:
-        """What the second has printed.
+        """Parse the output of the second node.
 
         Raises:
-            StartFailed: it could not reach the first.
+            StartFailed: The second node could not connect to the first.
         """
         lines = [line for line in out.splitlines() if line.startswith(b"{")]
         if not lines:

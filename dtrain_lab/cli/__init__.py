@@ -1,1 +1,1 @@
-"""The terminal: `dtrain-lab …`. A door; one file per command group. May import api and services."""
+"""The terminal: `dtrain-lab …`. A client; one file per command group. May import api and services."""

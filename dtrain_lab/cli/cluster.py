@@ -14,11 +14,11 @@ from rich.table import Table
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters
-from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.cluster import Cluster as Info
-from dtrain_lab.core.plan import Request
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.cli.show import as_json, console, print_json, print_stacks, reports_errors
 from dtrain_lab.errors import Unreachable
+from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.plan import Request
 
 HISTORY_ROWS = 40
 
@@ -82,9 +82,7 @@ def listing(as_json: bool) -> None:
     elif not infos:
         console.print("No cluster is running. Start one: dtrain-lab cluster start")
     else:
-        table = Table(box=None, pad_edge=False)
-        for column in ("name", "profile", "ranks", "state", ""):
-            table.add_column(column)
+        table = Table("name", "profile", "ranks", "state", "", box=None, pad_edge=False)
         for info in infos:
             table.add_row(info.name, info.profile, str(info.world.size), info.state, info.summary.text)
         console.print(table)
@@ -137,13 +135,7 @@ def restart(name: str, ranks: str, as_json: bool) -> None:
 @reports_errors
 def stacks(name: str, ranks: str, as_json: bool) -> None:
     """Print what the threads of each rank do now."""
-    found = _reach(name).stacks(ranks or None)
-    if as_json:
-        print_json([{"rank": rank, "text": text} for rank, text in found.items()])
-    else:
-        for rank, text in found.items():
-            console.rule(f"rank {rank}", align="left")
-            click.echo(text)
+    print_stacks(_reach(name).stacks(ranks or None), as_json=as_json)
 
 
 @cluster.command()
@@ -209,7 +201,7 @@ def stop(name: str, as_json: bool) -> None:
 
 
 def _terminal() -> int:
-    """The process whose end means that the user has left: the shell, not this short command."""
+    """Return the pid of the process whose end means that the user has left: the shell, not this command."""
     leader = os.getsid(0)
     if leader in (0, os.getpid()) or not psutil.pid_exists(leader):
         return os.getppid()
@@ -217,7 +209,7 @@ def _terminal() -> int:
 
 
 def _reach(name: str) -> Cluster:
-    """A cluster, without a lease: a look must not keep it alive, nor its end stop it."""
+    """Return a cluster without taking a lease, so that this command neither keeps it alive nor stops it."""
     portal = Portal.get("terminal", pid=_terminal())
 
     async def reach() -> Cluster:
@@ -229,7 +221,7 @@ def _reach(name: str) -> Cluster:
 def _info(target: Cluster) -> Info | None:
     try:
         return target.cluster()
-    except Unreachable:  # it ended while we looked
+    except Unreachable:  # it ended meanwhile
         return None
 
 

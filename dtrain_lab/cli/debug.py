@@ -12,14 +12,14 @@ from dtrain_lab.api.debug import Debugger
 from dtrain_lab.api.job import job
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import console, reports_errors
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.debug.places import CELL
-from dtrain_lab.core.debug.state import RankView
+from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.state import RankView
 from dtrain_lab.errors import DtrainError, NotFound
 
 STEP_WITHIN_S = 3.0
-"""A step over a collective may have to wait for other ranks; then their state is shown."""
+"""Timeout of a step, which may wait for other ranks in a collective; then the ranks' states are shown."""
 PAUSE_WITHIN_S = 10.0
 
 
@@ -77,7 +77,7 @@ class Prompt(cmd.Cmd):
         self._depth = 0
 
     def onecmd(self, line: str) -> bool:
-        """Run one; what can't be done is one line, and the prompt comes back."""
+        """Run a command; an error is printed as one line, and the prompt returns."""
         try:
             return super().onecmd(line)
         except DtrainError as error:
@@ -85,11 +85,11 @@ class Prompt(cmd.Cmd):
             return False
 
     def emptyline(self) -> bool:
-        """An empty line does nothing."""
+        """Do nothing on an empty line."""
         return False
 
     def default(self, line: str) -> None:
-        """What no command is."""
+        """Report an unknown command."""
         if line == "EOF":
             return
         self._out.print(f'Unknown: "{line}". Commands: help', markup=False)
@@ -213,7 +213,7 @@ class Prompt(cmd.Cmd):
         everybody = [r.rank for r in self._debugger.state.ranks if r.phase in ("running", "paused")]
         try:
             self._debugger.wait(within_s, everybody)
-        except TimeoutError:  # some wait for others, or run long: the list says who
+        except TimeoutError:  # some wait for other ranks or run long: the list shows which
             pass
         self.do_ranks("")
 

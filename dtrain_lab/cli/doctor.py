@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import os
 import platform
+import sqlite3
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from importlib import metadata, util
+from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from dtrain_lab._version import __version__
 from dtrain_lab.api import start
 from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
-from dtrain_lab.errors import CellFailed, DtrainError
+from dtrain_lab.errors import BadRequest, CellFailed, DtrainError
 from dtrain_lab.machine import local_facts
-from dtrain_lab.services import folders, profiles
+from dtrain_lab.services import folders
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.report import bundle as pack
+from dtrain_lab.services.report import process_log
 
 PACKAGES = ("torch", "ipyparallel", "ipykernel", "jupyterlab", "jupyter_server", "pyzmq", "msgspec", "numpy")
+LATELY_S = 86400.0
+MOST_JOBS = 50
 SUM = """
 import torch, torch.distributed as dist
 t = torch.ones(1, device=device)
@@ -41,19 +50,65 @@ DIE = "import os, signal\nkept = 1\nos.kill(os.getpid(), signal.SIGKILL) if rank
 @click.option("--run", "runs", is_flag=True, help="Also start ranks, interrupt, kill and rebuild them.")
 @click.option("--gpu", is_flag=True, help="The same on real GPUs; fails where there is none.")
 @click.option("--ranks", type=int, help="How many ranks the trial starts.")
+@click.option(
+    "--bundle",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.tar.gz",
+    help="Also pack what a bug report needs: logs, versions, profiles and states, without secrets.",
+)
 @as_json
 @reports_errors
-def doctor(runs: bool, gpu: bool, ranks: int | None, as_json: bool) -> None:
+def doctor(runs: bool, gpu: bool, ranks: int | None, bundle: Path | None, as_json: bool) -> None:
     """Report on this installation."""
     report: dict[str, Any] = {"dtrain_lab": __version__, **_facts()}
     if runs or gpu:
         report["trial"] = _trial(gpu, ranks)
     report["ok"] = all(step["ok"] for step in report.get("trial", [])) and not report["problems"]
+    if bundle is not None:
+        report["bundle"] = _bundle(bundle, report)
     if as_json:
         print_json(report)
     else:
         _print(report)
     sys.exit(0 if report["ok"] else 1)
+
+
+def _bundle(file: Path, report: dict[str, Any]) -> str:
+    """Write the archive; returns a sentence with its path and contents.
+
+    Raises:
+        BadRequest: The archive can't be written.
+    """
+    portal = Portal.get()
+    states: dict[str, Any] = {}
+    asks: dict[str, Callable[[], Coroutine[Any, Any, Sequence[Any]]]] = {
+        "clusters": portal.worlds.clusters,
+        "jobs": lambda: portal.jobs.listing(MOST_JOBS),
+    }
+    for name, ask in asks.items():
+        try:
+            states[name] = [msgspec.to_builtins(one) for one in portal.call(ask())]
+        except (DtrainError, OSError, sqlite3.Error) as error:  # the rest is still useful
+            states[name] = [{"error": f"{type(error).__name__}: {error}"}]
+    try:
+        names = pack.write(file, report, states)
+    except OSError as error:
+        raise BadRequest(f"{file} can't be written: {error.strerror}.", "Name another file.") from error
+    return f"{file}: {len(names)} files, without secrets; look through it before you send it"
+
+
+def _troubles() -> dict[str, str]:
+    """Return failures of dtrain-lab's own processes in the last day."""
+    found = process_log.troubles(time.time() - LATELY_S)
+    told = {who: "; ".join(t.text for t in troubles) for who, troubles in found.items()}
+    portal = Portal.get()
+    try:
+        for cluster in portal.call(portal.worlds.clusters()):
+            if cluster.troubles:
+                told[f"cluster {cluster.name}"] = "; ".join(t.text for t in cluster.troubles)
+    except (DtrainError, OSError) as error:
+        told["clusters"] = f"can't be asked: {error}"
+    return told
 
 
 def _facts() -> dict[str, Any]:
@@ -79,6 +134,7 @@ def _facts() -> dict[str, Any]:
             "sockets": str(folders.sockets()),
             "profiles": str(folders.profiles()),
         },
+        "recovered": _troubles(),
         "problems": problems,
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -14,101 +13,31 @@ from rich.table import Table
 
 from dtrain_lab.api.job import Job, job, jobs
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
-from dtrain_lab.core import budget, room
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.amounts import duration
-from dtrain_lab.core.finding import Finding
-from dtrain_lab.core.job import Job as Info
-from dtrain_lab.core.job import JobPlan, JobRequest
-from dtrain_lab.core.kinds import JOB_ENDED
-from dtrain_lab.core.lines import job_line
-from dtrain_lab.core.notebook.script import convert
-from dtrain_lab.core.notebook.source import read
-from dtrain_lab.errors import BadRequest, NotFound
-from dtrain_lab.services import slots as service_slots
-from dtrain_lab.services import submission
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.cells.merge import job_line
+from dtrain_lab.cli.show import (
+    as_json,
+    confirm,
+    console,
+    print_json,
+    print_line,
+    print_stacks,
+    reports_errors,
+)
+from dtrain_lab.cli.submit import print_findings
+from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
+from dtrain_lab.metrics.units import duration
+from dtrain_lab.wire.jobs.job import Job as Info
 
 FOLLOW_S = 0.3
+CANCEL_WITHIN_S = 60.0
 
 
-@click.command()
-@click.argument("notebook")
-@click.option("--profile", default="local", help="Where to run.")
-@click.option("--ranks", type=int, help="How many; the plan chooses nodes.")
-@click.option("--nodes", type=int, help="Nodes.")
-@click.option("--ranks-per-node", type=int, help="Ranks on each.")
-@click.option("--name", help="Of the job.")
-@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; may be repeated.")
-@click.option("--partition", help="Of Slurm, in the place of the profile's.")
-@click.option("--environment", help='"current", or kind:path, in the place of the profile\'s.')
-@click.option("--interface", help="Network interface, in the place of the profile's.")
-@click.option("--option", "options", multiple=True, help="A line for the scheduler; may be repeated.")
-@click.option("--time", "limit", help='Time limit, "02:00:00".')
-@click.option("--stage", multiple=True, help="Data to copy to each node's own disk; may be repeated.")
-@click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Of Slurm.")
-@click.option("--after", help="A job that has to succeed first.")
-@click.option("--retries", type=int, default=0, help="How often a failed run begins anew.")
-@click.option("--mail", help="Address that Slurm writes to.")
-@click.option("--notify", help="A command that the job runs at its end.")
-@click.option("--dry-run", is_flag=True, help="Show what would be submitted; nothing is.")
-@as_json
-@reports_errors
-def submit(
-    notebook: str,
-    profile: str,
-    ranks: int | None,
-    nodes: int | None,
-    ranks_per_node: int | None,
-    name: str | None,
-    params: tuple[str, ...],
-    partition: str | None,
-    environment: str | None,
-    interface: str | None,
-    options: tuple[str, ...],
-    limit: str | None,
-    stage: tuple[str, ...],
-    launcher: Any,
-    after: str | None,
-    retries: int,
-    mail: str | None,
-    notify: str | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
-    """Submit a notebook as a job. It runs without this terminal."""
-    portal = Portal.get("terminal")
-    request = JobRequest(
-        notebook=notebook,
-        profile=profile,
-        ranks=ranks,
-        nodes=nodes,
-        ranks_per_node=ranks_per_node,
-        name=name,
-        parameters=dict(_parameter(text) for text in params),
-        time=limit,
-        launcher=launcher,
-        after=after,
-        retries=retries,
-        mail=mail,
-        notify=notify,
-        python=sys.executable,
-        partition=partition,
-        environment=environment,
-        interface=interface,
-        options=options,
-        stage=stage,
-    )
-    file = Path(notebook).expanduser().absolute()
-    if dry_run:
-        _show_plan(portal.call(portal.jobs.plan(request, file, ask=True)), as_json)
-        return
-    info = portal.call(portal.jobs.submit(request, file))
-    if as_json:
-        print_json(info)
-    else:
-        console.print(f"{info.name} is job {info.id}: {info.summary.text}")
-        console.print(f"Its log: dtrain-lab job logs -f {info.id}")
+def _days(_: click.Context, __: click.Parameter, days: float) -> float:
+    """Validate a number of days: 0 or more, not NaN."""
+    if not days >= 0:
+        raise click.BadParameter(f"{days:g} is no number of days.")
+    return days
 
 
 @click.group("job")
@@ -127,9 +56,7 @@ def listing(as_json: bool) -> None:
     elif not infos:
         console.print("No job. Submit one: dtrain-lab submit NOTEBOOK")
     else:
-        table = Table(box=None, pad_edge=False)
-        for column in ("id", "name", "state", "profile", "size", "time", ""):
-            table.add_column(column)
+        table = Table("id", "name", "state", "profile", "size", "time", "", box=None, pad_edge=False)
         for info in infos:
             size = f"{info.size.nodes} × {info.size.ranks_per_node}"
             table.add_row(info.id, info.name, info.state, info.profile, size, _took(info), info.summary.text)
@@ -162,7 +89,7 @@ def show(identity: str, as_json: bool) -> None:
 @as_json
 @reports_errors
 def logs(identity: str, follow: bool, rank: str | None, as_json: bool) -> None:
-    """Print what the ranks wrote, each line with its rank."""
+    """Print what the ranks wrote, each line with its rank; with -f and --json each as a line of JSON."""
     portal = Portal.get("terminal")
     info = portal.call(portal.jobs.job(identity))
     wanted = None if rank is None else rank_sets.parse(rank, info.world.size)
@@ -172,7 +99,9 @@ def logs(identity: str, follow: bool, rank: str | None, as_json: bool) -> None:
         reader = portal.call(portal.jobs.reader(info.id))
         piece = portal.call(reader.logs(offset=offset, ranks=wanted))
         for line in piece.lines:
-            if as_json:
+            if as_json and follow:
+                print_line(line)
+            elif as_json:
                 told.append(line)
             else:
                 click.echo(job_line(line))
@@ -182,7 +111,7 @@ def logs(identity: str, follow: bool, rank: str | None, as_json: bool) -> None:
             break
         if not moved:
             time.sleep(FOLLOW_S)
-    if as_json:
+    if as_json and not follow:
         print_json(told)
 
 
@@ -196,17 +125,25 @@ def cancel(identity: str, wait: bool, as_json: bool) -> None:
     target = job(identity)
     target.cancel()
     if wait:
-        target.wait(60)
+        try:
+            target.wait(CANCEL_WITHIN_S)
+        except TimeoutError:
+            raise Unreachable(
+                f"{target.name} is told to end, and has not after {CANCEL_WITHIN_S:.0f} s.",
+                f"Look again: dtrain-lab job show {target.id}",
+                code="not_ended",
+            ) from None
     _done(target, as_json)
 
 
 @job_group.command()
 @click.argument("identity", metavar="ID")
+@click.option("--force", is_flag=True, help="Also where nobody can say whether it still runs.")
 @as_json
 @reports_errors
-def resume(identity: str, as_json: bool) -> None:
+def resume(identity: str, force: bool, as_json: bool) -> None:
     """Submit it again, from its last complete checkpoint."""
-    _done(job(identity).resume(), as_json)
+    _done(job(identity).resume(force=force), as_json)
 
 
 @job_group.command()
@@ -219,18 +156,22 @@ def duplicate(identity: str, as_json: bool) -> None:
     request = portal.call(portal.jobs.request_of(identity))
     file = Path(request.notebook).expanduser().absolute()
     request = msgspec.structs.replace(request, name=None, python=sys.executable)
-    info = portal.call(portal.jobs.submit(request, file))
+    info = portal.call(portal.jobs.submit(request, file, print_findings))
     _done(Job(portal, info), as_json)
 
 
 @job_group.command()
 @click.argument("identity", metavar="ID")
+@click.option("--yes", is_flag=True, help="Delete without asking.")
+@click.option("--force", is_flag=True, help="Also where nobody can say whether it still runs.")
 @as_json
 @reports_errors
-def delete(identity: str, as_json: bool) -> None:
+def delete(identity: str, yes: bool, force: bool, as_json: bool) -> None:
     """Remove a job that has ended, with its folder and checkpoints."""
     target = job(identity)
-    target.delete()
+    question = f"Delete {target.name} ({target.id}) with its folder and checkpoints?"
+    confirm(question, yes=yes, as_json=as_json)
+    target.delete(force=force)
     if as_json:
         print_json({"id": target.id, "name": target.name, "state": "deleted"})
     else:
@@ -244,13 +185,7 @@ def delete(identity: str, as_json: bool) -> None:
 @reports_errors
 def stacks(identity: str, ranks: str | None, as_json: bool) -> None:
     """Print what the threads of each rank do now."""
-    found = job(identity).stacks(ranks)
-    if as_json:
-        print_json([{"rank": rank, "text": text} for rank, text in found.items()])
-    else:
-        for rank, text in found.items():
-            console.rule(f"rank {rank}", align="left")
-            click.echo(text)
+    print_stacks(job(identity).stacks(ranks), as_json=as_json)
 
 
 @job_group.command()
@@ -274,117 +209,69 @@ def export(identity: str, file: str | None, as_json: bool) -> None:
 
 
 @job_group.command()
-@click.option("--older-than", type=float, default=30.0, help="Days since its end.")
+@click.option("--older-than", type=float, default=30.0, callback=_days, help="Days since its end.")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted; nothing is.")
 @as_json
 @reports_errors
-def prune(older_than: float, yes: bool, as_json: bool) -> None:
-    """Delete jobs that ended long ago, with their folders and checkpoints."""
-    before = time.time() - older_than * 86400
-    old = [
-        one
-        for one in jobs()
-        if one._info.state in JOB_ENDED and (one._info.ended_at or one._info.created_at) < before
-    ]
-    if old and not yes and not as_json:
-        click.confirm(f"Delete {len(old)} jobs with their folders and checkpoints?", abort=True)
+def prune(older_than: float, yes: bool, dry_run: bool, as_json: bool) -> None:
+    """Delete jobs that ended long ago, with their folders and checkpoints.
+
+    A job that was resumed is as old as the youngest that goes on from it.
+    """
+    portal = Portal.get("terminal")
+    old = [Job(portal, info) for info in portal.call(portal.jobs.old(time.time() - older_than * 86400))]
+    if dry_run:
+        if as_json:
+            print_json([{"id": one.id, "name": one.name} for one in old])
+        else:
+            for one in old:
+                console.print(f"{one.name} ({one.id})")
+            console.print(f"{len(old)} would be deleted.")
+        return
+    if old:
+        question = f"Delete {len(old)} jobs with their folders and checkpoints?"
+        confirm(question, yes=yes, as_json=as_json)
+    failed: list[DtrainError] = []
+    gone = []
     for one in old:
-        one.delete()
+        try:
+            one.delete()
+        except DtrainError as error:  # the other jobs are still deleted
+            failed.append(error)
+        else:
+            gone.append(one)
     if as_json:
-        print_json([{"id": one.id, "name": one.name} for one in old])
+        print_json([{"id": one.id, "name": one.name} for one in gone])
     else:
-        console.print(f"{len(old)} deleted.")
+        console.print(f"{len(gone)} deleted.")
+    if failed:
+        others = f" ({len(failed) - 1} more like it)" if len(failed) > 1 else ""
+        raise Unreachable(
+            f"{len(failed)} could not be deleted: {failed[0].message}{others}",
+            failed[0].hint,
+            code="not_deleted",
+            details={"errors": [error.as_dict() for error in failed]},
+        )
 
 
-@click.command()
-@click.argument("notebook")
-@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; may be repeated.")
+@job_group.command("rebuild")
+@click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 @as_json
 @reports_errors
-def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
-    """Print a notebook as the script that a job runs."""
-    file = Path(notebook)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NotFound(f"There is no notebook {file}.", "Check the path.", code="no_notebook") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"{file} can't be read: {error}.", "Check the path.") from error
-    made = convert(read(text, str(file)), title=file.name, parameters=dict(map(_parameter, params)))
-    if as_json:
-        print_json({"script": made.text, "findings": made.findings, "installs": made.installs})
-        return
-    for finding in made.findings:
-        click.echo(_finding(finding), err=True)
-    submission.refuse(made.findings)
-    click.echo(made.text, nl=False)
+def rebuild(folder: Path | None, as_json: bool) -> None:
+    """Find jobs again by their folders, where the index has lost them.
 
-
-@click.command()
-@click.option("--profile", default="local", help="Whose machines to ask; this one by itself.")
-@click.option("--stop", metavar="ID", help="End a process of yours on a GPU, by its id in --json.")
-@as_json
-@reports_errors
-def slots(profile: str, stop: str | None, as_json: bool) -> None:
-    """Show who holds the slots of this machine, or of a profile's hosts, and who waits."""
-    wanted = service_slots.look(profile) if stop is None else service_slots.stop(stop, profile)
-    found = Portal.get().call(wanted)
-    if as_json:
-        print_json(found)
-        return
-    for node in found.nodes:
-        free = sum(slot.held_by is None for slot in node.slots)
-        console.print(f"{node.name}: {free} of {len(node.slots)} slots are free")
-        table = Table(box=None, pad_edge=False)
-        for column in ("slot", "held by", "owner", "process"):
-            table.add_column(column)
-        for slot in node.slots:
-            if slot.held_by is not None:
-                held = slot.held_by
-                table.add_row(slot.device, f"{held.kind} {held.name}", held.owner, str(held.pid or "–"))
-        if table.row_count:
-            console.print(table)
-        for holder in node.waiting:
-            console.print(f"waits: {holder.kind} {holder.name} ({holder.owner})")
-
-
-def _parameter(text: str) -> tuple[str, Any]:
-    name, sep, value = text.partition("=")
-    if not sep:
-        raise BadRequest(f'--param {text}: there is no "=".', "Write it as --param name=value.")
-    try:
-        return name.strip(), json.loads(value)
-    except json.JSONDecodeError:
-        return name.strip(), value
-
-
-def _finding(finding: Finding) -> str:
-    place = f"cell {finding.cell}, line {finding.line}: " if finding.cell else ""
-    return f"{finding.severity}: {place}{finding.message} {finding.fix}".rstrip()
-
-
-def _show_plan(made: JobPlan, as_json: bool) -> None:
+    FOLDER has jobs' folders in it; unless told, all that profiles name, here and on other machines.
+    """
+    portal = Portal.get("terminal")
+    made = portal.call(portal.jobs.rebuild(None if folder is None else folder.expanduser().resolve()))
     if as_json:
         print_json(made)
         return
-    for finding in made.findings:
-        console.print(_finding(finding), markup=False)
-        if finding.diff:
-            click.echo(finding.diff)
-    if made.size is not None:
-        console.print(f"{made.size.nodes} × {made.size.ranks_per_node} ranks: {made.command}", markup=False)
-    if made.room is not None and (text := room.sentence(made.room)):
-        console.print(text, markup=False)
-    if made.budget is not None:
-        console.print(budget.sentence(made.budget), markup=False)
-    if made.expected_start_at is not None:
-        console.print(f"It would start at {time.ctime(made.expected_start_at)}.")
-    for file in made.files:
-        console.print(f"  {file.path}  {file.bytes:,} bytes", markup=False)
-    for file in made.files:
-        if file.path.endswith(".sh"):
-            console.rule(file.path, align="left")
-            click.echo(file.text)
+    for problem in made.problems:
+        click.echo(f"warning: {problem}", err=True)
+    console.print(f"{made.found} jobs have a folder; {made.added} of them were not in the list.")
 
 
 def _took(info: Info) -> str:

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import click
 
 from dtrain_lab._version import __version__
 from dtrain_lab.cli.cluster import cluster
 from dtrain_lab.cli.debug import debug
 from dtrain_lab.cli.doctor import doctor
-from dtrain_lab.cli.job import job_group, script, slots, submit
+from dtrain_lab.cli.job import job_group
 from dtrain_lab.cli.profile import profile
+from dtrain_lab.cli.show import exit_code
+from dtrain_lab.cli.slots import slots
+from dtrain_lab.cli.submit import script, submit
+from dtrain_lab.errors import BadRequest
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Main(click.Group):
+    """Command group that also reports usage errors as JSON with `--json`."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        as_json = "--json" in ctx.args
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if not as_json:
+                raise
+            where = error.ctx.command_path if error.ctx is not None else "dtrain-lab"
+            refused = BadRequest(error.format_message(), f"See: {where} --help", code="bad_usage")
+            click.echo(json.dumps(refused.as_dict()), err=True)
+            ctx.exit(exit_code(refused))
+
+
+@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dtrain-lab")
 def main() -> None:
     """Distributed PyTorch training, from JupyterLab and from here."""

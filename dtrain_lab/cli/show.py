@@ -1,12 +1,13 @@
-"""How the terminal shows things: `--json`, tables, errors, exit codes.
+"""Output of the terminal commands: `--json`, tables, errors, exit codes.
 
-Exit codes: 0 done; 1 it failed on the way; 2 the request makes no sense; 3 there is no such thing;
-4 in conflict with what runs; 5 the environment is not fit.
+Exit codes: 0 success; 1 failure; 2 invalid request; 3 not found; 4 conflict with a running cluster or job;
+5 unfit environment.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -20,7 +21,8 @@ from dtrain_lab.errors import BadRequest, Conflict, DtrainError, EnvironmentUnfi
 P = ParamSpec("P")
 R = TypeVar("R")
 
-console = Console(highlight=False, soft_wrap=True)
+# printed text comes from users and their programs: brackets in it are not markup
+console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: one object, or an array for lists."
 )
@@ -34,24 +36,65 @@ EXIT_CODES: tuple[tuple[type[DtrainError], int], ...] = (
 
 
 def print_json(value: Any) -> None:
-    """Print a value of ours as JSON."""
+    """Print a value as JSON."""
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
+def print_line(value: Any) -> None:
+    """Print a value as one line of JSON, and flush: more lines will follow."""
+    click.echo(msgspec.json.encode(value).decode())
+    sys.stdout.flush()
+
+
+def print_stacks(stacks: dict[int, str], *, as_json: bool) -> None:
+    """Print the stacks of ranks."""
+    if as_json:
+        print_json([{"rank": rank, "text": text} for rank, text in stacks.items()])
+        return
+    for rank, text in stacks.items():
+        console.rule(f"rank {rank}", align="left")
+        click.echo(text)
+
+
+def confirm(question: str, *, yes: bool, as_json: bool) -> None:
+    """Ask for confirmation before an irreversible action.
+
+    Args:
+        question: The question.
+        yes: Whether the action was confirmed on the command line.
+        as_json: Whether a program reads the output, which can't answer questions.
+
+    Raises:
+        BadRequest: There is no user to ask.
+        click.Abort: The answer is no.
+    """
+    if yes:
+        return
+    if as_json or sys.stdin is None or not sys.stdin.isatty():  # None: closed, as a service has it
+        raise BadRequest(
+            f"{question} There is no terminal to answer at.", "Repeat it with --yes.", code="not_confirmed"
+        )
+    click.confirm(question, abort=True, err=True)
+
+
 def exit_code(error: DtrainError) -> int:
-    """The exit code of an error."""
+    """Return the exit code of an error."""
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1)
 
 
 def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
-    """An error of ours becomes one line on stderr with its hint, and an exit code."""
+    """Decorate a command to print a `DtrainError` as one line on stderr, and exit with its code.
+
+    With `--json` the line is the error as REST reports it.
+    """
 
     @functools.wraps(command)
     def reporting(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
         except DtrainError as error:
-            click.echo(f"dtrain-lab: {error}", err=True)
+            told = json.dumps(error.as_dict()) if kwargs.get("as_json") else f"dtrain-lab: {error}"
+            click.echo(told, err=True)
             sys.exit(exit_code(error))
 
     return reporting

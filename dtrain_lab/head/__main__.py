@@ -1,4 +1,4 @@
-from dtrain_lab.head.main import main
+from dtrain_lab.head.app import main
 
 if __name__ == "__main__":
     main()

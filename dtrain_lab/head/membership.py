@@ -1,54 +1,58 @@
-"""Drives the membership state machine: feeds it what happened, does what it says."""
+"""Drives the membership state machine: feeds it events and carries out the actions that it returns."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
-from dtrain_lab.core.world import State, initial, step
-from dtrain_lab.core.world import actions as do
-from dtrain_lab.core.world import events as on
-from dtrain_lab.core.world.events import Event
+from dtrain_lab.machine import supervision
+from dtrain_lab.world import State, initial, step
+from dtrain_lab.world import actions as do
+from dtrain_lab.world import events as on
+from dtrain_lab.world.events import Event
 
 PATIENT = ("peers",)
-"""Timers that wait while ranks are paused: what their peers wait for may still come."""
+"""Timers that are suspended while ranks are paused: what their peers wait for may still come."""
 
 
 class Hands(Protocol):
-    """What a world does through its head."""
+    """What the state machine's actions do to the world; implemented by the owner."""
 
     def fork(self, ranks: tuple[int, ...]) -> None:
-        """Make processes for ranks."""
+        """Fork processes for ranks."""
 
     def form(self, generation: int, joining: tuple[int, ...]) -> None:
-        """Have all ranks form a group."""
+        """Tell all ranks to form the process group of a generation."""
 
     def signal(self, ranks: tuple[int, ...], number: int) -> None:
         """Send a signal to ranks."""
 
+    def end_ranks(self, ranks: tuple[int, ...]) -> None:
+        """Tell ranks to exit by themselves."""
+
     def abort(self, ranks: tuple[int, ...]) -> None:
-        """Break the collectives that ranks wait in."""
+        """Abort the collectives that ranks wait in."""
 
     def fail_cell(self, rank: int, message: str) -> None:
-        """A rank will never answer its cell."""
+        """Fail the cell of a rank that will never reply."""
 
     def give_up(self, ranks: tuple[int, ...]) -> None:
-        """Ranks do not answer: their cells end without them."""
+        """End the cells of unresponsive ranks without them."""
 
     def end(self) -> None:
-        """End everything."""
+        """End the world."""
 
     def moved(self, state: State) -> None:
-        """The world is in a new state."""
+        """Called whenever the world has a new state."""
 
     def paused(self) -> bool:
-        """Somebody looks at ranks that stand still."""
+        """Whether a debugger holds ranks."""
 
 
 class Membership:
-    """A world's state, and the timers that belong to it."""
+    """A world's state and its timers."""
 
     def __init__(self, hands: Hands) -> None:
         self.state: State = initial()
@@ -57,18 +61,28 @@ class Membership:
         self._waiting: list[tuple[Callable[[State], bool], asyncio.Future[State]]] = []
 
     def happened(self, event: Event) -> None:
-        """Learn something, and act on it."""
+        """Feed an event to the state machine, and carry out its actions."""
         before = self.state
         self.state, actions = step(before, event)
-        for action in actions:
-            self._do(action)
+        failures = [failure for action in actions if (failure := self._try(action)) is not None]
         self._hands.moved(self.state)
         for wanted, future in list(self._waiting):
             if wanted(self.state) and not future.done():
                 future.set_result(self.state)
+        if failures and self.state.phase in ("pending", "starting"):
+            self.happened(on.NodeFailed(0, failures[0], "Its log has the details."))
+
+    def _try(self, action: do.Action) -> str | None:
+        """Carry out an action; its failure must not cost the other actions. Returns why it failed."""
+        try:
+            self._do(action)
+        except Exception as error:  # noqa: BLE001 # reported as the start's failure, where one is on
+            supervision.here().fault("head.action", error)
+            return f"the head could not carry out {type(action).__name__}: {supervision.say(error)}"
+        return None
 
     async def until(self, wanted: Callable[[State], bool]) -> State:
-        """Wait for a state."""
+        """Wait until the state meets a condition."""
         if wanted(self.state):
             return self.state
         future: asyncio.Future[State] = asyncio.get_running_loop().create_future()
@@ -79,8 +93,17 @@ class Membership:
         finally:
             self._waiting.remove(entry)
 
+    async def until_done(self, future: asyncio.Future[Any], wanted: Callable[[State], bool]) -> None:
+        """Wait until a future is done, or the state meets a condition."""
+        met = asyncio.ensure_future(self.until(wanted))
+        waiting: set[asyncio.Future[Any]] = {future, met}
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            met.cancel()
+
     def close(self) -> None:
-        """Stop all timers."""
+        """Cancel all timers."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -96,6 +119,8 @@ class Membership:
                 hands.signal(ranks, signal.SIGINT)
             case do.AbortRanks(ranks):
                 hands.abort(ranks)
+            case do.EndRanks(ranks):
+                hands.end_ranks(ranks)
             case do.KillRanks(ranks):
                 hands.signal(ranks, signal.SIGKILL)
             case do.FailCell(rank, message):

@@ -1,36 +1,36 @@
-"""ROUTER sockets in an asyncio loop, drained in bursts.
-
-The head passes on every line that every rank prints. A future per message (zmq.asyncio) costs more than
-the message; here one wake-up takes all that is there, and what goes out leaves once at its end.
-"""
+"""The head's ROUTER sockets: read in bursts, with one flush of outgoing messages after each burst."""
 
 from __future__ import annotations
 
-import asyncio
+import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import zmq
 
-from dtrain_lab.machine import ipv6
+from dtrain_lab.errors import WireMismatch
+from dtrain_lab.machine import ipv6, supervision
 from dtrain_lab.machine.curve import Curve
+from dtrain_lab.machine.zmq_drain import Drain
+from dtrain_lab.wire.codec import chunks
 
+log = logging.getLogger("dtrain_lab.link")
 BURST = 512
 Sent = Literal["sent", "full", "gone"]
 LOCAL, REMOTE = b"l", b"r"
-"""First byte of a peer's name: which socket leads to it."""
+"""First byte of a peer's name: the socket through which it is connected."""
 
 
 class Router:
-    """A unix socket, and TCP addresses where there are peers on other nodes. Peers are known by name.
+    """A unix socket, plus TCP addresses for peers on other nodes. Peers are addressed by name.
 
     Args:
-        context: ZeroMQ's.
-        path: of the unix socket, in a folder that only this user can enter.
-        received: called with a peer and each frame of its messages.
-        drained: called after each burst.
-        most: messages that wait for one peer; 0 for no limit, where peers are known to read.
+        context: ZeroMQ context.
+        path: Path of the unix socket, in a folder that only this user can enter.
+        received: Called with a peer and each of its messages.
+        drained: Called after each burst.
+        most: Maximum number of messages queued for one peer; 0 for no limit, where peers are known to read.
     """
 
     def __init__(
@@ -45,9 +45,7 @@ class Router:
         self._received = received
         self._drained = drained
         self._most = most
-        self._loop = asyncio.get_running_loop()
-        self._sockets: dict[bytes, zmq.Socket[bytes]] = {}
-        self._again: asyncio.Handle | None = None
+        self._sockets: dict[bytes, tuple[zmq.Socket[bytes], Drain]] = {}
         socket = self._make()
         socket.bind(f"ipc://{path}")
         os.chmod(path, 0o600)
@@ -55,13 +53,18 @@ class Router:
         self._watch(LOCAL, socket)
 
     def open_tcp(self, addresses: Sequence[str], ports: Iterable[int], curve: Curve) -> tuple[str, ...]:
-        """Listen on addresses, too, at one port; only holders of the world's keys get in.
+        """Also listen on TCP addresses, at one port; only holders of the world's keys can connect.
+
+        Args:
+            addresses: IP addresses of this node.
+            ports: Ports to try, in order.
+            curve: Keys of the world.
 
         Returns:
             The URLs.
 
         Raises:
-            OSError: no port is free on all of them.
+            OSError: No port is free on all of them.
         """
         error: Exception | None = None
         for port in ports:
@@ -80,9 +83,18 @@ class Router:
         raise OSError(f"no port is free: {error}")
 
     def send(self, peer: bytes, frames: list[bytes]) -> Sent:
-        """Send to one peer. ZeroMQ forgets one that is gone, and says so only where `most` is set."""
+        """Send to one peer. ZeroMQ reports a peer that is gone only where `most` is set.
+
+        Args:
+            peer: Name of the peer.
+            frames: Frames of one message.
+
+        Returns:
+            "sent", "full" where its queue is full, or "gone".
+        """
+        socket, drain = self._sockets[peer[:1]]
         try:
-            self._sockets[peer[:1]].send_multipart([peer[1:], *frames], zmq.NOBLOCK)
+            socket.send_multipart([peer[1:], *frames], zmq.NOBLOCK)
         except zmq.Again:
             return "full"
         except zmq.ZMQError as error:
@@ -90,17 +102,13 @@ class Router:
                 raise
             return "gone"
         finally:
-            # the descriptor is edge-triggered: a send can swallow the wake-up of what arrived meanwhile
-            if self._again is None:
-                self._again = self._loop.call_soon(self._drain)
+            drain.sent()
         return "sent"
 
     def close(self) -> None:
-        """Stop reading; what was sent still leaves."""
-        if self._again is not None:
-            self._again.cancel()
-        for socket in self._sockets.values():
-            self._loop.remove_reader(int(socket.fd))
+        """Stop reading; queued messages still leave."""
+        for socket, drain in self._sockets.values():
+            drain.close()
             socket.close()
 
     def _make(self) -> zmq.Socket[bytes]:
@@ -109,27 +117,22 @@ class Router:
         socket.router_mandatory = self._most > 0
         socket.linger = 500
         socket.router_handover = True
+        socket.maxmsgsize = chunks.SOCKET_LIMIT
         return socket
 
     def _watch(self, kind: bytes, socket: zmq.Socket[bytes]) -> None:
-        self._sockets[kind] = socket
-        self._loop.add_reader(int(socket.fd), self._drain)
+        def take(frames: list[bytes]) -> None:
+            peer, *parts = frames
+            for message in chunks.join(parts):
+                self._take(kind + peer, message)
 
-    def _drain(self) -> None:
-        self._again = None
-        full = False
-        for kind, socket in self._sockets.items():
-            if socket.closed:
-                return
-            for _ in range(BURST):
-                try:
-                    peer, *frames = socket.recv_multipart(zmq.NOBLOCK)
-                except zmq.Again:
-                    break
-                for frame in frames:
-                    self._received(kind + peer, frame)
-            else:
-                full = True
-        if full:
-            self._again = self._loop.call_soon(self._drain)
-        self._drained()
+        self._sockets[kind] = socket, Drain(socket, take, BURST, self._drained)
+
+    def _take(self, peer: bytes, frame: bytes) -> None:
+        """Handle one message; one that fails must not cost those that follow it."""
+        try:
+            self._received(peer, frame)
+        except WireMismatch as error:
+            log.warning("dropped %s bytes: %s (%s)", len(frame), error.message, error.details.get("why"))
+        except Exception as error:  # noqa: BLE001 # one message must not cost those that come after it
+            supervision.here().fault("head.message", error)

@@ -1,4 +1,4 @@
-"""What runs in the notebook's kernel: `%%distributed`, `%distributed`, and the ranks' output.
+"""The kernel side of notebooks: `%%distributed`, `%distributed`, the ranks' output, widgets and debugger.
 
-A door. May import api and services; never the server or the terminal.
+A client. May import api and services; never the server or the terminal.
 """

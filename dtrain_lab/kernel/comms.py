@@ -1,75 +1,219 @@
-"""Widgets that live on ranks: what their front end says goes to the rank that made them."""
+"""Comms of widgets on ranks: messages of the front end are forwarded to the rank that created the widget."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core.kinds import CommKind
-from dtrain_lab.core.wire import doors
-from dtrain_lab.core.wire.links import CellOutput
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.kernel.emit import Emitter
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.kinds import CommKind
+from dtrain_lab.wire.links import CellOutput
+
+CONTROL = "jupyter.widget.control"
+"""Comm target through which a reloaded page requests the states of all widgets at once."""
 
 
 class RankComm:
-    """Stands in this kernel for a comm of a rank, as ipykernel's comm manager wants it.
+    """Proxy in this kernel for a comm of a rank, with the interface that ipykernel's comm manager expects.
 
     Args:
-        portal: of this process.
-        target: the rank's cluster.
-        opened: the message that opened it.
-        content: of that message.
+        comms: Comms of the cell that opened it.
+        opened: The message that opened it.
+        content: Content of that message.
     """
 
-    def __init__(self, portal: Portal, target: Cluster, opened: CellOutput, content: dict[str, Any]) -> None:
+    def __init__(self, comms: Comms, opened: CellOutput, content: dict[str, Any]) -> None:
         self.comm_id: str = content["comm_id"]
         self.target_name: str = content.get("target_name", "")
-        self._portal = portal
-        self._target = target
+        self.rank = opened.rank
+        self.pid = opened.pid
+        self.target = comms.target
+        self._comms = comms
         self._cell = opened.cell
-        self._rank = opened.rank
 
     def handle_msg(self, message: dict[str, Any]) -> None:
-        """The front end has said something."""
+        """Forward a message of the front end, and wait until the rank's callbacks have run.
+
+        Output of the callbacks has that message as its parent, and front ends forget a message once it has
+        been handled.
+        """
         self._send("comm_msg", message)
 
     def handle_close(self, message: dict[str, Any]) -> None:
-        """The front end has closed it."""
+        """Forward that the front end has closed the comm."""
         self._send("comm_close", message)
+        self._comms.forget(self.comm_id)
 
     def close(self, *_: object, **__: object) -> None:
-        """This kernel ends; the rank's widget needs no word of it."""
+        """Do nothing: the end of this kernel does not concern the rank's widget."""
+
+    def forget(self) -> None:
+        """Remove the comm, because its rank's process is gone."""
+        self._comms.forget(self.comm_id)
 
     def _send(self, kind: CommKind, message: dict[str, Any]) -> None:
-        buffers = tuple(bytes(buffer) for buffer in message.get("buffers") or ())
-        data = msgspec.json.encode(message["content"])
-        self._portal.post(self._target.ask(doors.Comm(self._cell, self._rank, kind, data, buffers)))
+        parent = message["header"]["msg_id"]
+        order = clients.Comm(
+            cell=self._cell,
+            rank=self.rank,
+            kind=kind,
+            data=msgspec.json.encode(message["content"]),
+            buffers=tuple(bytes(buffer) for buffer in message.get("buffers") or ()),
+            metadata=msgspec.json.encode(message.get("metadata") or {}, enc_hook=str),
+            parent=parent,
+            pid=self.pid,
+        )
+        try:
+            with self._comms.answering(self.rank, message):
+                self._comms.portal.call(self.target.connection.ask(order, None))
+        except DtrainError as error:
+            # the front end still shows the widget: report the error where a callback's output would appear
+            print(f"{error.message} {error.hint}".strip(), file=sys.stderr, flush=True)
+
+
+class _Answering:
+    """Context manager that shows a rank's output as the answer to a front end's message."""
+
+    def __init__(self, comms: Comms, rank: int, message: dict[str, Any]) -> None:
+        self._comms = comms
+        self._id: str = message["header"]["msg_id"]
+        self._emitter = Emitter(comms.shell, (rank,), parent=message)
+
+    def __enter__(self) -> None:
+        self._comms.answers[self._id] = self._emitter
+
+    def __exit__(self, *_: object) -> None:
+        async def finish() -> None:
+            self._comms.answers.pop(self._id, None)
+            self._emitter.finish()
+            await self._emitter.sent()
+
+        self._comms.portal.call(finish())
 
 
 class Comms:
-    """Notes the comms that a cell opens on its ranks.
+    """The comms that a cell opens on its ranks.
 
     Args:
-        shell: of this kernel.
-        portal: of this process.
-        target: whose cell it is.
+        shell: This kernel's shell.
+        portal: This process's portal.
+        target: The cell's cluster.
+        put: Shows output of the cell.
     """
 
-    def __init__(self, shell: Any, portal: Portal, target: Cluster) -> None:
+    def __init__(
+        self, shell: Any, portal: Portal, target: Cluster, put: Callable[[CellOutput], None]
+    ) -> None:
         kernel = getattr(shell, "kernel", None)
-        self._manager = getattr(kernel, "comm_manager", None)
-        self._portal = portal
-        self._target = target
+        self._manager: Any = getattr(kernel, "comm_manager", None)
+        self.shell = shell
+        self.portal = portal
+        self.target = target
+        self._put = put
+        self._open: set[str] = set()
+        self.answers: dict[str, Emitter] = {}
+        """Id of a front end's message → emitter that shows the answer."""
 
     def see(self, output: CellOutput) -> None:
-        """Look at an output for comms that begin or end."""
+        """Register comms that a piece of output opens, and remove those that it closes."""
         if self._manager is None or output.kind not in ("comm_open", "comm_close"):
             return
         content = msgspec.json.decode(output.data)
         comm_id = content["comm_id"]
         if output.kind == "comm_open":
-            self._manager.register_comm(RankComm(self._portal, self._target, output, content))
-        elif comm_id in self._manager.comms:
-            self._manager.unregister_comm(self._manager.comms[comm_id])
+            self._manager.register_comm(RankComm(self, output, content))
+            self._open.add(comm_id)
+        elif comm_id in self._open:
+            self.forget(comm_id)
+        self.target.connection.keep(output.cell, self._put if self._open else None)
+
+    def forget(self, comm_id: str) -> None:
+        """Remove a comm that was closed or whose process is gone."""
+        self._manager.comms.pop(comm_id, None)
+        self._open.discard(comm_id)
+
+    def knows(self, comm_id: str) -> bool:
+        """Return whether a comm is registered in this kernel: a rank's or the kernel's own."""
+        return self._manager is not None and comm_id in self._manager.comms
+
+    def answering(self, rank: int, message: dict[str, Any]) -> _Answering:
+        """Show a rank's output as the answer to a message."""
+        return _Answering(self, rank, message)
+
+
+class Restoring:
+    """Answers a reloaded page's requests for the widgets and their states.
+
+    ipywidgets answers the bulk request (`CONTROL`) with the widgets of its own process only. If there are
+    widgets on ranks, that request is refused, so that the page asks each widget, as it does with older
+    kernels. Widgets of ended processes are removed; the page would wait for their states for ever.
+
+    Args:
+        kernel: The notebook's kernel.
+        portal: This process's portal.
+    """
+
+    def __init__(self, kernel: Any, portal: Portal) -> None:
+        self._kernel = kernel
+        self._portal = portal
+        self._open: Callable[..., Any] = kernel.shell_handlers["comm_open"]
+        self._info: Callable[..., Any] = kernel.shell_handlers["comm_info_request"]
+        kernel.shell_handlers["comm_open"] = self.open
+        kernel.shell_handlers["comm_info_request"] = self.info
+
+    def take_out(self) -> None:
+        """Restore the kernel's own handlers."""
+        self._kernel.shell_handlers["comm_open"] = self._open
+        self._kernel.shell_handlers["comm_info_request"] = self._info
+
+    def open(self, stream: Any, ident: Any, message: dict[str, Any]) -> Any:
+        """Handle a front end's `comm_open`."""
+        content = message["content"]
+        if content.get("target_name") != CONTROL or not self._ranks():
+            return self._open(stream, ident, message)
+        kernel = self._kernel
+        kernel.session.send(
+            kernel.iopub_socket,
+            "comm_close",
+            {"comm_id": content["comm_id"], "data": {}},
+            parent=message,
+            ident=b"comm-" + content["comm_id"].encode(),
+        )
+        return None
+
+    async def info(self, stream: Any, ident: Any, message: dict[str, Any]) -> None:
+        """Handle a front end's `comm_info_request`."""
+        if self._ranks():
+            await asyncio.to_thread(self._forget)
+        answer = self._info(stream, ident, message)
+        if inspect.isawaitable(answer):
+            await answer
+
+    def _ranks(self) -> list[RankComm]:
+        return [c for c in self._kernel.comm_manager.comms.values() if isinstance(c, RankComm)]
+
+    def _forget(self) -> None:
+        """Remove comms of processes that are gone."""
+        there: dict[str, dict[int, int | None]] = {}
+        for known in self._ranks():
+            target = known.target
+            if target.name not in there:
+                there[target.name] = self._processes(target)
+            if there[target.name].get(known.rank) != known.pid:
+                known.forget()
+
+    def _processes(self, target: Cluster) -> dict[int, int | None]:
+        try:
+            ranks = target.cluster().ranks
+        except DtrainError:  # the cluster has ended
+            return {}
+        return {rank.rank: rank.pid for rank in ranks if rank.state != "lost"}

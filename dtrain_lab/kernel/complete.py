@@ -1,4 +1,4 @@
-"""Completion and inspection in a `%%distributed` cell: names that live on ranks."""
+"""Completion and inspection in `%%distributed` cells, for names that exist on ranks."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.kernel import options
 from dtrain_lab.kernel.session import Session
+from dtrain_lab.wire import clients
 
 MAGIC = "%%distributed"
 
 
 class RankNames:
-    """Asks a rank before this kernel's own names.
+    """Completes and inspects names on a rank first, then in this kernel.
 
     Args:
-        kernel: of this notebook.
-        session: knows the cluster.
+        kernel: The notebook's kernel.
+        session: State of the magics, which knows the cluster.
     """
 
     def __init__(self, kernel: Any, session: Session) -> None:
@@ -31,7 +31,7 @@ class RankNames:
         kernel.do_inspect = self.inspect
 
     def complete(self, code: str, cursor_pos: int) -> Any:
-        """In place of the kernel's own, which answers what no rank knows."""
+        """Replace the kernel's `do_complete`, which is used if no rank has an answer."""
         found = self._ask(code, cursor_pos, inspect=False, detail=0)
         if found is None or not found[0].get("matches"):
             return self._complete(code, cursor_pos)
@@ -47,7 +47,7 @@ class RankNames:
         }
 
     def inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Any:
-        """In place of the kernel's own."""
+        """Replace the kernel's `do_inspect`, which is used if no rank has an answer."""
         found = self._ask(code, cursor_pos, inspect=True, detail=detail_level)
         if found is None or not found[0].get("found"):
             return self._inspect(code, cursor_pos, detail_level, omit_sections)
@@ -56,7 +56,7 @@ class RankNames:
     def _ask(
         self, code: str, cursor: int, *, inspect: bool, detail: int
     ) -> tuple[dict[str, Any], int] | None:
-        """A rank's answer, and by how much its places are to be moved."""
+        """Return a rank's answer, and the offset to add to its cursor positions."""
         line, end, body = code.partition("\n")
         shift = len(line) + len(end)
         target = self._session.current
@@ -65,8 +65,9 @@ class RankNames:
         try:
             asked = options.parse(options.cell_parser(), line.removeprefix(MAGIC))
             ranks = self._session.call(target.rank_set(asked.ranks or None))
-            order = doors.Complete(body, cursor - shift, ranks, inspect, detail)
+            order = clients.Complete(body, cursor - shift, ranks, inspect, detail)
             data = self._session.call(target.ask(order))
-        except DtrainError:  # a half-typed line, or a cluster that is ending: the kernel's own names then
+        # an incomplete line, or a cluster that is ending: use the kernel's own names
+        except (DtrainError, options.HelpAsked):
             return None
         return (msgspec.json.decode(data), shift) if data else None

@@ -1,6 +1,6 @@
-"""The debugger of a notebook's kernel: its own for ordinary cells, the ranks' for `%%distributed` ones.
+"""Debugger of a notebook's kernel: the kernel's own for ordinary cells, the ranks' for `%%distributed` cells.
 
-Stands in the place of `kernel.debugger`, so that JupyterLab's own, unmodified debugger talks to both.
+Replaces `kernel.debugger`, so that JupyterLab's unmodified debugger serves both.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from msgspec.structs import replace
 from dtrain_lab.api import debug
 from dtrain_lab.api.cluster import Cluster, cell_id
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core.debug import events
-from dtrain_lab.core.debug.replies import refused
-from dtrain_lab.core.debug.requests import MAGIC, knows_job
-from dtrain_lab.core.debug.state import Breakpoint, Dap, State
-from dtrain_lab.core.wire import doors
+from dtrain_lab.debugger import events
+from dtrain_lab.debugger.replies import refused
+from dtrain_lab.debugger.requests import MAGIC, knows_job
+from dtrain_lab.debugger.state import Breakpoint, Dap, State
 from dtrain_lab.errors import DtrainError
+from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugging import Debugging, JobCode
-from dtrain_lab.services.reach import Connection
+from dtrain_lab.wire import clients
 
 WITHOUT_START = (
     "debugInfo",
@@ -36,24 +36,24 @@ WITHOUT_START = (
     "source",
 )
 LATER = ("initialize", "attach", "setBreakpoints", "setExceptionBreakpoints", "configurationDone")
-"""Requests that the kernel's own debugger gets once the kernel is free: its start runs code in there."""
+"""Requests that wait until the kernel is idle: starting the kernel's own debugger runs code in the kernel."""
 FIRST_SEQ = 1_000_000
 
 
 @dataclass
 class Outcome:
-    """How a cell has ended."""
+    """Outcome of a cell."""
 
     failed: bool = False
 
 
 class KernelDebugger:
-    """In place of the kernel's debugger.
+    """Replacement of `kernel.debugger`.
 
     Args:
-        kernel: of this notebook.
-        portal: where ranks are spoken to.
-        notebook: its path, for others who want to debug the same ranks.
+        kernel: The notebook's kernel.
+        portal: This process's portal.
+        notebook: Path of the notebook, shown to other clients that want to debug the same ranks.
     """
 
     def __init__(self, kernel: Any, portal: Portal, notebook: str | None) -> None:
@@ -64,25 +64,28 @@ class KernelDebugger:
         self._debugging.state = State(prefix=f"{get_tmp_directory()}/")
         self._wanted = False
         self._busy = False
-        """A cell of ranks keeps the kernel's main thread."""
+        """Whether a `%%distributed` cell occupies the kernel's main thread."""
         self._target: Cluster | None = None
         self._job: tuple[Connection, JobCode] | None = None
         self._later: list[Dap] = []
+        self._asking = asyncio.Lock()
+        """Held while the kernel's own debugger answers: it takes the next answer for that to its request."""
         self._seq = FIRST_SEQ
         kernel.debugger = self
         debug.in_notebook = self.debug_job
 
     def __getattr__(self, name: str) -> Any:
-        """What the kernel asks of its debugger besides requests."""
+        """Forward other attributes to the kernel's own debugger."""
         return getattr(self._own, name)
 
     def debug_job(self, connection: Connection, code: JobCode) -> None:
-        """Debug a job from this notebook: its cells are the job's, as long as their text is.
+        """Debug a job from this notebook.
 
-        With the debugger off, it begins once somebody turns it on.
+        Breakpoints in the notebook's cells apply to the job as long as the cells' text is unchanged.
+        If JupyterLab's debugger is off, debugging starts once it is turned on.
 
         Raises:
-            Conflict: somebody else does.
+            Conflict: Another client debugs the job.
         """
         self._job = connection, code
         if self._wanted:
@@ -110,7 +113,7 @@ class KernelDebugger:
             self._say(str(error))
 
     async def _know_cells(self) -> None:
-        """The job's cells by the paths that the front end gives them; breakpoints that are there already."""
+        """Map the front end's paths to the job's cells, and set the existing breakpoints in them."""
         debugging = self._debugging
         paths = {text: get_file_name(text) for text in debugging.state.texts}
         debugging.state = knows_job(debugging.state, paths)
@@ -120,7 +123,7 @@ class KernelDebugger:
                 await debugging.request({"command": "setBreakpoints", "arguments": arguments})
 
     def take_out(self) -> None:
-        """Give the kernel its own debugger back."""
+        """Restore the kernel's own debugger."""
         self._kernel.debugger = self._own
         debug.in_notebook = None
         self._portal.post(self._debugging.end())
@@ -128,14 +131,14 @@ class KernelDebugger:
     # ---- the notebook's cells
 
     def uses(self, cluster: Cluster | None) -> None:
-        """The notebook uses this cluster now; with the debugger on, its ranks are debugged."""
+        """Set the notebook's cluster; if the debugger is on, attach to its ranks."""
         self._target = cluster
         if self._wanted and cluster is not None and self._job is None:
             self._portal.post(self._begin(cluster))
 
     @contextmanager
     def cell(self, cluster: Cluster, ranks: Sequence[int]) -> Iterator[Outcome]:
-        """While a cell of ranks runs. With the debugger on, it begins once they know the breakpoints."""
+        """Context of a running `%%distributed` cell; if the debugger is on, set the breakpoints first."""
         self._busy = True
         self._target = cluster
         outcome = Outcome()
@@ -156,7 +159,7 @@ class KernelDebugger:
                 self._kernel.control_thread.io_loop.add_callback(self._catch_up)
 
     async def _begin(self, cluster: Cluster) -> str:
-        """Debug a cluster's ranks; why not, if they can't be."""
+        """Attach to a cluster's ranks; returns the reason if that is impossible, else an empty string."""
         try:
             self._adopt()
             await self._debugging.begin(cluster.connection)
@@ -172,17 +175,17 @@ class KernelDebugger:
         self._debugging.cell_ended(ranks, failed=failed)
 
     async def _post_mortem(self, message: Dap) -> Dap:
-        """Have the ranks stand where their last cell failed, or was interrupted."""
+        """Pause the ranks where their last cell failed or was interrupted (post-mortem)."""
         if self._target is None:
             return refused(message, "No cluster is running.")
         ranks = tuple(range(len(self._debugging.state.ranks)))
-        order = doors.Run(cell=cell_id(), code="%debug", label="%debug", ranks=ranks, detached=True)
+        order = clients.Run(cell=cell_id(), code="%debug", label="%debug", ranks=ranks, detached=True)
         await self._target.ask(order)
         self._debugging.cell_began(ranks)
         return {**refused(message, ""), "success": True}
 
     def _adopt(self) -> None:
-        """Breakpoints that were set in cells of ranks before this stood between."""
+        """Take over breakpoints of `%%distributed` cells that the kernel's own debugger received earlier."""
         state = self._debugging.state
         for path, points in self._own.breakpoint_list.items():
             if path not in state.cells and points and Path(path).is_file():
@@ -201,7 +204,7 @@ class KernelDebugger:
     # ---- requests
 
     async def process_request(self, message: Dap) -> Dap:
-        """Serve a request of the front end; called in the control thread."""
+        """Serve a Debug Adapter Protocol request of the front end; called in the control thread."""
         loop = asyncio.get_running_loop()
 
         async def own(request: Dap) -> Dap:
@@ -228,8 +231,14 @@ class KernelDebugger:
 
     async def _ask_own(self, message: Dap) -> Dap:
         command = message["command"]
-        if self._own.is_started or command in WITHOUT_START or not (self._busy or self._later):
-            reply: Dap = await self._own.process_request(message)
+        if not self._busy:
+            await self._catch_up()
+        if command in WITHOUT_START:
+            answer: Dap = await self._own.process_request(message)
+            return answer
+        if self._own.is_started or not (self._busy or self._later):
+            async with self._asking:
+                reply: Dap = await self._own.process_request(message)
             return reply
         if command == "dumpCell":
             Path(get_tmp_directory()).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -250,9 +259,10 @@ class KernelDebugger:
         }
 
     async def _catch_up(self) -> None:
-        """The kernel is free: its own debugger gets what it has missed."""
-        while self._later and not self._busy:
-            await self._own.process_request(self._later.pop(0))
+        """Send the delayed requests to the kernel's own debugger, once the kernel is idle."""
+        async with self._asking:
+            while self._later and not self._busy:
+                await self._own.process_request(self._later.pop(0))
 
     # ---- events
 

@@ -1,42 +1,53 @@
-"""Re-emits what ranks print and display, as output of the cell that runs them.
+"""Emits output of ranks as output of the notebook cell that runs on them.
 
-Called in the portal's thread, while the kernel's main thread waits. Lines are labelled by rank, and merged
-where ranks agree; whatever is there at once leaves as one message, so a burst of lines is not a burst of
-messages. What a rank overwrites (progress bars, text after `clear_output`) lives in an area of its own
-below the lines, because one stream has only one line that can be overwritten.
+Called in the portal's thread while the kernel's main thread waits. Lines are labelled by rank, and merged if
+they are equal. Text that arrives in one loop iteration is sent as one message, so that a burst of lines does
+not become a burst of messages. Text that a rank overwrites (progress bars, text after `clear_output`) is
+shown in a separate area below the lines, because a stream has only one line that can be overwritten.
 """
 
 from __future__ import annotations
 
 import asyncio
-import secrets
+import io
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from dtrain_lab.core import ranks as rank_names
-from dtrain_lab.core.lines import LineMerger, LineWriter, Piece, progress_rows
-from dtrain_lab.core.wire.links import CellOutput
-
-AREA_S = 0.1
-"""The area of progress bars is drawn at most this often."""
+from dtrain_lab.cells.merge import LineMerger, LineWriter, Piece
+from dtrain_lab.kernel import outgoing
+from dtrain_lab.kernel.areas import AREA_S, Areas
+from dtrain_lab.kernel.captures import Captures
+from dtrain_lab.kernel.pace import Message
+from dtrain_lab.wire.links import CellOutput
 
 
 class Emitter:
     """Shows the output of one cell.
 
     Args:
-        shell: of this kernel.
-        ranks: that run the cell; empty where not known.
-        by_rank: a block for each rank, in place of one text: the first rank's live, the others' at the end.
+        shell: This kernel's shell.
+        ranks: Ranks that run the cell; empty if unknown.
+        by_rank: Show one block per rank instead of merged lines: the first rank's live, the rest at the end.
+        parent: Parent message of the output; by default the message of the running cell.
     """
 
-    def __init__(self, shell: Any, ranks: Sequence[int] = (), *, by_rank: bool = False) -> None:
+    def __init__(
+        self,
+        shell: Any,
+        ranks: Sequence[int] = (),
+        *,
+        by_rank: bool = False,
+        parent: dict[str, Any] | None = None,
+    ) -> None:
         kernel: Any = getattr(shell, "kernel", None)
         self._kernel = kernel
-        self._parent = kernel.get_parent("shell") if kernel is not None else None
+        self._outgoing = outgoing.of(kernel) if kernel is not None else None
+        self._parent = parent or (kernel.get_parent("shell") if kernel is not None else None)
+        self._captured = _captured(shell) if parent is None else None
+        self._captures = Captures(self._parent, alone=len(ranks) == 1)
         self._ranks = tuple(ranks)
         self._merger = LineMerger(1 if by_rank else len(ranks))
         self._writer = LineWriter()
@@ -48,7 +59,7 @@ class Emitter:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def put(self, output: CellOutput) -> None:
-        """Show one piece."""
+        """Show one piece of output."""
         self._loop = self._loop or asyncio.get_running_loop()
         if self._held is not None and output.rank != min(self._ranks, default=0):
             self._held.setdefault(output.rank, []).append(output)
@@ -56,7 +67,7 @@ class Emitter:
         self._put(output)
 
     def finish(self) -> None:
-        """The cell has ended: nothing is held back any more."""
+        """Show everything that was held back, at the end of the cell."""
         self._finish_lines()
         held, self._held = self._held, None
         for _, outputs in sorted((held or {}).items()):
@@ -67,7 +78,20 @@ class Emitter:
         if self._areas is not None:
             self._areas.finish()
 
+    async def sent(self) -> None:
+        """Wait until the server can pass on all that was shown."""
+        if self._outgoing is not None:
+            await self._outgoing.sent()
+
+    def hurry(self) -> None:
+        """Leave out the text that waits for its turn."""
+        if self._outgoing is not None:
+            self._outgoing.hurry()
+
     def _put(self, output: CellOutput) -> None:
+        if self._captures.holds(output):
+            self._capture(output)
+            return
         if output.kind in ("stdout", "stderr"):
             self._text(output.rank, output.kind, output.text)
             return
@@ -76,10 +100,29 @@ class Emitter:
             self._text(output.rank, "stdout", content["data"]["text/plain"] + "\n")
             return
         if output.kind.startswith("comm_"):
-            self._send(output.kind, content, {"rank": output.rank}, list(output.buffers))
+            captures = output.kind == "comm_msg" and self._captures.see(output.rank, content)
+            if captures:  # earlier lines must not be captured by the widget
+                self._emit(self._merger.ready(float("inf")))
+            if not captures or self._captures.alone:
+                metadata = msgspec.json.decode(output.metadata) if output.metadata else {}
+                self._send(output.kind, content, metadata, list(output.buffers))
             return
         self._emit(self._merger.ready(float("inf")))
+        if output.kind == "error":
+            self._error(labelled_error(output.rank, content))
+            return
         self._display(output, content)
+
+    def _error(self, content: dict[str, Any]) -> None:
+        if self._kernel is None:
+            sys.stderr.write("\n".join(content["traceback"]) + "\n")
+        else:
+            self._send("error", content, {})
+
+    def _capture(self, output: CellOutput) -> None:
+        """Show a piece in its rank's Output widget, unlabelled, as all output there is that rank's."""
+        for kind, content in self._captures.around(output):
+            self._send(kind, content, {})
 
     def _text(self, rank: int, stream: str, text: str) -> None:
         if self._areas is not None and self._areas.takes_text(rank):
@@ -132,7 +175,9 @@ class Emitter:
             self._stream(name, "".join(parts))
 
     def _stream(self, name: str, text: str) -> None:
-        if self._kernel is None:
+        if self._captured is not None:
+            self._captured.text(name, text)
+        elif self._kernel is None:
             (sys.stderr if name == "stderr" else sys.stdout).write(text)
         else:
             self._send("stream", {"name": name, "text": text}, {})
@@ -146,7 +191,7 @@ class Emitter:
                 self._areas.clear(output.rank)
             return
         if kind == "execute_result":
-            # this cell's own number stays its own: a rank's value is shown beside those of the others
+            # not an execute_result: several ranks' values are shown, and the number is the notebook cell's
             kind = "display_data"
             content.pop("execution_count", None)
         content.setdefault("transient", {})
@@ -156,7 +201,9 @@ class Emitter:
         self._send_display(kind, content, {"rank": output.rank})
 
     def _send_display(self, kind: str, content: dict[str, Any], metadata: dict[str, Any]) -> None:
-        if self._kernel is None:
+        if self._captured is not None:
+            self._captured.display(kind, content)
+        elif self._kernel is None:
             sys.stdout.write(content["data"].get("text/plain", "") + "\n")
         else:
             self._send(kind, content, metadata)
@@ -164,112 +211,42 @@ class Emitter:
     def _send(
         self, kind: str, content: dict[str, Any], metadata: dict[str, Any], buffers: Any = None
     ) -> None:
-        kernel: Any = self._kernel
-        if kernel is None:
+        if self._outgoing is None:
             return
-        kernel.session.send(
-            kernel.iopub_socket,
-            kind,
-            content,
-            parent=self._parent,
-            ident=kernel._topic(kind) if kind != "stream" else f"stream.{content['name']}".encode(),
-            metadata=metadata,
-            buffers=buffers,
+        if kind == "stream":
+            message = Message(kind, self._parent, stream=content["name"], text=content["text"])
+        else:
+            message = Message(kind, self._parent, content, metadata, buffers)
+        self._outgoing.send(message)
+
+
+class _Captured:
+    """Passes the ranks' output to `%%capture`, which then works as for an ordinary cell."""
+
+    def __init__(self, shell: Any) -> None:
+        self._streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+        self._publisher = shell.display_pub
+
+    def text(self, name: str, text: str) -> None:
+        """Write text to a stream."""
+        self._streams[name].write(text)
+
+    def display(self, kind: str, content: dict[str, Any]) -> None:
+        """Publish a display or an update of one."""
+        self._publisher.publish(
+            content["data"],
+            content.get("metadata"),
+            transient=content.get("transient"),
+            update=kind == "update_display_data",
         )
 
 
-class Areas:
-    """What ranks overwrite in a cell that several ranks share.
+def _captured(shell: Any) -> _Captured | None:
+    """Return the `%%capture` of the running cell, if there is one."""
+    return _Captured(shell) if isinstance(sys.stdout, io.StringIO) else None
 
-    `clear_output` on one rank must not take the others' output along. So each display of a rank gets an id,
-    and what the rank displays after it cleared takes the place of what it had; its text after that goes
-    into the common area, where progress bars are, too.
 
-    Args:
-        send: a display or an update, with its content and metadata.
-    """
-
-    def __init__(self, send: Any) -> None:
-        self._send = send
-        self._id = f"dtrain-{secrets.token_hex(6)}"
-        self._shown: list[tuple[tuple[int, ...], str]] | None = None
-        self._places: dict[int, list[str]] = {}
-        self._next: dict[int, int] = {}
-        self._texts: dict[int, str] = {}
-        self._clear: set[int] = set()
-
-    def takes_text(self, rank: int) -> bool:
-        """This rank has cleared its output once: its text can be overwritten from then on."""
-        return rank in self._texts
-
-    def add_text(self, rank: int, text: str) -> None:
-        """Text of such a rank."""
-        self._clear_now(rank)
-        self._texts[rank] += text
-
-    def clear(self, rank: int) -> None:
-        """The rank clears its output, at its next output: an empty moment in between would only flicker."""
-        self._clear.add(rank)
-        self._texts.setdefault(rank, "")
-
-    def place(self, rank: int, content: dict[str, Any]) -> str:
-        """Give a display its id; returns the kind of message that shows it."""
-        self._clear_now(rank)
-        if content["transient"].get("display_id"):
-            return "display_data"
-        places, number = self._places.setdefault(rank, []), self._next.get(rank, 0)
-        self._next[rank] = number + 1
-        if number < len(places):
-            content["transient"]["display_id"] = places[number]
-            return "update_display_data"
-        places.append(f"{self._id}-{rank}-{number}")
-        content["transient"]["display_id"] = places[number]
-        return "display_data"
-
-    def differs(self, bars: dict[int, dict[int, str]]) -> bool:
-        """The area would look different."""
-        return self._rows(bars) != (self._shown or [])
-
-    def draw(self, bars: dict[int, dict[int, str]]) -> None:
-        """Show progress bars and texts as they are now."""
-        rows = self._rows(bars)
-        if rows == (self._shown or []):
-            return
-        kind = "display_data" if self._shown is None else "update_display_data"
-        self._shown = rows
-        text = "\n".join(f"[{rank_names.compact(ranks)}] {line}" for ranks, line in rows)
-        metadata = {"dtrain": {"area": [{"ranks": list(ranks), "text": line} for ranks, line in rows]}}
-        content = {"data": {"text/plain": text}, "metadata": metadata, "transient": {"display_id": self._id}}
-        self._send(kind, content, {})
-
-    def finish(self) -> None:
-        """The cell has ended: what was cleared and not shown again goes, and so do the bars."""
-        for rank in list(self._clear):
-            self._clear_now(rank)
-        for rank in self._places:
-            self._blank_rest(rank)
-        self.draw({})
-
-    def _rows(self, bars: dict[int, dict[int, str]]) -> list[tuple[tuple[int, ...], str]]:
-        rows = [
-            ((rank,), line)
-            for rank, text in sorted(self._texts.items())
-            for line in text.rstrip("\n").split("\n")
-            if text
-        ]
-        return rows + progress_rows(bars)
-
-    def _clear_now(self, rank: int) -> None:
-        if rank not in self._clear:
-            return
-        self._clear.discard(rank)
-        self._blank_rest(rank)
-        self._texts[rank] = ""
-        self._next[rank] = 0
-
-    def _blank_rest(self, rank: int) -> None:
-        """Displays of the round before that nothing has taken the place of."""
-        places = self._places.get(rank, [])
-        for place in places[self._next.get(rank, 0) :]:
-            content = {"data": {"text/plain": ""}, "metadata": {}, "transient": {"display_id": place}}
-            self._send("update_display_data", content, {})
+def labelled_error(rank: int, content: dict[str, Any]) -> dict[str, Any]:
+    """Label an error that a library has caught and displays with its rank."""
+    first, *rest = content["traceback"] or [""]
+    return {**content, "traceback": [f"[{rank}] {first}", *rest]}

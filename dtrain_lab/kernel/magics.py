@@ -1,19 +1,14 @@
-"""The magics: parse, then delegate."""
+"""The magics `%%distributed` and `%distributed`: parse the line, then delegate to the session."""
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from dtrain_lab.errors import BadRequest
 from dtrain_lab.kernel import options
 from dtrain_lab.kernel.session import Session
-
-COMMANDS = (
-    "start, stop, status, attach, interrupt, restart, resize, stacks, where, diagnose, wait, output, "
-    "push, pull, diff"
-)
 
 
 @magics_class
@@ -28,11 +23,15 @@ class DistributedMagics(Magics):  # type: ignore[misc]
 
     @line_cell_magic  # type: ignore[untyped-decorator]
     def distributed(self, line: str, cell: str | None = None) -> None:
-        """Run the cell on ranks, or a command; see the user guide."""
+        """Run the cell on ranks, or a command: %distributed alone lists them."""
+        try:
+            asked = options.parse(self._lines if cell is None else self._cells, line)
+        except options.HelpAsked as asks:
+            print(asks)
+            return
         if cell is None:
-            self._command(line)
+            self._command(asked)
         else:
-            asked = options.parse(self._cells, line)
             self.session.run(
                 cell,
                 asked.ranks,
@@ -42,8 +41,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                 by_rank=asked.by_rank,
             )
 
-    def _command(self, line: str) -> None:
-        asked = options.parse(self._lines, line)
+    def _command(self, asked: argparse.Namespace) -> None:
         session = self.session
         match asked.command:
             case "start":
@@ -85,5 +83,3 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                 session.push(asked.variables)
             case "pull":
                 session.pull(asked.variable, asked.ranks)
-            case _:
-                raise BadRequest("%distributed needs a command.", f"Commands: {COMMANDS}.")

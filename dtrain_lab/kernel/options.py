@@ -1,73 +1,181 @@
-"""Options of the magics, parsed apart from what they do."""
+"""Parsers for the magics' command lines."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import shlex
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dtrain_lab.errors import BadRequest
 
+CELL = "%%distributed"
+LINE = "%distributed"
+NUMBERS = {int: "a whole number", float: "a number"}
+
+
+class HelpAsked(Exception):
+    """Raised when the user asks for help; its text is the help."""
+
 
 class _Parser(argparse.ArgumentParser):
-    """argparse that raises a sentence in place of leaving the process."""
+    """An argparse parser that raises errors with suggestions instead of exiting the process."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(add_help=False, allow_abbrev=False, **options)
+        self.add_argument("-h", "--help", action="store_true", help=argparse.SUPPRESS)
+        self.commands: dict[str, _Parser] = {}
+        self.shown = self.prog
+
+    def command(self, name: str, does: str) -> _Parser:
+        """Add a subcommand.
+
+        Args:
+            name: Name of the subcommand.
+            does: A sentence that describes it.
+        """
+        parser = _Parser(prog=f"{self.prog} {name}", description=does)
+        self.commands[name] = parser
+        return parser
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Parse words.
+
+        Raises:
+            BadRequest: The words can't be parsed.
+            HelpAsked: The user asks for help.
+        """
+        if self.commands:
+            return self._read_command(words)
+        if {"-h", "--help"} & set(words):
+            raise HelpAsked(self.text())
+        asked, left = self.parse_known_args(words)
+        for word in left:
+            self._refuse(word)
+        return asked
+
+    def text(self) -> str:
+        """Return the help text."""
+        if not self.commands:
+            return self.format_help().rstrip()
+        width = max(len(name) for name in self.commands)
+        rows = [f"  {name:<{width}}  {parser.description}" for name, parser in self.commands.items()]
+        return "\n".join(
+            [
+                f"{CELL} [RANKS]  runs the cell below it on all ranks, or some: {CELL} 0,2-3",
+                f"{LINE} COMMAND  does one of these:",
+                *rows,
+                f"Options of one: {LINE} start --help; of a cell: {CELL} --help",
+            ]
+        )
 
     def error(self, message: str) -> NoReturn:
-        raise BadRequest(f"{self.prog}: {message}.", " ".join(self.format_usage().split()))
+        """Raise an argparse error as a `BadRequest` in dtrain-lab's words."""
+        _, missing, names = message.partition("arguments are required: ")
+        raise BadRequest(
+            f"{self.prog} needs {names}." if missing else f"{self.prog}: {message}.", self._usage()
+        )
+
+    def _get_value(self, action: argparse.Action, text: str) -> Any:
+        try:
+            return super()._get_value(action, text)
+        except argparse.ArgumentError:
+            name = action.option_strings[0] if action.option_strings else str(action.metavar or action.dest)
+            wanted = NUMBERS.get(action.type, "something else")  # type: ignore[call-overload]
+            raise BadRequest(f'{self.prog}: {name} takes {wanted}, not "{text}".', self._usage()) from None
+
+    def _read_command(self, words: Sequence[str]) -> argparse.Namespace:
+        if not words or words[0] in ("-h", "--help", "help"):
+            raise HelpAsked(self.text())
+        name, *rest = words
+        if name not in self.commands:
+            raise BadRequest(
+                f'{self.prog} has no command "{name}".{_meant(name, self.commands)}',
+                f"Commands: {', '.join(self.commands)}.",
+            )
+        asked = self.commands[name].read(rest)
+        asked.command = name
+        return asked
+
+    def _refuse(self, word: str) -> NoReturn:
+        options = [o for action in self._actions for o in action.option_strings if o.startswith("--")]
+        if word.startswith("-"):
+            name = word.split("=")[0]
+            raise BadRequest(f'{self.prog} has no option "{name}".{_meant(name, options)}', self._usage())
+        raise BadRequest(f'{self.prog} does not take "{word}".{_meant(f"--{word}", options)}', self._usage())
+
+    def _usage(self) -> str:
+        usage = " ".join(self.format_usage().split())
+        return f"Usage: {usage.removeprefix('usage: ')}"
 
 
-def cell_parser() -> argparse.ArgumentParser:
-    """`%%distributed [RANKS] [--cluster NAME] [--no-wait] [--timeout S] [--by-rank]`."""
-    parser = _Parser(prog="%%distributed", add_help=False)
-    parser.add_argument("ranks", nargs="?", default="")
-    parser.add_argument("--cluster", metavar="NAME")
-    parser.add_argument("--timeout", type=float, metavar="S")
-    parser.add_argument("--no-wait", action="store_true")
-    parser.add_argument("--by-rank", action="store_true")
+def _meant(word: str, known: Sequence[str] | dict[str, Any]) -> str:
+    """Return a "Did you mean …?" for a word; empty if no known word is similar."""
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def cell_parser() -> _Parser:
+    """Return the parser of `%%distributed [RANKS] [--cluster NAME] [--no-wait] [--timeout S] [--by-rank]`."""
+    parser = _Parser(prog=CELL, description="Runs the cell on ranks.")
+    parser.add_argument("ranks", nargs="?", default="", metavar="RANKS", help="0 or 0,2-3; default: all")
+    parser.add_argument("--cluster", metavar="NAME", help="another cluster than this notebook's")
+    parser.add_argument("--timeout", type=float, metavar="S", help="interrupt it after so many seconds")
+    parser.add_argument("--no-wait", action="store_true", help=f"go on at once; see it: %{LINE} wait")
+    parser.add_argument("--by-rank", action="store_true", help="a block of output for each rank")
     return parser
 
 
-def line_parser() -> argparse.ArgumentParser:
-    """`%distributed COMMAND …`."""
-    parser = _Parser(prog="%distributed", add_help=False)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    start = commands.add_parser("start", add_help=False)
-    start.add_argument("profile", nargs="?", default="local")
-    start.add_argument("--ranks", type=int, metavar="N")
+def line_parser() -> _Parser:
+    """Return the parser of `%distributed COMMAND …`."""
+    parser = _Parser(prog=LINE)
+    start = parser.command("start", "Start a cluster; without options here, on this machine.")
+    start.add_argument("profile", nargs="?", default="local", metavar="PROFILE", help="default: local")
+    start.add_argument("--ranks", type=int, metavar="N", help="default: one a GPU, else two")
     start.add_argument("--nodes", type=int, metavar="M")
     start.add_argument("--ranks-per-node", type=int, metavar="K")
-    start.add_argument("--name")
-    start.add_argument("--no-monitor", action="store_true")
-    commands.add_parser("stop", add_help=False)
-    commands.add_parser("status", add_help=False)
-    commands.add_parser("attach", add_help=False).add_argument("name")
-    for name in ("interrupt", "stacks"):
-        commands.add_parser(name, add_help=False).add_argument("ranks", nargs="?", default="")
-    restart = commands.add_parser("restart", add_help=False)
-    restart.add_argument("ranks", nargs="?", default="")
-    restart.add_argument("--from", type=int, metavar="R", dest="source")
-    commands.add_parser("resize", add_help=False).add_argument("size", type=int, metavar="N")
-    for name in ("where", "diagnose", "wait", "output"):
-        commands.add_parser(name, add_help=False)
-    diff = commands.add_parser("diff", add_help=False)
-    diff.add_argument("variable")
-    diff.add_argument("ranks", nargs="?", default="")
-    pull = commands.add_parser("pull", add_help=False)
-    pull.add_argument("variable")
-    pull.add_argument("ranks", nargs="?", default="")
-    commands.add_parser("push", add_help=False).add_argument("variables", nargs="+")
+    start.add_argument("--name", metavar="NAME")
+    start.add_argument("--no-monitor", action="store_true", help="measure nothing")
+    parser.command("stop", "Stop this notebook's cluster.")
+    parser.command("status", "Say how the cluster and its ranks stand.")
+    attach = parser.command("attach", "Use a cluster that is running.")
+    attach.add_argument("name", metavar="NAME")
+    _ranks(parser.command("interrupt", "Interrupt what runs; variables are kept."))
+    restart = parser.command("restart", "Make new processes for ranks; their variables are lost.")
+    _ranks(restart)
+    restart.add_argument("--from", type=int, metavar="R", dest="source", help="copy variables from rank R")
+    resize = parser.command("resize", "Have N ranks from now on.")
+    resize.add_argument("size", type=int, metavar="N")
+    _ranks(parser.command("stacks", "Show where each thread of the ranks is."))
+    parser.command("where", "Show the line that each rank is at.")
+    parser.command("diagnose", "Measure what takes a step's time.")
+    parser.command("wait", f"Wait for a cell begun with {CELL} --no-wait, and show it.")
+    parser.command("output", "Show what that cell has put out so far.")
+    push = parser.command("push", "Assign variables of this notebook on all ranks.")
+    push.add_argument("variables", nargs="+", metavar="VAR")
+    pull = parser.command("pull", "Assign a variable of ranks here.")
+    pull.add_argument("variable", metavar="VAR")
+    _ranks(pull)
+    diff = parser.command("diff", "Compare a variable over ranks.")
+    diff.add_argument("variable", metavar="VAR")
+    _ranks(diff)
     return parser
 
 
-def parse(parser: argparse.ArgumentParser, line: str) -> argparse.Namespace:
+def _ranks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ranks", nargs="?", default="", metavar="RANKS", help="0 or 0,2-3; default: all")
+
+
+def parse(parser: _Parser, line: str) -> argparse.Namespace:
     """Parse a magic's line.
 
     Raises:
-        BadRequest: an unknown option, a missing value, quotes that don't close.
+        BadRequest: An unknown option, a missing value, or an unclosed quote.
+        HelpAsked: The user asks for help.
     """
     try:
         words: Sequence[str] = shlex.split(line, comments=True)
     except ValueError as error:
         raise BadRequest(f"{parser.prog}: {error}.", "Check the quotes.") from error
-    return parser.parse_args(words)
+    return parser.read(words)

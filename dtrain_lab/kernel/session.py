@@ -1,9 +1,9 @@
-"""Which cluster this notebook uses, and what the magics do with it."""
+"""State of the magics in one kernel: the notebook's cluster, and the actions on it."""
 
 from __future__ import annotations
 
-import asyncio
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Coroutine
@@ -14,27 +14,31 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dtrain_lab.api.cluster import Cluster, cell_id
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect, start
-from dtrain_lab.core import cells
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.amounts import duration, size_text
-from dtrain_lab.core.cluster import CellRecord, Output
-from dtrain_lab.core.cluster import Cluster as Info
-from dtrain_lab.core.debug.places import cell_name
-from dtrain_lab.core.wire import doors
+from dtrain_lab.cells import rank_sets, syntax
+from dtrain_lab.debugger.places import cell_name
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
 from dtrain_lab.kernel.shown import Shown
+from dtrain_lab.metrics.units import duration, size_text
+from dtrain_lab.services import notebooks
+from dtrain_lab.services.policy import policy
+from dtrain_lab.services.policy.options import of_environment
+from dtrain_lab.services.profiles import environment
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import CellRecord, Output
+from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.processes.record import HeadRecord
 
 if TYPE_CHECKING:
+    from dtrain_lab.kernel.comms import Restoring
     from dtrain_lab.kernel.debugger import KernelDebugger
-
-AUTO_START = "DTRAIN_LAB_AUTO_START"
-"""Set to 0: a cell without a cluster is an error in place of a start."""
-
 
 T = TypeVar("T")
 OUTPUTS = 5000
+BEGINS = ("pending", "starting", "connecting")
+"""States of a cluster that will be ready by itself."""
 LARGE = 256 << 20
-"""Bytes; a copy of more says how far it is."""
+"""Bytes; a larger push reports its progress."""
 
 
 class Session:
@@ -43,13 +47,15 @@ class Session:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._current: Cluster | None = None
+        self._used: notebooks.Used | None = None
         self.debugger: KernelDebugger | None = None
-        """Where the front end may debug: a kernel in a terminal has none."""
+        """The kernel's debugger; None in a terminal's IPython."""
+        self.restoring: Restoring | None = None
         self._detached: list[tuple[Cluster, str]] = []
-        """Cells begun with --no-wait that nobody has waited for."""
+        """Cells started with --no-wait that were not waited for yet."""
         self.notebook = os.environ.get("JPY_SESSION_NAME")
         parent = os.environ.get("JPY_PARENT_PID")
-        # the kernel's parent is the server that started it; a terminal's IPython has none
+        # a kernel's parent process is its server; a terminal's IPython has no server
         server = os.getppid() if parent is not None else None
         self.portal = Portal.get("kernel", notebook=self.notebook, server=server)
 
@@ -65,20 +71,20 @@ class Session:
 
     @property
     def current(self) -> Cluster | None:
-        """The cluster that this notebook uses now, if any; asks nobody."""
+        """The notebook's current cluster, if any; sends no request."""
         return self._cluster if self._cluster is not None and not self._cluster.gone else None
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something in the portal's loop."""
+        """Run a coroutine in the portal's loop."""
         return self.portal.call(work)
 
     # ---- which cluster
 
     def cluster(self, name: str | None = None) -> Cluster:
-        """The cluster of a command.
+        """Return the cluster for a command.
 
         Raises:
-            NotFound: none by that name, or none at all.
+            NotFound: There is no cluster of that name, or no cluster at all.
         """
         if name is not None:
             return (
@@ -96,11 +102,11 @@ class Session:
         raise NotFound("No cluster is running.", "Start one: %distributed start")
 
     def cluster_or_start(self, name: str | None) -> Cluster:
-        """The cluster of a cell; starts the default profile where none is running."""
+        """Return the cluster for a cell; if no cluster is running, start one with the default profile."""
         try:
             return self.cluster(name)
         except NotFound:
-            if name is not None or clusters() or os.environ.get(AUTO_START) == "0":
+            if name is not None or clusters() or not of_environment().auto_start:
                 raise
         self.start("local")
         assert self._cluster is not None
@@ -109,76 +115,151 @@ class Session:
     def attach(self, name: str) -> Cluster:
         """Use a running cluster."""
         self._cluster = connect(name)
+        self._uses(self._cluster, None)
         return self._cluster
 
     def start(self, profile: str, **options: Any) -> Cluster:
-        """Start a cluster and use it; says so in one line."""
+        """Start a cluster, use it in this notebook, and print one line about it.
+
+        A notebook that is run twice keeps the cluster that its first run has started. One for which the
+        panel has started a cluster uses that.
+        """
         began = time.monotonic()
-        self._cluster = start(profile, **options)
+        asked = self._mine()
+        running = self._running(asked, profile, **options)
+        self._cluster = running or start(profile, **options)
+        self._uses(self._cluster, options.get("monitor"))
         info = self._cluster.cluster()
         nodes = f"{len(info.nodes)} node" if len(info.nodes) == 1 else f"{len(info.nodes)} nodes"
-        print(
-            f"{info.name} is ready: {rank_sets.count(info.world.size)} on {nodes}, "
-            f"in {time.monotonic() - began:.1f} s.",
-            flush=True,
-        )
+        size = f"{rank_sets.count(info.world.size)} on {nodes}"
+        if running is not None and asked is not None and asked.begun:
+            print(f"{info.name} was started in the panel, and is used: {size}.", flush=True)
+        elif running is not None:
+            print(f"{info.name} runs already: {size}; variables are kept.", flush=True)
+        else:
+            print(f"{info.name} is ready: {size}, in {time.monotonic() - began:.1f} s.", flush=True)
         return self._cluster
+
+    def _mine(self) -> notebooks.Used | None:
+        """Return what this notebook uses, or has used last."""
+        return self._used if self.current is not None else self._last()
+
+    def _running(
+        self,
+        used: notebooks.Used | None,
+        profile: str,
+        *,
+        name: str | None = None,
+        ranks: int | None = None,
+        nodes: int | None = None,
+        ranks_per_node: int | None = None,
+        monitor: bool | None = None,
+    ) -> Cluster | None:
+        """Return this notebook's cluster if a request describes it, and it can run cells."""
+        mine = next((r for r in self.portal.worlds.found() if used and r.id == used.cluster), None)
+        if used is None or mine is None or name not in (None, mine.name) or monitor != used.monitor:
+            return None
+        try:
+            asked = profiles.load(profile).environment
+            if mine.remote is None:
+                python = environment.of_machine(asked, sys.executable)
+                if mine.environment != environment.key(python, asked):
+                    return None
+            info = self.call(self.portal.worlds.info(mine))
+        except DtrainError:  # a start says what is wrong
+            return None
+        if info is None:
+            return None
+        per_node = info.world.size // max(len(info.nodes), 1)
+        alike = (
+            info.profile == profile
+            and ranks in (None, info.world.size)
+            and nodes in (None, len(info.nodes))
+            and ranks_per_node in (None, per_node)
+        )
+        if not alike or (used.begun and set(info.notebooks) - {self.notebook}):
+            return None
+        if used.begun and info.state in BEGINS:
+            self.call(self._ready(mine))
+        elif info.state != "ready":
+            return None
+        return connect(mine.name)
+
+    async def _ready(self, record: HeadRecord) -> None:
+        worlds = self.portal.worlds
+        await worlds.ready(await worlds.reach(record))
+
+    def _last(self) -> notebooks.Used | None:
+        """Return what this notebook's former kernel used."""
+        return notebooks.last(self.notebook) if self.notebook is not None else None
+
+    def _uses(self, cluster: Cluster, monitor: bool | None) -> None:
+        """Remember the notebook's cluster, also for the kernel after a restart."""
+        self._used = notebooks.Used(cluster.id, monitor)
+        if self.notebook is not None:
+            notebooks.remember(self.notebook, self._used)
 
     def stop(self) -> None:
         """Stop this notebook's cluster."""
         cluster = self.cluster()
         name = cluster.name
-        cluster.stop()
+        cluster.stop_for(sys.executable if self._may_warm() else None)
         self._cluster = None
         print(f"{name} is stopped.")
 
     def warm(self) -> None:
         """Start a head without ranks in the background, so that the next start is quick."""
-        if os.environ.get("DTRAIN_LAB_WARM", "1") == "0":
+        if not self._may_warm() or self.portal.worlds.found():
             return
 
         async def warm() -> None:
             try:
-                if not self.portal.worlds.found():
-                    await self.portal.worlds.warm(python=sys.executable)
+                await self.portal.worlds.warm_heads.start(python=sys.executable)
             except DtrainError:
-                return  # the start itself will say what is wrong, to somebody who asked for it
+                return  # a start that the user requests will report the error
 
-        asyncio.run_coroutine_threadsafe(warm(), self.portal.loop)
+        self.portal.post(warm())
+
+    @staticmethod
+    def _may_warm() -> bool:
+        return of_environment().warm and policy.of_server().warm
 
     # ---- cells
 
     def run(
         self, code: str, ranks: str, *, cluster: str | None, timeout: float | None, wait: bool, by_rank: bool
     ) -> None:
-        """Run a cell on ranks, its output live below it; an interrupt of this kernel interrupts it there.
+        """Run a cell on ranks with live output; interrupting this kernel interrupts the cell on the ranks.
 
         Args:
-            code: of the cell, without the magic's line.
+            code: Code of the cell, without the magic's line.
             ranks: "0,2-3", or empty for all.
-            cluster: another one than this notebook's.
-            timeout: seconds.
-            wait: for its end; otherwise `wait` and `output` show it later.
-            by_rank: a block of output for each rank.
+            cluster: Name of a cluster other than this notebook's.
+            timeout: Seconds from the start on the ranks.
+            wait: Wait for the cell's end; otherwise the methods `wait` and `output` show its output later.
+            by_rank: Show one block of output per rank.
 
         Raises:
-            CellFailed: on some rank.
+            CellFailed: The cell failed on a rank.
         """
-        cells.check_source(code)
+        label, first_line = syntax.label(self._number()), self._first_line(code)
+        syntax.check_source(code, label, first_line)
         target = self.cluster_or_start(cluster)
         numbers = self.call(target.rank_set(ranks)) if ranks else None
-        order = doors.Run(
+        order = clients.Run(
             cell=cell_id(),
             code=code,
-            label=cells.label(self._number()),
+            label=label,
             ranks=numbers,
-            first_line=2,
+            first_line=first_line,
             notebook=self.notebook,
             timeout_s=timeout,
             cell_id=self._cell_id(),
             detached=not wait,
             aborts=True,
             source=self._source(),
+            kernel=self._kernel_id(),
+            request=self._request(),
         )
         if not wait:
             self.call(target.start_order(order))
@@ -194,7 +275,7 @@ class Session:
         result.raise_failure()
 
     def wait(self) -> None:
-        """Wait for cells begun with --no-wait: shows their output from the start, raises what they raised."""
+        """Wait for cells started with --no-wait: show their output from the start, and raise their errors."""
         waiting, self._detached = self._detached or [self._last_detached()], []
         for position, (target, cell) in enumerate(waiting):
             record = self._record(target, cell)
@@ -208,13 +289,13 @@ class Session:
             result.raise_failure()
 
     def output(self) -> None:
-        """Show what the last cell begun with --no-wait has put out so far."""
+        """Show the output so far of the last cell started with --no-wait."""
         target, cell = self._detached[-1] if self._detached else self._last_detached()
         record = self._record(target, cell)
         outputs: list[Output] = []
         while True:
             after = outputs[-1].seq if outputs else record.first_seq - 1
-            more: list[Output] = self.call(target.ask(doors.ReadOutput(after, OUTPUTS, cell)))
+            more: list[Output] = self.call(target.ask(clients.ReadOutput(after, OUTPUTS, cell)))
             outputs += more
             if len(more) < OUTPUTS:
                 break
@@ -227,11 +308,11 @@ class Session:
     def _record(self, target: Cluster, cell: str) -> CellRecord:
         found = next((record for record in self.call(target.cells()) if record.id == cell), None)
         if found is None:
-            raise NotFound("This cell is not known any more.", "Its cluster may have been started anew.")
+            raise NotFound("This cell is not known any more.", "Its cluster may have been restarted.")
         return found
 
     def _last_detached(self) -> tuple[Cluster, str]:
-        """The last such cell of this notebook, also where another kernel began it."""
+        """Return this notebook's last --no-wait cell, also if an earlier kernel started it."""
         target = self.cluster()
         known = [record for record in self.call(target.cells()) if record.detached]
         mine = [record for record in known if record.notebook == self.notebook] or known
@@ -240,11 +321,19 @@ class Session:
         return target, mine[-1].id
 
     def _number(self) -> int:
-        """Number of the cell that runs now; `execution_count` is already the next one's in newer IPython."""
+        """Return the running cell's number; newer IPython's `execution_count` is already the next cell's."""
         return len(self._shell.history_manager.input_hist_raw) - 1
 
+    def _first_line(self, code: str) -> int:
+        """Return the notebook's line number of the line below the magic, which may stand below `%%time`."""
+        kernel = getattr(self._shell, "kernel", None)
+        raw = kernel.get_parent("shell")["content"].get("code", "") if kernel is not None else ""
+        body = code.rstrip()
+        above = raw.rstrip().removesuffix(body)
+        return above.count("\n") + 1 if body and above != raw.rstrip() else 2
+
     def _source(self) -> str:
-        """Name of this cell's text, as the notebook's debugger has it; empty where it can't be debugged."""
+        """Return the debugger's file name for this cell's text; empty if it can't be debugged."""
         kernel = getattr(self._shell, "kernel", None)
         if self.debugger is None or kernel is None:
             return ""
@@ -252,18 +341,30 @@ class Session:
 
         return cell_name(get_file_name(kernel.get_parent("shell")["content"]["code"]))
 
-    def _cell_id(self) -> str | None:
-        """The notebook's own id of the cell that runs now, where its front end tells."""
+    def _request(self) -> str | None:
+        """Return the id of the message that runs this cell, by which its front end identifies the run."""
+        return self._of_request("header", "msg_id")
+
+    def _kernel_id(self) -> str | None:
+        """Return the server's id of this kernel; None if no server started it."""
         kernel = getattr(self._shell, "kernel", None)
-        if kernel is None:
-            return None
-        identity = kernel.get_parent("shell").get("metadata", {}).get("cellId")
+        file = getattr(getattr(kernel, "parent", None), "connection_file", "")
+        match = re.fullmatch(r"kernel-(.+)\.json", os.path.basename(file or ""))
+        return match[1] if match else None
+
+    def _cell_id(self) -> str | None:
+        """Return the notebook's id of the running cell, if the front end sends it."""
+        return self._of_request("metadata", "cellId")
+
+    def _of_request(self, part: str, key: str) -> str | None:
+        kernel = getattr(self._shell, "kernel", None)
+        identity = kernel.get_parent("shell").get(part, {}).get(key) if kernel is not None else None
         return str(identity) if identity else None
 
     # ---- showing
 
     def status(self) -> None:
-        """Say how this notebook's cluster stands."""
+        """Print the state of this notebook's cluster."""
         info = self.cluster().cluster()
         print(f"{info.name}: {info.summary.text}")
         if info.ends_at is not None and info.ends_at != info.limit_at:
@@ -274,7 +375,7 @@ class Session:
             print(line)
 
     def diagnose(self) -> None:
-        """Say what takes a step's time."""
+        """Print what takes a training step's time."""
         found = self.cluster().diagnose()
         print(found.text)
         for check in (found.communication, found.data):
@@ -284,7 +385,7 @@ class Session:
             print(note)
 
     def where(self) -> None:
-        """Say where each rank is."""
+        """Print the position of each rank."""
         for rank, place in self.cluster().where().items():
             print(f"[{rank}] {place}")
 
@@ -302,7 +403,7 @@ class Session:
             print(f"{', '.join(names)}: {size_text(size)} to {rank_sets.count(target.size)}.")
 
     def pull(self, name: str, ranks: str) -> None:
-        """Assign a variable of ranks here: its value for one rank, a dict by rank for several."""
+        """Assign a variable of ranks in this kernel: the value of a single rank, or a dict by rank."""
         target = self.cluster()
         values = target.pull(name, ranks or None)
         value: Any = next(iter(values.values())) if ranks and len(values) == 1 else values
@@ -310,7 +411,7 @@ class Session:
 
 
 def _said_at_times(verb: str) -> Callable[[int, int], None]:
-    """Progress of a large copy, a line for each tenth of it."""
+    """Return a callback that prints the progress of a large push, one line per 10 %."""
     told = [0]
 
     def progress(done: int, total: int) -> None:
@@ -322,7 +423,7 @@ def _said_at_times(verb: str) -> Callable[[int, int], None]:
 
 
 def rank_lines(info: Info) -> list[str]:
-    """Ranks as a table of text."""
+    """Return the ranks as a text table."""
     lines = []
     for rank in info.ranks:
         rate = f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "–"

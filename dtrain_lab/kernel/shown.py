@@ -1,8 +1,11 @@
-"""A cell of ranks as output of the notebook's cell: while it runs, or after the fact."""
+"""Shows a cell of ranks as output of the notebook cell, while it runs or afterwards."""
 
 from __future__ import annotations
 
 import asyncio
+import math
+import sys
+import time
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
@@ -11,24 +14,31 @@ import msgspec
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
-from dtrain_lab.core.cluster import Output
-from dtrain_lab.core.wire.links import CellOutput
 from dtrain_lab.kernel.comms import Comms
 from dtrain_lab.kernel.emit import Emitter
+from dtrain_lab.wire.cells import Output
+from dtrain_lab.wire.links import CellOutput
 
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 OnOutput = Callable[[CellOutput], None]
+PATIENT_S = 8.0
+"""Time after an interrupt from which a second one stops waiting; silent ranks are reported after 5 s."""
+LEFT = (
+    "has not ended this cell since it was interrupted. The notebook waits no longer; the cell may go on. "
+    "%distributed status says how it stands, %distributed stop ends it."
+)
 
 
 class Shown:
-    """Shows one cell's output below the cell that runs now.
+    """Shows one cell's output below the running notebook cell.
 
     Args:
-        shell: of this kernel.
-        portal: of this process.
-        target: whose cell it is.
-        cell: its id.
-        ranks: that run it.
-        by_rank: a block for each rank.
+        shell: This kernel's shell.
+        portal: This process's portal.
+        target: The cell's cluster.
+        cell: Id of the cell.
+        ranks: Ranks that run the cell.
+        by_rank: Show one block per rank.
     """
 
     def __init__(
@@ -38,19 +48,20 @@ class Shown:
         self._target = target
         self._cell = cell
         self._emitter = Emitter(shell, tuple(ranks), by_rank=by_rank)
-        self._comms = Comms(shell, portal, target)
+        self._comms = Comms(shell, portal, target, self._put)
 
     def until_end(
         self, begin: Callable[[OnOutput], Coroutine[Any, Any, Result]], *, keep: bool = False
     ) -> Result:
-        """Show output until the end.
+        """Show output until the end of the cell.
 
         Args:
-            begin: starts or follows the cell; its output goes to what it is given.
-            keep: an interrupt ends the waiting, and not the cell.
+            begin: Starts or follows the cell, and passes its output to the given callback.
+            keep: Whether an interrupt ends only the wait, not the cell.
 
         Raises:
-            KeyboardInterrupt: `keep`, and somebody has had enough.
+            KeyboardInterrupt: The user interrupted with `keep`; or again `PATIENT_S` after the first
+                interrupt, because the cell does not end (its head may hang).
         """
 
         async def shown() -> Result:
@@ -58,30 +69,45 @@ class Shown:
                 return await begin(self._put)
             finally:
                 self._emitter.finish()
+                await self._emitter.sent()
 
         future = asyncio.run_coroutine_threadsafe(shown(), self._portal.loop)
+        first = math.inf
         while True:
             try:
                 return future.result()
             except KeyboardInterrupt:
                 if future.done():
                     raise
-                if keep:
+                first = min(first, time.monotonic())
+                self._portal.loop.call_soon_threadsafe(self._emitter.hurry)
+                patient = time.monotonic() - first < PATIENT_S
+                if keep or not patient:
                     future.cancel()
+                    if not patient:
+                        print(f"{self._target.name} {LEFT}", file=sys.stderr)
                     raise
                 self._portal.post(self._target.interrupt_cell(self._cell))
 
     def at_once(self, outputs: Iterable[Output]) -> None:
-        """Show what is there."""
+        """Show recorded output."""
 
         async def show() -> None:
             for output in outputs:
-                data = msgspec.json.encode(output.data) if output.data else b""
+                data = msgspec.json.encode(self._without_view(output.data)) if output.data else b""
                 self._put(CellOutput(self._cell, output.ranks[0], output.kind, output.text or "", data))
             self._emitter.finish()
+            await self._emitter.sent()
 
         self._portal.call(show())
 
+    def _without_view(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Remove a widget that this kernel does not have from a display, whose text is then shown."""
+        view = content.get("data", {}).get(WIDGET_VIEW)
+        if view is None or self._comms.knows(view["model_id"]):
+            return content
+        return {**content, "data": {kind: v for kind, v in content["data"].items() if kind != WIDGET_VIEW}}
+
     def _put(self, output: CellOutput) -> None:
         self._comms.see(output)
-        self._emitter.put(output)
+        self._comms.answers.get(output.parent, self._emitter).put(output)

@@ -1,4 +1,4 @@
-"""What this machine has, and lets this process use. Any process of ours may ask."""
+"""What this machine has and allows: CPUs, GPUs, memory, interfaces, private folders. For any process."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from pathlib import Path
 
 import psutil
 
-from dtrain_lab.core.fitness import Check
-from dtrain_lab.core.network import Interface
-from dtrain_lab.core.plan import NodeFacts
 from dtrain_lab.errors import Forbidden
 from dtrain_lab.machine import cgroup, gpus
+from dtrain_lab.wire.node import Check, Interface
+from dtrain_lab.wire.plan import NodeFacts
 
 RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"
 LONGEST_BASE = 40
@@ -29,7 +28,7 @@ PACKAGES = ("dtrain-lab", "torch", "ipyparallel", "ipykernel")
 
 
 def local_facts() -> NodeFacts:
-    """CPUs this process may use, GPUs it may see, memory of the machine or the cgroup."""
+    """CPUs this process may use, GPUs it may see, and the memory limit of the machine or cgroup, in bytes."""
     return NodeFacts(
         name=socket.gethostname().split(".")[0],
         address="127.0.0.1",
@@ -70,7 +69,7 @@ def interfaces() -> tuple[Interface, ...]:
 
 
 def _prefix(netmask: str | None) -> str:
-    """psutil gives IPv6 masks as addresses, too."""
+    """Prefix length of a netmask; psutil gives IPv6 masks as addresses, too."""
     if netmask is None:
         return "32"
     if ":" in netmask:
@@ -79,25 +78,25 @@ def _prefix(netmask: str | None) -> str:
 
 
 def sockets() -> Path:
-    """Parent of the heads' folders: node-local, and short: a unix socket's path may have 107 bytes."""
+    """Parent of the heads' folders: node-local and short, as a unix socket's path is limited to 107 bytes."""
     return _ours(tempfile.gettempdir() if len(tempfile.gettempdir()) < LONGEST_BASE else "/tmp")
 
 
 def slots_folder() -> Path:
-    """Tickets for this machine's slots: in one place, whatever session or job TMPDIR belongs to."""
+    """Folder of the tickets for this machine's slots: the same for every session, whatever its TMPDIR."""
     return private(_ours("/tmp") / "slots")
 
 
 def _ours(base: str) -> Path:
-    # not XDG_RUNTIME_DIR: that is removed when its user logs out, and what runs for days lives here
+    # not XDG_RUNTIME_DIR: it is removed at logout, and worlds run for days
     return private(Path(os.environ.get(RUNTIME_VARIABLE) or base) / f"dtrain-lab-{os.getuid()}")
 
 
 def check(workdir: str | None = None) -> Check:
-    """What this node has, for `core.fitness`; packages are looked up, none is imported.
+    """Describe this node for `placement.compatibility`; package versions are looked up without an import.
 
     Args:
-        workdir: a folder that has to be writable here.
+        workdir: A folder that has to be writable here.
     """
     shm = psutil.disk_usage("/dev/shm").free if os.path.isdir("/dev/shm") else 0
     return Check(
@@ -151,10 +150,10 @@ def _driver() -> str:
 
 
 def private(path: Path) -> Path:
-    """A folder that only this user can enter; made if it is not there.
+    """A folder that only this user can enter; made if it does not exist.
 
     Raises:
-        Forbidden: it is a link, belongs to somebody else, or others may enter it and that can't be changed.
+        Forbidden: The path is a link or belongs to another user.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -176,8 +175,10 @@ CONNECT_WITHIN_S = 2.0
 
 
 async def first_reachable(urls: Sequence[str]) -> str | None:
-    """The first of some "tcp://address:port" that accepts a connection; addresses of this node are no way
-    to another one, so whoever asks leaves them out."""
+    """The first "tcp://address:port" URL that accepts a connection; None where none does.
+
+    Callers leave out addresses that this node has as well, since those don't lead to another node.
+    """
 
     async def works(url: str) -> str | None:
         address, _, port = url.removeprefix("tcp://").rpartition(":")

@@ -1,26 +1,28 @@
-"""What the control group of this process allows, and what the kernel did in it: Linux's versions 1 and 2."""
+"""Limits and out-of-memory kills of this process's control group (Linux cgroup versions 1 and 2)."""
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from dtrain_lab.core.amounts import size_text
+from dtrain_lab.metrics.units import size_text
 
 ROOT = Path("/sys/fs/cgroup")
 NONE_FROM = 1 << 60
-"""Version 1 writes no limit as a number that no machine has."""
+"""Bytes: version 1 writes "no limit" as a number at least this large."""
 
 
 def folders(controller: str, root: Path = ROOT, own: str | None = None) -> list[Path]:
-    """Folders of this process's group, its own first, up to the root.
+    """Folders of this process's group, from its own up to the root.
 
-    A container may see its own group as the root: folders that it does not see are left out.
+    A container may see its own group as the root; folders that it does not see are left out.
 
     Args:
         controller: "cpu" or "memory".
-        root: where they are mounted.
-        own: what `/proc/self/cgroup` says.
+        root: Mount point of the cgroup file system.
+        own: Text of `/proc/self/cgroup`; read where left out.
     """
     text = Path("/proc/self/cgroup").read_text() if own is None else own
     found = []
@@ -38,7 +40,7 @@ def folders(controller: str, root: Path = ROOT, own: str | None = None) -> list[
 
 
 def memory_limit(places: list[Path]) -> int | None:
-    """Bytes that this process and those beside it may use; None where nothing limits it."""
+    """Memory limit in bytes, shared with the group's other processes; None where there is none."""
     limits = [
         int(text)
         for folder in places
@@ -49,12 +51,12 @@ def memory_limit(places: list[Path]) -> int | None:
 
 
 def cpu_quota(places: list[Path]) -> float | None:
-    """Cores' worth of time; None where nothing limits it."""
+    """CPU quota in cores; None where there is none."""
     return min((q for folder in places for q in _quotas(folder)), default=None)
 
 
 def oom_kills(places: list[Path], vmstat: Path = Path("/proc/vmstat")) -> int:
-    """Processes that the kernel has ended as there was no memory left: in the group, else on this machine."""
+    """Number of processes killed by the kernel for lack of memory: in the group, else on this machine."""
     for folder in places:
         for name in ("memory.events", "memory.oom_control"):
             counted = _field(_read(folder / name), "oom_kill")
@@ -64,34 +66,36 @@ def oom_kills(places: list[Path], vmstat: Path = Path("/proc/vmstat")) -> int:
 
 
 class OutOfMemory:
-    """Tells whether a process that was killed had used up the memory."""
+    """Tells whether a killed process was killed for lack of memory."""
 
     def __init__(self) -> None:
         self._places = folders("memory")
         self._before = oom_kills(self._places)
 
-    def how(self, *, in_job: bool) -> str:
-        """How the process that has just been killed ended, in words; empty where it was something else.
+    def how(self, code: int) -> str:
+        """How a process that has just ended was killed, in words; empty where memory was not the reason.
 
         Args:
-            in_job: a scheduler has given the memory.
+            code: Exit code of the process; negative where a signal ended it.
         """
+        if code != -signal.SIGKILL:
+            return ""
         now = oom_kills(self._places)
         if now == self._before:
             return ""
         self._before = now
         limit = memory_limit(self._places)
         has = f"; its node may use {size_text(limit)}" if limit is not None else ""
-        more = (
-            "raise memory_per_node" if in_job else "use smaller batches or fewer ranks and DataLoader workers"
-        )
+        by_scheduler = "SLURM_JOB_ID" in os.environ
+        less = "use smaller batches or fewer ranks and DataLoader workers"
+        more = "raise memory_per_node" if by_scheduler else less
         return f"killed by the kernel, out of memory{has}: {more}"
 
 
 def _read(path: Path) -> str:
     try:
         return path.read_text().strip()
-    except OSError:  # not of this version, or not for us
+    except OSError:  # a file of the other version, or not readable for us
         return ""
 
 
@@ -108,5 +112,5 @@ def _quotas(folder: Path) -> Iterator[float]:
     if quota.isdigit() and period.isdigit():
         yield int(quota) / int(period)
     quota, period = _read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us")
-    if quota.isdigit() and period.isdigit():  # none is written as -1
+    if quota.isdigit() and period.isdigit():  # "no quota" is written as -1
         yield int(quota) / int(period)

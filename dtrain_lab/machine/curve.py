@@ -1,4 +1,4 @@
-"""Who may connect over TCP: holders of the client key of a world, or of a job, and nobody else."""
+"""CURVE authentication over TCP: only holders of a world's or job's client key may connect."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ from typing import Any
 
 import zmq
 
-from dtrain_lab.core.endpoints import Keys
+from dtrain_lab.wire.codec.chunks import SOCKET_LIMIT
+from dtrain_lab.wire.processes.endpoints import Keys
 
 DOMAIN = "dtrain-lab"
+HANDSHAKE_MS = 5000
+"""Milliseconds to prove the key before a peer is disconnected (ZeroMQ's own limit is 30 s)."""
 
 
 class Curve:
-    """The check of every connection.
+    """Authenticates every connection of the served sockets.
 
     Args:
-        context: of the sockets that are guarded.
-        made: keys, and the secret one of who listens; new ones are made where there are none.
+        context: ZeroMQ context of these sockets.
+        made: Keys, and the server's secret key; new ones are made where left out.
     """
 
     def __init__(self, context: zmq.Context[Any], made: tuple[Keys, str] | None = None) -> None:
-        from zmq.auth.asyncio import AsyncioAuthenticator  # only who listens pays for it
+        from zmq.auth.asyncio import AsyncioAuthenticator  # slow to import, and needed only by a server
 
         self.keys, self._secret = made or new_keys()
         self._authenticator = AsyncioAuthenticator(context)
@@ -28,29 +31,32 @@ class Curve:
         self._authenticator.configure_curve_callback(DOMAIN, self)
 
     def callback(self, domain: str, key: bytes) -> bool:
-        """ZeroMQ asks whether a client's key (Z85) is good."""
+        """Called by ZeroMQ: whether a client's key (Z85) is accepted."""
         return domain == DOMAIN and key.decode() == self.keys.client
 
     def serve(self, socket: zmq.Socket[bytes]) -> None:
-        """Guard a socket; before it is bound."""
+        """Require authentication on a socket; to be called before it is bound."""
         socket.zap_domain = DOMAIN.encode()
+        # limits what a peer without a key can use of our memory and time
+        socket.maxmsgsize = SOCKET_LIMIT
+        socket.handshake_ivl = HANDSHAKE_MS
         socket.curve_server = True
         socket.curve_secretkey = self._secret.encode()
 
     def close(self) -> None:
-        """Stop answering ZeroMQ."""
+        """Stop the authenticator."""
         self._authenticator.stop()
 
 
 def new_keys() -> tuple[Keys, str]:
-    """Keys for those who are let in, and the secret one of who listens."""
+    """Make keys for clients, and the server's secret key."""
     public, secret = zmq.curve_keypair()
     client, client_secret = zmq.curve_keypair()
     return Keys(public.decode(), client.decode(), client_secret.decode()), secret.decode()
 
 
 def introduce(socket: zmq.Socket[Any], url: str, keys: Keys) -> None:
-    """Give a socket what lets it in at a URL; before it connects."""
+    """Set the keys on a client's socket for a URL; to be called before it connects."""
     socket.ipv6 = "[" in url
     socket.curve_serverkey = keys.server.encode()
     socket.curve_publickey = keys.client.encode()

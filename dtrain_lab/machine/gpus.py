@@ -1,7 +1,7 @@
-"""GPUs of this machine, and who computes on them: by NVML, without torch or CUDA.
+"""GPUs of this machine and the processes on them, through NVML, without torch or CUDA.
 
-A count through either would spoil a process for forking. A GPU is called by its index on the machine, as
-`nvidia-smi` and CUDA_VISIBLE_DEVICES have it; one that has none (a MIG slice) by its UUID.
+Counting GPUs with torch or CUDA would make a process unsafe to fork. A GPU is named by its index on the
+machine, as in `nvidia-smi` and CUDA_VISIBLE_DEVICES; one without an index (a MIG slice) by its UUID.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dtrain_lab.core.plan import named_gpus
+from dtrain_lab.placement.plan import named_gpus
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def usable(variables: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """GPUs that a process of these variables may use, in CUDA's order."""
+    """GPUs that a process with this environment may use, in CUDA's order."""
     visible = variables.get(VISIBLE)
     with _driver() as nvml:
         if visible is None:
@@ -26,7 +26,7 @@ def usable(variables: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 
 
 def processes() -> dict[str, list[tuple[int, int]]]:
-    """GPU → processes that compute on it: pid, and bytes it uses there. Empty without a driver."""
+    """GPU → processes that compute on it: pid, and bytes of GPU memory. Empty without a driver."""
     found: dict[str, list[tuple[int, int]]] = {}
     with _driver() as nvml:
         if nvml is None:
@@ -36,14 +36,14 @@ def processes() -> dict[str, list[tuple[int, int]]]:
                 running = nvml.nvmlDeviceGetComputeRunningProcesses(nvml.nvmlDeviceGetHandleByIndex(device))
                 if running:
                     found[str(device)] = [(p.pid, int(p.usedGpuMemory or 0)) for p in running]
-        except nvml.NVMLError:  # a driver without the call
+        except nvml.NVMLError:  # the driver lacks the call
             return {}
     return found
 
 
 def only(names: Sequence[str]) -> dict[str, str]:
-    """Variables by which a process sees only these GPUs."""
-    # CUDA's own order is by speed; whoever said what is visible knows which one he meant
+    """Environment variables that show a process only these GPUs."""
+    # CUDA orders by speed unless told otherwise; a user who set CUDA_VISIBLE_DEVICES knows the order meant
     order = {} if VISIBLE in os.environ else {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     return {VISIBLE: ",".join(names), **order}
 
@@ -52,7 +52,7 @@ def handle(nvml: Any, name: str) -> Any:
     """NVML's handle of a GPU.
 
     Raises:
-        pynvml.NVMLError: there is none.
+        pynvml.NVMLError: There is no such GPU.
     """
     if name.isdecimal():
         return nvml.nvmlDeviceGetHandleByIndex(int(name))
@@ -60,7 +60,7 @@ def handle(nvml: Any, name: str) -> Any:
 
 
 def open_driver() -> Any:
-    """NVML, begun; None without a driver."""
+    """The initialized NVML module; None without a driver."""
     import pynvml
 
     try:
@@ -81,10 +81,10 @@ def _driver() -> Iterator[Any]:
 
 
 def _index(nvml: Any, name: str) -> str:
-    """A GPU by its index, where it has one."""
+    """Index of a GPU, where it has one; else the name unchanged."""
     if nvml is None or name.isdecimal() or name.startswith("MIG"):
         return name
     try:
         return str(nvml.nvmlDeviceGetIndex(nvml.nvmlDeviceGetHandleByUUID(name)))
-    except nvml.NVMLError:  # a short form of its UUID, or a GPU that is gone
+    except nvml.NVMLError:  # a shortened UUID, or a GPU that is gone
         return name

@@ -1,4 +1,4 @@
-"""IPv6 in ipyparallel's processes: addresses in URLs, and sockets that speak it."""
+"""IPv6 for ZeroMQ: addresses in URLs, and sockets that support it."""
 
 from __future__ import annotations
 
@@ -10,37 +10,22 @@ import zmq
 
 
 def host(address: str) -> str:
-    """An address as it stands in a URL."""
+    """An address in the form needed in a URL: IPv6 in brackets."""
     return f"[{address}]" if ":" in address else address
 
 
 def resolved(name: str) -> str:
-    """The address that this machine prefers for a name: of one with both, ZeroMQ would try one kind alone.
+    """Resolve a name to the address that this machine prefers; ZeroMQ would try only one address family.
 
     Raises:
-        OSError: there is none.
+        OSError: The name has no address.
     """
     return str(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0])
 
 
 @cache
 def context() -> zmq.Context[Any]:
-    """This process's context whose sockets speak both."""
+    """This process's context, whose sockets support IPv4 and IPv6."""
     made: zmq.Context[Any] = zmq.Context()
     made.set(zmq.IPV6, 1)
     return made
-
-
-def in_every_context() -> None:
-    """Have what this process makes from now on speak both.
-
-    ipyparallel's controller, its children and the heart of an engine make contexts of their own, which
-    nobody else can reach.
-    """
-    plain = zmq.Context.__init__
-
-    def make(self: zmq.Context[Any], *args: Any, **kwargs: Any) -> None:
-        plain(self, *args, **kwargs)
-        self.set(zmq.IPV6, 1)
-
-    zmq.Context.__init__ = make  # type: ignore[method-assign]

@@ -1,38 +1,36 @@
-"""Tickets: who holds slots of this machine, and who waits for them. A file each, under one lock.
+"""Tickets: who holds slots of this machine and who waits for them. One file each, under one lock.
 
-No server takes part. A ticket is good for as long as the process that it names.
+There is no server. A ticket is valid as long as the process that it names lives.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import getpass
 import os
 import socket
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
 import psutil
+from msgspec.structs import replace
 
-from dtrain_lab.core import jobfiles, slots
-from dtrain_lab.core.slots import Holder, NodeSlots, Ticket
 from dtrain_lab.errors import Conflict, Forbidden
-from dtrain_lab.machine import gpus, local_facts, processes, slots_folder
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import durable, gpus, local_facts, processes, slots_folder
+from dtrain_lab.placement import slots
+from dtrain_lab.placement.slots import Holder, NodeSlots, Ticket
 
 ENDS_WITHIN_S = 5.0
-"""So long a process may take to end by itself when it is asked to."""
+"""Seconds for a process to end after a signal."""
 
 
-@contextmanager
-def locked() -> Iterator[None]:
-    """One at a time looks at the tickets and takes slots."""
-    with open(os.open(slots_folder() / "lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def locked() -> AbstractContextManager[None]:
+    """Lock the tickets for reading and taking slots."""
+    return durable.locked(slots_folder() / "lock")
 
 
 def living() -> list[Ticket]:
@@ -43,7 +41,9 @@ def living() -> list[Ticket]:
             ticket = msgspec.json.decode(path.read_bytes(), type=Ticket)
         except (FileNotFoundError, msgspec.DecodeError):
             continue
-        if processes.same(ticket.pid, ticket.started) is not None:
+        if not processes.is_here(ticket.system) and not processes.has_ended(ticket.system):
+            continue  # of another container that shares the folder: its process can't be seen from here
+        if not processes.has_ended(ticket.system) and processes.same(ticket.pid, ticket.started) is not None:
             found.append(ticket)
         else:
             path.unlink(missing_ok=True)
@@ -51,18 +51,16 @@ def living() -> list[Ticket]:
 
 
 def put(ticket: Ticket) -> None:
-    """Write a ticket; whoever reads sees the old or the new one."""
-    # a cluster of several nodes that this machine is all of has a ticket for each
+    """Write a ticket atomically: readers see the old or the new one."""
+    # pid in the name: a cluster whose simulated nodes are all on this machine has a ticket for each
     path = slots_folder() / f"{ticket.id}.{ticket.pid}.json"
-    part = path.with_suffix(".part")
-    part.write_bytes(msgspec.json.encode(ticket))
-    part.rename(path)
+    durable.swap(path, msgspec.json.encode(replace(ticket, system=processes.system())))
 
 
 def script_of(job: Path) -> psutil.Process | None:
-    """The process that runs the script of a job's folder, while it does."""
+    """The process that runs a job's script, given the job's folder; None once it has ended."""
     try:
-        process = psutil.Process(int((job / jobfiles.PID).read_text()))
+        process = psutil.Process(int((job / job_files.PID).read_text()))
         mine = any(job.name in word for word in process.cmdline())
     except (OSError, ValueError, psutil.NoSuchProcess):
         return None
@@ -70,19 +68,19 @@ def script_of(job: Path) -> psutil.Process | None:
 
 
 def hold(identity: str, name: str, size: int, usable: Sequence[str] = ()) -> tuple[str, ...]:
-    """Hold slots of this machine for a cluster that runs below this process, whose end gives them back.
+    """Hold slots of this machine for a cluster; they are released when this process ends.
 
-    A cluster waits for nobody: where fewer GPUs are free than it has ranks, it shares others'. Held again
-    with another size, it keeps those it has.
+    A cluster does not queue: where fewer GPUs are free than it has ranks, it shares those of others. A
+    repeated call with another size keeps the GPUs it has.
 
     Args:
-        identity: of the cluster.
-        name: of the cluster.
-        size: ranks of this process.
+        identity: Id of the cluster.
+        name: Name of the cluster.
+        size: Number of ranks on this node.
         usable: GPUs that it may use.
 
     Returns:
-        Those that it holds; none on a machine without.
+        The GPUs that it holds; empty on a machine without.
     """
     running = gpus.processes() if usable else {}
     pid, began = os.getpid(), processes.started()
@@ -98,31 +96,32 @@ def hold(identity: str, name: str, size: int, usable: Sequence[str] = ()) -> tup
 
 
 def look() -> NodeSlots:
-    """All slots of this machine, each with its holder; strangers' processes on its GPUs, too."""
+    """All slots of this machine with their holders, including other users' processes on its GPUs."""
     facts, running = local_facts(), gpus.processes()
     ours = living()
     mine = {pid for ticket in ours for pid in _family(ticket.pid)}
     foreign: dict[str, Holder] = {}
     for device, users in running.items():
         others = [(size, pid) for pid, size in users if pid not in mine]
-        if others:  # the one that takes most of it
+        if others:  # the process with the most memory
             foreign[device] = _stranger(max(others)[1])
     memory = {device: sum(size for _, size in users) for device, users in running.items()}
     return slots.shown(ours, facts, gpus.usable(), foreign, memory)
 
 
 def stop(identity: str) -> NodeSlots:
-    """End a process of this user's on a GPU that is neither a cluster's nor a job's.
+    """End a process of this user on a GPU that belongs to neither a cluster nor a job.
 
     Args:
-        identity: of the process, as `look` gives it.
+        identity: Id of the process, as `look` gives it.
 
     Returns:
         The slots afterwards.
 
     Raises:
-        NotFound: no such process holds a slot of this machine.
-        Forbidden: it is somebody else's, or a cluster's or job's, which have their own ways to end.
+        NotFound: No such process holds a slot of this machine.
+        Forbidden: The process is another user's, or that of a cluster or job, which are ended otherwise.
+        Conflict: The process does not end.
     """
     holder = slots.holder(look(), identity)
     if not holder.may_stop or holder.pid is None:
@@ -161,7 +160,7 @@ def _stranger(pid: int) -> Holder:
         process = psutil.Process(pid)
         began = processes.started(pid)
         mine = process.uids().real == os.getuid()
-        # Jupyter tells a kernel which notebook it is of; whose process it is not can't be asked that
+        # Jupyter sets a kernel's notebook in its environment; other users' environments can't be read
         book = process.environ().get("JPY_SESSION_NAME", "") if mine else ""
         name = f"{process.name()} ({os.path.basename(book)})" if book else process.name()
         owner = process.username()

@@ -1,5 +1,5 @@
-"""The node agent: one process per node that makes its ranks, measures them, and learns of their deaths.
+"""The node agent: one process per node that makes its ranks, measures them, and detects their exits.
 
-`python -m dtrain_lab.node` runs it, started by the head (on its own node) or by a back-end. A second
-process, the fork server, holds torch and forks. May import rank and core, never services or doors.
+Run as `python -m dtrain_lab.node`, by the head on its own node or by a back-end. A second process, the fork
+server, loads torch and forks. May import rank and the subjects, never services or clients.
 """

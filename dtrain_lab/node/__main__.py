@@ -1,22 +1,59 @@
 import sys
+from collections.abc import Callable
+
+import msgspec
+
+
+def check(arguments: list[str]) -> int:
+    """`check [FOLDER]`: print what this node has."""
+    from dtrain_lab import machine
+
+    found = machine.check(arguments[1] if len(arguments) > 1 else None)
+    sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+    return 0
+
+
+def slots(arguments: list[str]) -> int:
+    """`slots [PROCESS]`: print the slots and their holders, after ending PROCESS if given."""
+    from dtrain_lab.errors import DtrainError
+    from dtrain_lab.machine import tickets
+    from dtrain_lab.placement.slots import REFUSED
+
+    try:
+        found = tickets.look() if len(arguments) < 2 else tickets.stop(arguments[1])
+    except DtrainError as error:
+        told = {**error.as_dict(), "kind": type(error).default_code}
+        sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
+        return REFUSED
+    sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+    return 0
+
+
+def command(name: str) -> Callable[[list[str]], int]:
+    """Import only a subcommand's module, since one runs beside every rank of a job; return its main."""
+    match name:
+        case "attached":
+            from dtrain_lab.node.sources.spawn import main
+        case "turn":
+            from dtrain_lab.node.admission.turn import main
+        case "stage":
+            from dtrain_lab.node.stage import main
+        case "speed":
+            from dtrain_lab.node.speed import main
+        case "bridge":
+            from dtrain_lab.node.bridge import main
+        case "check":
+            main = check
+        case "slots":
+            main = slots
+        case _:
+            from dtrain_lab.node.join import main
+    return main
+
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["attached"]:  # beside every rank of a job: without what a cluster's agent needs
-        from dtrain_lab.node.attached import main as attached
+    if len(sys.argv) > 1:
+        sys.exit(command(sys.argv[1])(sys.argv[1:]))
+    from dtrain_lab.node.sources.fork import main as own
 
-        sys.exit(attached(sys.argv[1:]))
-    if sys.argv[1:2] == ["turn"]:
-        from dtrain_lab.node.turn import main as turn
-
-        sys.exit(turn(sys.argv[1:]))
-    if sys.argv[1:2] == ["stage"]:
-        from dtrain_lab.node.stage import main as stage
-
-        sys.exit(stage(sys.argv[1:]))
-    if sys.argv[1:2] == ["speed"]:
-        from dtrain_lab.node.speed import main as speed
-
-        sys.exit(speed(sys.argv[1:]))
-    from dtrain_lab.node.main import main
-
-    main()
+    own()

@@ -1,4 +1,4 @@
-"""Connects its stdin and stdout to a socket of this node: the far end of `backends.bridge`."""
+"""Connects its stdin and stdout to a socket of this node: the remote end of `backends.bridge`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import sys
 PIECE = 1 << 16
 
 
-def main(target: str) -> int:
-    """Carry bytes until either side closes.
+def main(arguments: list[str]) -> int:
+    """Copy bytes in both directions until either side closes.
 
     Args:
-        target: "unix:PATH" or "tcp:ADDRESS:PORT".
+        arguments: `bridge TARGET`, where TARGET is "unix:PATH" or "tcp:ADDRESS:PORT".
     """
+    target = arguments[1]
     kind, _, rest = target.partition(":")
     if kind == "unix":
         far = socket.socket(socket.AF_UNIX)

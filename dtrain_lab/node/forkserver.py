@@ -1,11 +1,11 @@
 """The fork server: torch loaded once, one OS thread, one socket, `wait4` and nothing else.
 
-A process that forks must have no second thread (locks held elsewhere stay locked in the child for ever)
+A process that forks must have no second thread (locks held by it would stay locked in the child for ever)
 and must not have touched CUDA or run a tensor operation (their pools do not survive a fork). So ZeroMQ,
-measuring and the network live in the node agent, and this process only reads orders from a socketpair.
+sampling and the network live in the node agent, and this process only reads messages from a socketpair.
 
-Runs as `python -m dtrain_lab.node.forkserver FD`, with OMP_NUM_THREADS=OPENBLAS_NUM_THREADS=1 from its exec
-on: torch and numpy then start no thread of their own.
+Runs as `python -m dtrain_lab.node.forkserver FD`, with OMP_NUM_THREADS=OPENBLAS_NUM_THREADS=1 in its
+environment from exec on, so that torch and numpy start no threads of their own.
 """
 
 from __future__ import annotations
@@ -24,12 +24,27 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import msgspec
-
-from dtrain_lab.core import words
-from dtrain_lab.core.estimate import ring
-from dtrain_lab.core.stacks import STACKS_SIGNAL
-from dtrain_lab.core.wire.links import CONTROLLER, RankSpec
+from dtrain_lab.cells import output_buffer
+from dtrain_lab.debugger.faulthandler import STACKS_SIGNAL
+from dtrain_lab.machine import processes
+from dtrain_lab.metrics import ring
+from dtrain_lab.node.fork_messages import (
+    MESSAGE,
+    NO_PROCESS,
+    Born,
+    Died,
+    ForkController,
+    ForkRank,
+    HandOn,
+    Kill,
+    Loaded,
+    News,
+    Order,
+    decode_order,
+    encode,
+)
+from dtrain_lab.rank import shared
+from dtrain_lab.wire.links import CONTROLLER, RankSpec
 
 PRELOAD = (
     "numpy",
@@ -49,83 +64,28 @@ PRELOAD = (
     "dtrain_lab.rank.main",
 )
 OPTIONAL = frozenset({"matplotlib_inline.backend_inline"})
-MESSAGE = 1 << 20
-PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 LAST = 4000
-
-
-class ForkRank(msgspec.Struct, frozen=True, tag=True):
-    """Fork a rank; its metrics ring, words, fault file and two pipes come along as descriptors."""
-
-    spec: RankSpec
-
-
-class ForkController(msgspec.Struct, frozen=True, tag=True):
-    """Fork the ipyparallel controller."""
-
-    arguments: tuple[str, ...]
-    log: str
-
-
-class Kill(msgspec.Struct, frozen=True, tag=True):
-    """Send a signal to processes."""
-
-    keys: tuple[int, ...]
-    number: int
-
-
-Order = ForkRank | ForkController | Kill
-
-
-class Loaded(msgspec.Struct, frozen=True, tag=True):
-    """Everything is imported; or what went wrong. `on_gpus`: this build of torch can compute on some."""
-
-    seconds: float = 0.0
-    torch: str = ""
-    on_gpus: bool = False
-    error: str = ""
-
-
-class Born(msgspec.Struct, frozen=True, tag=True):
-    """A process was forked."""
-
-    key: int
-    pid: int
-
-
-class Died(msgspec.Struct, frozen=True, tag=True):
-    """A process ended."""
-
-    key: int
-    pid: int
-    code: int
-    last: str
-
-
-News = Loaded | Born | Died
-encode = msgspec.msgpack.Encoder().encode
-decode_order = msgspec.msgpack.Decoder(Order).decode
-decode_news = msgspec.msgpack.Decoder(News).decode
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def threads() -> int:
-    """OS threads of this process; Python's own count sees none of torch's or ZeroMQ's."""
+    """Number of OS threads of this process; Python's own count misses those of torch and ZeroMQ."""
     return len(os.listdir("/proc/self/task"))
 
 
 class ForkServer:
-    """Forks on order, and reports every death."""
+    """Forks on request, and reports every child's exit."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
+        self._loaded = Loaded()
         self._children: dict[int, tuple[int, str]] = {}
         self._wake = os.pipe()
 
     def run(self) -> None:
-        """Serve until the agent is gone; then nothing that was forked lives on."""
+        """Serve until the agent is gone, then end all children."""
         try:
             self._load()
         except (ImportError, RuntimeError, OSError) as error:
@@ -145,7 +105,7 @@ class ForkServer:
                 if name not in OPTIONAL:
                     raise
         gc.collect()
-        gc.freeze()  # the collector must not write to pages that children share
+        gc.freeze()  # keeps the garbage collector from writing to pages shared with children
         if threads() != 1:
             raise RuntimeError(f"the fork server has {threads()} threads; a fork would not be safe")
         import torch
@@ -153,7 +113,8 @@ class ForkServer:
         if not torch.distributed.is_available():
             raise RuntimeError("this build of torch has no torch.distributed")
         on_gpus = torch.version.cuda is not None or torch.version.hip is not None
-        self._say(Loaded(time.monotonic() - began, str(torch.__version__), on_gpus))
+        self._loaded = Loaded(time.monotonic() - began, str(torch.__version__), on_gpus)
+        self._say(self._loaded)
 
     def _serve(self) -> None:
         for end in self._wake:
@@ -186,9 +147,18 @@ class ForkServer:
                 for pid, (key, _) in self._children.items():
                     if key in keys:
                         os.kill(pid, number)
+            case HandOn():
+                processes.end_with_parent(0)
+                self._say(self._loaded)
 
     def _fork(self, key: int, log: str, child: Callable[[], None]) -> None:
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:  # no memory, or the process limit is reached: the other ranks live on
+            how = f"could not be made: {error.strerror}"
+            self._say(Born(key, NO_PROCESS))
+            self._say(Died(key, NO_PROCESS, 1, "", how))
+            return
         if pid == 0:
             self._become(log, child)
         self._children[pid] = (key, log)
@@ -197,7 +167,7 @@ class ForkServer:
     def _become(self, log: str, child: Callable[[], None]) -> NoReturn:
         code = 1
         try:
-            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            processes.end_with_parent(signal.SIGKILL)
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGTERM, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
@@ -211,7 +181,7 @@ class ForkServer:
             code = 0
         except SystemExit as leave:
             code = leave.code if isinstance(leave.code, int) else 1
-        # the child's last word goes to its log; it must never return into our loop
+        # print the error to the child's log; the child must never return into our loop
         except BaseException:  # noqa: BLE001
             traceback.print_exc()
         finally:
@@ -221,15 +191,18 @@ class ForkServer:
     def _reap(self) -> None:
         while self._children:
             try:
-                pid, status, _ = os.wait4(-1, os.WNOHANG)
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if pid == 0:
+            if ended is None:
                 return
+            pid = ended.si_pid
             known = self._children.pop(pid, None)
-            if known is None:  # a grandchild that came to us because its parent died
+            if known is not None:
+                _kill_group(pid)  # before reaping, while the pid can't be reused
+            _, status, _ = os.wait4(pid, 0)
+            if known is None:  # an orphaned grandchild, reparented to this subreaper
                 continue
-            _kill_group(pid)
             key, log = known
             self._say(Died(key, pid, os.waitstatus_to_exitcode(status), _tail(log)))
 
@@ -243,15 +216,17 @@ class ForkServer:
 
 
 def _kill_group(pid: int) -> None:
-    """End a rank with its DataLoader workers and child processes: each rank leads its own session."""
+    """End a rank with its DataLoader workers and other children: each rank leads its own session."""
     try:
         os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:  # it had none
+    except ProcessLookupError:  # no members left
+        pass
+    except PermissionError:  # only another user's processes (sudo) are left: no reason to fail
         pass
 
 
 def _streams(log: str) -> None:
-    """stdin from nowhere, stdout and stderr to the rank's log until its kernel takes them."""
+    """Connect stdin to /dev/null, stdout and stderr to the rank's log, until its kernel replaces them."""
     nowhere = os.open(os.devnull, os.O_RDONLY)
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(nowhere, 0)
@@ -266,14 +241,14 @@ def _streams(log: str) -> None:
 def _be_rank(spec: RankSpec, descriptors: list[int]) -> None:
     import faulthandler
 
-    from dtrain_lab.rank import link, main
+    from dtrain_lab.rank import main
 
     metrics, kept, fault, *ends = descriptors
     faulthandler.enable(fault)
     faulthandler.register(STACKS_SIGNAL, file=fault, all_threads=True, chain=False)
-    memory = link.Shared(
+    memory = shared.Shared(
         memoryview(mmap.mmap(metrics, ring.BYTES)),
-        memoryview(mmap.mmap(kept, words.BYTES)),
+        memoryview(mmap.mmap(kept, output_buffer.BYTES)),
         {"stdout": (ends[0], ends[1]), "stderr": (ends[2], ends[3])},
     )
     os.close(metrics)
@@ -282,12 +257,15 @@ def _be_rank(spec: RankSpec, descriptors: list[int]) -> None:
 
 
 def _be_controller(arguments: tuple[str, ...]) -> None:
+    import zmq
     from ipyparallel.controller.app import IPController
 
-    from dtrain_lab.machine import ipv6
+    from dtrain_lab.machine.contexts import in_every_context
+    from dtrain_lab.machine.curve import HANDSHAKE_MS
 
+    in_every_context(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
     if any(argument.startswith("--ip=[") for argument in arguments):
-        ipv6.in_every_context()
+        in_every_context(zmq.IPV6, 1)
     sys.argv = ["dtrain-controller"]
     IPController.launch_instance(argv=list(arguments))
 
@@ -306,7 +284,7 @@ def main(arguments: list[str]) -> None:
     """Entry point."""
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     channel = socket.socket(fileno=int(arguments[0]))
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    processes.end_with_parent(signal.SIGTERM)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     ForkServer(channel).run()
 

@@ -1,13 +1,14 @@
 """Joins this node to a world whose head runs elsewhere, and keeps its agent alive.
 
-`python -m dtrain_lab.node join FILE [NODE]` waits for the head's endpoints (a 0600 file on a file system that
-the nodes share; `-` for stdin) and starts the agent. Where the agent is killed, another takes its place: its
-ranks are lost, the world is not. The agent in turn ends with this process.
+`python -m dtrain_lab.node join FILE [NODE]` waits for the head's endpoints (a 0600 file on a shared file
+system; `-` for stdin) and starts the agent. If the agent is killed, it is restarted: its ranks are lost, the
+world is not. The agent in turn ends with this process.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import socket
@@ -19,15 +20,16 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.core.endpoints import Endpoints
-from dtrain_lab.machine import first_reachable, interfaces, local_facts, private, sockets
-from dtrain_lab.node.main import Settings
+from dtrain_lab.machine import agents, local_facts, logs, private, sockets
+from dtrain_lab.node.link import way
+from dtrain_lab.wire.processes.endpoints import Endpoints
+from dtrain_lab.wire.processes.settings import AgentSettings
 
 ENDPOINTS_WITHIN_S = 120.0
 POLL_S = 0.05
 MOST_RESTARTS = 5
 HEALTHY_S = 60.0
-"""An agent that lived so long did not fail at its start."""
+"""An agent that lived for this many seconds did not fail at its start."""
 
 
 class Unjoinable(Exception):
@@ -38,20 +40,20 @@ def main(arguments: list[str]) -> int:
     """Entry point.
 
     Args:
-        arguments: `join FILE [NODE]`; without NODE the scheduler's task says which node this is.
+        arguments: `join FILE [NODE]`; without NODE, Slurm's environment gives the node's index.
 
     Returns:
-        Exit code: 0 when the head let the agent go.
+        Exit code: 0 when the head told the agent to leave.
     """
     _, file, *rest = arguments
     node = int(rest[0] if rest else os.environ["SLURM_NODEID"])
     known = msgspec.json.decode(sys.stdin.buffer.readline(), type=Endpoints) if file == "-" else None
     identity = known.id if known is not None else Path(file).parent.name
     directory = private(sockets() / f"{identity}.{node}")
-    (directory / "ipp").mkdir(exist_ok=True)  # of ipyparallel's engines
+    (directory / "ipp").mkdir(exist_ok=True)  # for ipyparallel's engines
     reading, writing = os.pipe()
-    del writing  # never closed by hand: its end is this process's
-    settings = Settings(
+    del writing  # closed only by this process's end: the agent's lifeline
+    settings = AgentSettings(
         node=node,
         name=socket.gethostname().split(".")[0],
         link="",
@@ -61,15 +63,22 @@ def main(arguments: list[str]) -> int:
         joins=True,
         gpus=local_facts().gpus,
     )
-    # torch is loaded while the head comes up
-    agent = _start(settings)
+    # the agent loads torch while the head comes up
+    agent = agents.start(settings)
     try:
         endpoints = known or _endpoints(file)
-        link = asyncio.run(_link(endpoints))
+        link = asyncio.run(way(endpoints))
+        if link is None:
+            urls = ", ".join(endpoints.link) or "no address"
+            raise Unjoinable(
+                f"can't reach the head on {endpoints.host} at any of {urls}; "
+                "open these ports between the nodes, or set [network] interface in the profile"
+            )
         keys = None if link.startswith("ipc://") else endpoints.keys
         settings = replace(settings, link=link, keys=keys, variables=endpoints.variables)
         if file == "-":
-            _leave_streams(directory / f"join.{node}.log")
+            print("joined", flush=True)  # the process that started this one may end now
+            logs.take_streams(directory / f"join.{node}.log")
         return _keep(agent, settings)
     except Unjoinable as error:
         print(f"{socket.gethostname()}: {error}", file=sys.stderr)
@@ -80,46 +89,22 @@ def main(arguments: list[str]) -> int:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _leave_streams(log: Path) -> None:
-    """Say that it works, and let whoever started this go."""
-    print("joined", flush=True)
-    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for number in (1, 2):
-        os.dup2(target, number)
-    os.close(target)
-
-
-def _keep(agent: subprocess.Popen[bytes], settings: Settings) -> int:
+def _keep(agent: subprocess.Popen[bytes], settings: AgentSettings) -> int:
     left = MOST_RESTARTS
     while True:
         began = time.monotonic()
         assert agent.stdin is not None
-        agent.stdin.write(msgspec.json.encode(settings) + b"\n")
-        agent.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # the agent has already ended: its exit code tells
+            agent.stdin.write(msgspec.json.encode(settings) + b"\n")
+            agent.stdin.close()
         code = agent.wait()
         if time.monotonic() - began > HEALTHY_S:
             left = MOST_RESTARTS
         left -= 1
         if code == 0 or left == 0:
             return code
-        agent = _start(replace(settings, link="", keys=None))
-
-
-def _start(settings: Settings) -> subprocess.Popen[bytes]:
-    """Start an agent; it is told its link with a second line."""
-    assert settings.lifeline is not None
-    with open(os.path.join(settings.directory, f"node.{settings.node}.log"), "ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dtrain_lab.node"],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            pass_fds=[settings.lifeline],
-        )
-    assert process.stdin is not None
-    process.stdin.write(msgspec.json.encode(settings) + b"\n")
-    process.stdin.flush()
-    return process
+        # its link follows in a second line
+        agent = agents.start(replace(settings, link="", keys=None))
 
 
 def _endpoints(file: str) -> Endpoints:
@@ -130,19 +115,3 @@ def _endpoints(file: str) -> Endpoints:
         except FileNotFoundError:
             time.sleep(POLL_S)
     raise Unjoinable(f"{file} did not appear in {ENDPOINTS_WITHIN_S:.0f} s: the head did not start")
-
-
-async def _link(endpoints: Endpoints) -> str:
-    """The way to the head: its unix socket where it is on this node, else an address that answers."""
-    path = Path(endpoints.directory) / "link"
-    if endpoints.host == socket.gethostname() and path.exists():
-        return f"ipc://{path}"
-    own = {i.address for i in interfaces()}
-    urls = [u for u in endpoints.link if u.removeprefix("tcp://").rpartition(":")[0].strip("[]") not in own]
-    found = await first_reachable(urls)
-    if found is None:
-        raise Unjoinable(
-            f"can't reach the head on {endpoints.host} at any of {', '.join(urls) or 'no address'}; "
-            "open these ports between the nodes, or set [network] interface in the profile"
-        )
-    return found

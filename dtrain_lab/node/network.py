@@ -1,4 +1,4 @@
-"""Can this node reach the others?"""
+"""Probes between nodes: listens for the others, and checks whether this node reaches them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,24 @@ CONNECT_WITHIN_S = 1.2
 
 
 class Listener:
-    """Answers whoever connects with this node's nonce, so that nobody takes itself for another node."""
+    """Answers each connection with this node's nonce, so that no node mistakes itself for another."""
 
     def __init__(self, nonce: str) -> None:
         self._nonce = nonce.encode()
         self._server: asyncio.Server | None = None
 
     async def open(self, address: str, ports: Sequence[int]) -> int:
-        """Listen at an address; returns the port.
+        """Listen at an address.
+
+        Args:
+            address: IP address of this node.
+            ports: Ports to try, in order; empty for any free one.
+
+        Returns:
+            The port.
 
         Raises:
-            OSError: none of the ports is free.
+            OSError: None of the ports is free.
         """
         error: OSError | None = None
         for port in ports or (0,):
@@ -43,7 +50,13 @@ class Listener:
 
 
 async def reaches(address: str, port: int, nonce: str) -> bool:
-    """Can this node connect there, and is it the one that is meant?"""
+    """Whether this node can connect to an address, and the intended node answers there.
+
+    Args:
+        address: IP address of the other node.
+        port: TCP port that it listens at.
+        nonce: The nonce that identifies it.
+    """
     try:
         async with asyncio.timeout(CONNECT_WITHIN_S):
             reader, writer = await asyncio.open_connection(address, port)
@@ -55,9 +68,13 @@ async def reaches(address: str, port: int, nonce: str) -> bool:
 
 
 async def still_there(url: str, within_s: float) -> bool:
-    """After a connection broke: does whoever listened there still do so?
+    """After a connection broke: whether the process at the other end still listens.
 
-    A refused connection says no at once. Silence is waited out: a network may come back.
+    A refused connection means no at once. Silence is waited out, because a network may come back.
+
+    Args:
+        url: "tcp://address:port" of the connection.
+        within_s: Seconds to wait out silence.
     """
     address, _, port = url.removeprefix("tcp://").rpartition(":")
     loop = asyncio.get_running_loop()

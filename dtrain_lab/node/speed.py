@@ -1,7 +1,7 @@
-"""Round trip and bandwidth of TCP between two nodes.
+"""Measures TCP round trip and bandwidth between two nodes.
 
-`python -m dtrain_lab.node speed ADDRESS PORT NONCE [ROLE]`: one listens at ADDRESS, one connects to
-it and prints what it has measured; in a step of Slurm, by task.
+`python -m dtrain_lab.node speed ADDRESS PORT NONCE [ROLE]`: one side listens at ADDRESS, the other connects
+to it and prints what it has measured. In a Slurm step, the task's number decides the role.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from statistics import median
 
 import msgspec
 
-from dtrain_lab.core.network import Speed
+from dtrain_lab.wire.node import Speed
 
 WITHIN_S = 15.0
-"""The other node may start later."""
+"""Seconds to wait for the other node, which may start later."""
 TURNS = 200
 SMALL = 64
 STREAM_S = 1.0
@@ -25,10 +25,15 @@ PIECE = 1 << 20
 
 
 def listen(address: str, port: int, nonce: bytes) -> None:
-    """Answer the one that knows the nonce: what it sends small comes back, what it streams is counted.
+    """Serve one peer that knows the nonce: echo its small messages, then receive its stream to the end.
+
+    Args:
+        address: IP address to listen at.
+        port: TCP port.
+        nonce: Secret that the peer has to send first.
 
     Raises:
-        OSError: the port is taken, or nobody came.
+        OSError: The port is taken, or no peer connected in time.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, port), family=family) as server:
@@ -44,17 +49,25 @@ def listen(address: str, port: int, nonce: bytes) -> None:
 
 
 def connect(address: str, port: int, nonce: bytes) -> Speed:
-    """Measure.
+    """Measure the connection to the listening node.
+
+    Args:
+        address: IP address of the node.
+        port: TCP port.
+        nonce: Secret that the node expects.
+
+    Returns:
+        Median round trip in seconds, and bandwidth in bytes per second.
 
     Raises:
-        OSError: it can't be reached.
+        OSError: The node can't be reached.
     """
     until = time.monotonic() + WITHIN_S
     while True:
         try:
             peer = socket.create_connection((address, port), timeout=2.0)
             break
-        except ConnectionRefusedError:  # it does not listen yet
+        except ConnectionRefusedError:  # not listening yet
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)
@@ -74,7 +87,7 @@ def connect(address: str, port: int, nonce: bytes) -> Speed:
             peer.sendall(piece)
             sent += PIECE
         peer.shutdown(socket.SHUT_WR)
-        _exactly(peer, 1)  # all of it has come
+        _exactly(peer, 1)  # the other side has received everything
         return Speed(median(trips), sent / (time.perf_counter() - began))
 
 

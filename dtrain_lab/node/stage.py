@@ -1,8 +1,8 @@
-"""Keeps a copy of a job's data on a node's own disk: `python -m dtrain_lab.node stage FOLDER PLACE [NODE]`.
+"""Stages a job's data on a node's own disk: `python -m dtrain_lab.node stage FOLDER PLACE [NODE]`.
 
-It prints a line once the copy is whole. The copy is removed when nobody reads what it prints any more (its
-script, and whatever that has started), by SIGUSR1, or a while after SIGTERM: ranks that are ended, too, may
-still read it. One whose keeper was killed is removed by the next keeper here.
+It prints a line once the copy is complete. The copy is removed once no process reads its stdout (the job's
+script and that script's children), on SIGUSR1, or some time after SIGTERM, because ranks that are being ended
+may still read the data. A copy whose keeper was killed is removed by the next keeper on this node.
 """
 
 from __future__ import annotations
@@ -23,36 +23,38 @@ from pathlib import Path
 
 import msgspec
 
-from dtrain_lab.core import jobfiles
-from dtrain_lab.core.amounts import size_text
-from dtrain_lab.core.cluster import Reason
-from dtrain_lab.core.job import JobRecord, Staging
-from dtrain_lab.core.staged import INDEX, names
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs.staging import INDEX, names
+from dtrain_lab.machine import durable
+from dtrain_lab.metrics.units import size_text
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.codec import lenient
+from dtrain_lab.wire.jobs.job import JobRecord, Staging
 
 PIECE = 16 << 20
 SAY_S = 1.0
 LOOK_S = 0.2
 ROOM = 0.95
-"""Of the free space; the rest is for others."""
+"""Usable share of the free space; the rest is left to others."""
 GRACE_S = 10.0
 SLURM_GRACE_S = 2.0
-"""Sites choose how long a cancelled job has until it is killed: what is still there then stays."""
+"""Seconds: sites set the time from a job's cancellation to SIGKILL, after which a copy would be left."""
 LOCK = ".lock"
 
 
 class Failed(Exception):
-    """The data can't be copied: message and hint."""
+    """The data can't be copied; arguments: message and hint."""
 
 
 class Cut(Exception):
-    """The job has ended meanwhile."""
+    """The job ended during the copy."""
 
 
 def sources(record: JobRecord) -> dict[str, Path]:
-    """What is to be copied, by its name in the copy.
+    """Paths of the data to copy, by its name in the copy.
 
     Raises:
-        Failed: it is not there.
+        Failed: A path does not exist.
     """
     found = {}
     for name, path in names(record.request.stage).items():
@@ -63,7 +65,7 @@ def sources(record: JobRecord) -> dict[str, Path]:
 
 
 def files(source: Path) -> Iterator[tuple[Path, Path]]:
-    """All plain files of a file or folder, each with its path below it; links are followed, once."""
+    """All regular files of a file or folder, with relative paths; links are followed, each folder once."""
     if source.is_file():
         yield source, Path()
         return
@@ -81,10 +83,10 @@ def files(source: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def private(folder: Path) -> Path:
-    """A folder of ours that nobody else can read, made if needed.
+    """A folder that only this user can read; made if needed.
 
     Raises:
-        Failed: somebody else's lies there, or it can't be made.
+        Failed: The folder belongs to another user or is open to others, or it can't be made.
     """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -102,11 +104,11 @@ def private(folder: Path) -> Path:
 
 
 def sweep(base: Path) -> None:
-    """Remove copies whose keeper has ended without doing so."""
+    """Remove copies that were left behind by a killed keeper."""
     for left in base.iterdir():
         try:
             lock = os.open(left / LOCK, os.O_RDONLY)
-        except OSError:  # being made, or being removed
+        except OSError:  # being made or removed
             continue
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -118,18 +120,18 @@ def sweep(base: Path) -> None:
 
 
 def claim(place: Path) -> tuple[int, Path]:
-    """A folder of our own, and the lock that says so; what others have left goes.
+    """Make and lock a folder of our own, after removing copies that were left behind.
 
     Returns:
         The descriptor of the lock, and the folder.
 
     Raises:
-        Failed: somebody else's lies there, or it can't be made.
+        Failed: The folder belongs to another user or is open to others, or it can't be made.
     """
     base = private(place.parent)
     alone = os.open(base, os.O_RDONLY)
     try:
-        fcntl.flock(alone, fcntl.LOCK_EX)  # nobody sweeps between our making it and our locking it
+        fcntl.flock(alone, fcntl.LOCK_EX)  # no other keeper sweeps before the new folder is locked
         sweep(base)
         private(place)
         lock = os.open(place / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
@@ -142,17 +144,18 @@ def claim(place: Path) -> tuple[int, Path]:
 def copy(
     found: dict[str, Path], place: Path, told: Callable[[int, int], None], ended: threading.Event
 ) -> None:
-    """Copy all, with their times; what lies on this disk already is linked to.
+    """Copy the data with its timestamps; data that is on this disk already is linked instead.
 
     Args:
-        found: what, by its name in the copy.
-        place: folder of the copy.
-        told: called with the bytes done, and of all.
-        ended: set where nobody wants it any more.
+        found: Name in the copy → path.
+        place: Folder of the copy.
+        told: Called with the bytes copied so far and in all.
+        ended: Set when the copy is no longer needed.
 
     Raises:
-        Failed: there is no room for it, or it can't be read or written.
-        Cut: nobody wants it any more.
+        Failed: There is too little free space.
+        Cut: The copy is no longer needed.
+        OSError: The data can't be read or written.
     """
     own = place.stat().st_dev
     far = {name: source for name, source in found.items() if source.stat().st_dev != own}
@@ -181,14 +184,14 @@ def copy(
 
 
 class Keeper:
-    """One copy, from its making to its end.
+    """Makes one copy, keeps it, and removes it.
 
     Args:
-        record: of the job.
-        folder: of the job.
-        place: of the copy.
-        node: index of this node.
-        grace_s: from SIGTERM to its end.
+        record: The job's record.
+        folder: The job's folder.
+        place: Folder of the copy.
+        node: Index of this node.
+        grace_s: Seconds from SIGTERM to the copy's removal.
     """
 
     def __init__(self, record: JobRecord, folder: Path, place: Path, node: int, grace_s: float) -> None:
@@ -199,19 +202,19 @@ class Keeper:
         self._grace_s = grace_s
         self._at = 0.0
         self.ended = threading.Event()
-        """Nobody wants it any more."""
+        """Set when the copy is no longer needed."""
 
     def end_soon(self) -> None:
-        """The job is being ended."""
+        """The job is being ended: remove the copy after the grace period."""
         timer = threading.Timer(self._grace_s, self.ended.set)
         timer.daemon = True
         timer.start()
 
     def run(self) -> None:
-        """Copy, say so, and keep it.
+        """Copy the data, print the folder, and keep the copy until it is no longer needed.
 
         Raises:
-            Failed: it can't be copied.
+            Failed: The data can't be copied.
         """
         found = sources(self._record)
         lock, place = claim(self._place)
@@ -233,7 +236,7 @@ class Keeper:
             os.close(lock)
 
     def _watch(self) -> None:
-        """Until nobody reads what we print."""
+        """Set `ended` once no process reads our stdout."""
         poll = select.poll()
         poll.register(1, select.POLLERR)
         while not self.ended.is_set():
@@ -245,13 +248,7 @@ class Keeper:
         if now - self._at < SAY_S and done < total:
             return
         self._at = now
-        _write(self._folder / jobfiles.staging(self._node), msgspec.json.encode(Staging(done, total)))
-
-
-def _write(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}")
-    part.write_bytes(data)
-    part.rename(path)
+        durable.swap(self._folder / job_files.staging(self._node), msgspec.json.encode(Staging(done, total)))
 
 
 def _host() -> str:
@@ -259,14 +256,14 @@ def _host() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point: `stage FOLDER PLACE [NODE]`; without NODE, the one that Slurm names, in PLACE.NODE."""
+    """Entry point: `stage FOLDER PLACE [NODE]`; without NODE, Slurm's node index and PLACE.NODE."""
     folder, place = Path(arguments[1]), arguments[2]
     if len(arguments) > 3:
         node, grace_s = int(arguments[3]), GRACE_S
-    else:  # scratch may be one folder for several nodes
+    else:  # several nodes may share one scratch folder
         node, grace_s = int(os.environ["SLURM_NODEID"]), SLURM_GRACE_S
         place = f"{place}.{node}"
-    record = msgspec.json.decode((folder / jobfiles.JOB).read_bytes(), type=JobRecord)
+    record = lenient.decode((folder / job_files.JOB).read_bytes(), JobRecord)
     keeper = Keeper(record, folder, Path(place), node, grace_s)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: keeper.end_soon())
@@ -275,8 +272,8 @@ def main(arguments: list[str]) -> int:
         keeper.run()
     except Failed as failed:
         message, hint = failed.args
-        _write(
-            folder / jobfiles.WAITING, msgspec.json.encode(Reason("not_staged", message, hint, final=True))
+        durable.swap(
+            folder / job_files.WAITING, msgspec.json.encode(Reason("not_staged", message, hint, final=True))
         )
         print(f"dtrain-lab: {message} {hint}", file=sys.stderr)
         return 1

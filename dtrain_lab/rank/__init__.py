@@ -1,4 +1,4 @@
 """A rank: one process per GPU or CPU slot, forked with torch loaded; in a cluster an ipyparallel engine.
 
-Runs in the rank's own process. May import training and core, never services or doors.
+Runs in the rank's own process. May import training and the subjects, never services or clients.
 """

@@ -1,3 +1,5 @@
+"""`python -m dtrain_lab.rank FOLDER`: runs a job's script as one rank."""
+
 from dtrain_lab.rank.script import main
 
 if __name__ == "__main__":

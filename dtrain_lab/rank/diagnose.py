@@ -1,7 +1,7 @@
-"""`diagnose` on a rank: training steps run again, with and without averaging, with and without the loader.
+"""`diagnose` on a rank: times training steps with and without gradient averaging, and with the loader.
 
-All of it is put back: parameters, buffers, gradients, optimizers, random numbers. The loader is read by an
-iterator of its own.
+Afterwards parameters, buffers, gradients, optimizers and random-number states are restored. The loader is
+read through a separate iterator.
 """
 
 from __future__ import annotations
@@ -12,37 +12,49 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 import torch
 import torch.distributed as dist
 from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
-from dtrain_lab.core.diagnosis import FEWEST_STEPS, MARK, Report, feeding, scheme
+from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, feeding, scheme
 from dtrain_lab.rank.monitor import Monitor
-from dtrain_lab.rank.monitor.seen import ONE_PASS
+from dtrain_lab.rank.monitor.last_training import ONE_PASS
+from dtrain_lab.rank.torch import autograd, loaders, names
+from dtrain_lab.wire.metrics.diagnosis import Report
 
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
 
 
 class CantRun(Exception):
-    """Such a step can't be run here; its text says why."""
+    """A training step can't be repeated on this rank; the message says why."""
 
 
-def report(monitor: Monitor | None, rank: int) -> str:
-    """Run both checks; a collective over all ranks. Returns a `Report` as JSON, behind `MARK`."""
-    found = Report(rank, error="The monitor is off (--no-monitor): start the cluster with it.")
-    if monitor is not None:
-        with monitor.recorder.resting():
-            found = _report(monitor, rank)
-    return MARK + msgspec.json.encode(found).decode()
+def measure(monitor: Monitor | None) -> Report:
+    """Run both checks (communication and input); a collective over all ranks.
+
+    Args:
+        monitor: this rank's monitor; None where the cluster runs without one.
+
+    Returns:
+        Seconds per step for each cycle of measurement, or why nothing was measured.
+
+    Raises:
+        CantRun: a training step can't be repeated.
+    """
+    if monitor is None:
+        return Report(error="The monitor is off (--no-monitor): start the cluster with it.")
+    with monitor.recorder.resting():
+        return _report(monitor)
 
 
-def _report(monitor: Monitor, rank: int) -> Report:
+def _report(monitor: Monitor) -> Report:
     seen = monitor.seen
     model, skipped = seen.model, {}
     problem = ""
-    if model is None:
+    if not names.has(names.DIAGNOSE):
+        problem = names.DIAGNOSE.without
+    elif model is None:
         problem = NOTHING
     elif not seen.repeatable:
         problem = f"{type(model.module).__name__} takes arguments that can't be made again."
@@ -52,26 +64,34 @@ def _report(monitor: Monitor, rank: int) -> Report:
         steps, ahead, why = _steps(seen.loader, len(passes))
         if why:
             skipped["data"] = why
-    # nobody begins unless all can: the others would wait for ever
+    # no rank begins unless all can: otherwise the others would wait forever in the first collective
     plans = _of_all((problem, passes, steps, ahead))
     problem = next((p for p, *_ in plans if p), "")
     if problem:
-        return Report(rank, error=problem)
+        return Report(error=problem)
     if any(p != passes for _, p, *_ in plans):
         passes = ONE_PASS
         skipped["passes"] = "The ranks' steps differ in their batches: the checks are of steps of one batch."
     steps, ahead = min(s for *_, s, _ in plans), max(a for *_, a in plans)
-    if steps < ahead + 2:  # loaders that differ between ranks
+    if steps < ahead + 2:  # possible where the ranks' loaders differ
         steps = 0
     with _kept(model, seen.optimizers):
-        found = _measure(seen, rank, passes, (steps, ahead), skipped)
+        found = _measure(seen, passes, (steps, ahead), skipped)
     return found if "passes" in skipped else replace(found, loop_s=monitor.step_s())
 
 
-def _measure(
-    seen: Any, rank: int, passes: tuple[bool, ...], loader: tuple[int, int], skipped: dict[str, str]
-) -> Report:
-    """Args: `passes`: of a step, whether each is averaged; `loader`: steps that it feeds, and reads ahead."""
+def _measure(seen: Any, passes: tuple[bool, ...], loader: tuple[int, int], skipped: dict[str, str]) -> Report:
+    """Time steps with averaging, without averaging, and with the loader.
+
+    Args:
+        seen: what the monitor has seen of the model, its arguments, optimizers and loader.
+        passes: for each forward and backward pass of a step, whether it averages gradients.
+        loader: number of steps that the loader can feed, and number of steps that its workers read ahead.
+        skipped: what is not measured, and why.
+
+    Returns:
+        Seconds per step for each cycle of measurement.
+    """
     model = seen.model
     arguments = seen.arguments()
     optimizers = seen.optimizers
@@ -108,23 +128,32 @@ def _measure(
             fed()
             fed_s = max(_of_all(time.perf_counter() - began))
             cycles_fed, steps_fed = feeding(loader[0] - 1, loader[1], fed_s, cycles)
-        for cycle in range(cycles):  # in turn: what others do on these processors meets all kinds
+        for cycle in range(cycles):  # alternate, so that other load on the machine affects all kinds alike
             synced.append(_timed(lambda: step(True), steps))
             alone.append(_timed(lambda: step(False), steps))
             if cycle < cycles_fed:
                 real.append(_timed(fed, steps_fed, loader[1]))
-    return Report(rank, tuple(synced), tuple(alone), tuple(real), skipped=skipped)
+    return Report(tuple(synced), tuple(alone), tuple(real), skipped=skipped)
 
 
 def _of_all(value: Any) -> list[Any]:
-    """What each rank gave."""
+    """Gather a value from every rank, in order of ranks."""
     values: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(values, value)
     return values
 
 
 def _timed(step: Callable[[], None], steps: int, skipped: int = 1) -> float:
-    """Seconds a step, the first ones not counted; all ranks begin together."""
+    """Time steps after a barrier.
+
+    Args:
+        step: runs one step.
+        steps: number of steps to run, the skipped ones included.
+        skipped: number of first steps that are not timed.
+
+    Returns:
+        Seconds per timed step.
+    """
     dist.barrier()
     for _ in range(skipped):
         step()
@@ -142,19 +171,35 @@ def _settle() -> None:
 
 
 def _loss(out: Any) -> torch.Tensor:
-    """A number to go backward from: the model's own loss, else the mean of what it gives."""
+    """A scalar to call `backward` on: the model's own loss, or the mean of its output tensors.
+
+    Raises:
+        CantRun: no output tensor requires a gradient.
+    """
     found = out.get("loss") if isinstance(out, dict) else getattr(out, "loss", None)
     if isinstance(found, torch.Tensor) and found.requires_grad:
         return found
-    leaves, _ = torch.utils._pytree.tree_flatten(dict(out) if isinstance(out, dict) else out)
-    tensors = [t for t in leaves if isinstance(t, torch.Tensor) and t.requires_grad]
+    tensors = [
+        t
+        for t in autograd.leaves(dict(out) if isinstance(out, dict) else out)
+        if isinstance(t, torch.Tensor) and t.requires_grad
+    ]
     if not tensors:
         raise CantRun(f"The model gives {type(out).__name__}, which nothing can be trained on.")
     return torch.stack([t.float().mean() for t in tensors]).sum()
 
 
 def _steps(loader: Any, batches: int) -> tuple[int, int, str]:
-    """How many steps of so many batches a loader has, and reads ahead; why it can't be checked, if so."""
+    """How many steps a loader can feed.
+
+    Args:
+        loader: a DataLoader, or None.
+        batches: batches that one step reads.
+
+    Returns:
+        Number of steps in the loader, number of steps that its workers read ahead, and the reason why it
+        can't be checked (empty where it can).
+    """
     if loader is None:
         return 0, 0, "No DataLoader that training has read is left: keep it in a variable to have it checked."
     if isinstance(loader.dataset, IterableDataset):
@@ -163,7 +208,7 @@ def _steps(loader: Any, batches: int) -> tuple[int, int, str]:
         count = len(loader)
     except TypeError:
         return 0, 0, "The loader has no length."
-    # what its workers have read while it stood
+    # batches that its workers may have prefetched before timing began
     ahead = 1 + loader.num_workers * (loader.prefetch_factor or 0) // batches
     if count // batches < FEWEST_STEPS + ahead - 1:
         return 0, 0, f"The loader has {count} batches, too few to tell."
@@ -172,22 +217,21 @@ def _steps(loader: Any, batches: int) -> tuple[int, int, str]:
 
 @contextlib.contextmanager
 def _iterator(loader: Any) -> Iterator[Any]:
-    """An iterator of its own, also of a loader that keeps one."""
+    """A separate iterator over a loader, even where the loader has persistent workers; ends its workers."""
     generator = loader.generator
     state = generator.get_state() if generator is not None else None
-    given = loader._get_iterator()
+    given = loaders.own_iterator(loader)
     try:
         yield given
     finally:
-        if hasattr(given, "_shutdown_workers"):
-            given._shutdown_workers()
+        loaders.end_workers(given)
         if state is not None:
             generator.set_state(state)
 
 
 @contextlib.contextmanager
 def _kept(model: Any, optimizers: list[Any]) -> Iterator[None]:
-    """Everything that steps change is as before in the end."""
+    """Restore everything that training steps change: parameters, gradients, optimizers, random numbers."""
     tensors = [*model.parameters(), *model.buffers()]
     values = [t.detach().clone() for t in tensors]
     grads = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in model.parameters()]
@@ -207,7 +251,7 @@ def _kept(model: Any, optimizers: list[Any]) -> Iterator[None]:
             for parameter, grad, value in grads:
                 parameter.grad = grad
                 if grad is not None:
-                    grad.copy_(value)  # it may be a view into a bucket
+                    grad.copy_(value)  # in place: the gradient may be a view into a DDP bucket
             for optimizer, state in states:
                 _put_back(optimizer, state)
         for module, mode in modes:

@@ -1,63 +1,78 @@
-"""The rank's end of the link.
+"""The rank's end of the link: receives the head's orders, sends output and replies.
 
-No thread of its own: the kernel's IOPub thread owns the socket, so a cell's output and its reply share one
-queue and the reply is always last. Orders arrive there too, also while the main thread is inside a
-collective: that is how an abort gets through.
+The link has no thread of its own: the kernel's IOPub thread owns the socket, so a cell's output and its reply
+share one queue and the reply is always last. Orders arrive on that thread too, even while the main thread is
+inside a collective: that is how an abort gets through.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import concurrent.futures
 import contextvars
+import logging
 import os
 import sys
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import zmq
 from msgspec.structs import replace
 
-from dtrain_lab.core.cluster import Frame
-from dtrain_lab.core.wire import links
-from dtrain_lab.core.wire.links import CellReply, Message, RankSpec
-from dtrain_lab.core.words import STREAMS, Names
+from dtrain_lab.cells.output_buffer import STREAMS, Names
+from dtrain_lab.errors import WireMismatch
 from dtrain_lab.machine.curve import introduce
-from dtrain_lab.rank import figures
-from dtrain_lab.rank.cells import CellRunner
-from dtrain_lab.rank.debugger import RankDebugger
-from dtrain_lab.rank.diagnose import report
-from dtrain_lab.rank.group import Group
+from dtrain_lab.rank import frameworks, launchers, rpc
+from dtrain_lab.rank.cells.questions import Questions
+from dtrain_lab.rank.cells.runner import CellRunner
+from dtrain_lab.rank.debugger.debugger import RankDebugger
+from dtrain_lab.rank.diagnose import measure
+from dtrain_lab.rank.group.lifecycle import Group
+from dtrain_lab.rank.group.store import Calls
+from dtrain_lab.rank.group_calls import install as install_tutorials
+from dtrain_lab.rank.ipykernel import flush, main_lock
 from dtrain_lab.rank.monitor import Monitor
-from dtrain_lab.rank.outbox import Outbox, route_output
-from dtrain_lab.rank.questions import Questions
-from dtrain_lab.rank.store import Calls
-from dtrain_lab.rank.tutorials import Notes
-from dtrain_lab.rank.tutorials import install as install_tutorials
+from dtrain_lab.rank.notes import Notes
+from dtrain_lab.rank.output import inline_figures
+from dtrain_lab.rank.output.outbox import Outbox, route_output
+from dtrain_lab.rank.output.widgets import Widgets
+from dtrain_lab.rank.shared import Shared
 from dtrain_lab.training import log
+from dtrain_lab.wire import links
+from dtrain_lab.wire.links import CellReply, Message, RankSpec
+from dtrain_lab.wire.stacks import Frame
 
-
-@dataclass(frozen=True)
-class Shared:
-    """What a rank shares with its node agent: memory of the monitor's ring and of `core.words`, and, by
-    stream, both ends of the pipe for what C code writes."""
-
-    ring: memoryview
-    words: memoryview
-    pipes: dict[str, tuple[int, int]]
+events = logging.getLogger("dtrain_lab.rank")
 
 
 def attach(app: Any, kernel: Any, spec: RankSpec, memory: Shared) -> Link:
-    """Put a rank's kernel on the link."""
+    """Connect a rank's kernel to the head.
+
+    Args:
+        app: the ipyparallel engine.
+        kernel: the engine's kernel.
+        spec: settings of this rank.
+        memory: what the rank shares with its node agent.
+
+    Returns:
+        The link, which serves orders from then on.
+    """
     return Link(app, kernel, spec, memory)
 
 
 class Link:
-    """One rank, as the head sees it."""
+    """The rank's connection to the head: obeys its orders, and sends output and replies.
+
+    Args:
+        app: the ipyparallel engine.
+        kernel: the engine's kernel.
+        spec: settings of this rank.
+        memory: what the rank shares with its node agent.
+    """
 
     def __init__(self, app: Any, kernel: Any, spec: RankSpec, memory: Shared) -> None:
         self._spec = spec
@@ -71,10 +86,11 @@ class Link:
         self._notes = Notes()
         sources = os.path.join(os.path.dirname(spec.log), "cells")
         self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.words), sources)
+        self._widgets = Widgets(kernel, self._cells)
         self._debugger = RankDebugger(
             spec.rank, self._cells, self._io_loop, self.send, self._glance, self._notes.say
         )
-        self._cells.ended = self._debugger.cell_ended
+        self._cells.ended = self._cell_ended
         sys.breakpointhook = self._debugger.reached
         kernel.shell.register_magic_function(lambda _: self._debugger.post_mortem(), "line", "debug")
         self._questions = Questions(kernel, self._cells, self.send, spec.rank)
@@ -82,13 +98,15 @@ class Link:
         self._main = threading.main_thread().ident
         self._group.watch_objects()
         install_tutorials(self._group, self._notes)
+        launchers.install(self._group, self._notes)
+        rpc.install(self._group)
+        frameworks.introduce(lambda: self._group.size > 1 and "nccl" not in self._group.collectives)
         self._monitor = (
-            Monitor(memory.ring, spec.world_size, probe=spec.probe, guard=spec.guard)
+            Monitor(memory.ring, spec.world_size, probe=spec.probe, guard=spec.guard, say=self._notes.say)
             if spec.monitor
             else None
         )
-        kernel.dtrain_diagnose = partial(report, self._monitor, spec.rank)
-        figures.prepare()
+        inline_figures.prepare()
         log.to(self._log)
         self._name_what_ranks_have()
         route_output(app.session, kernel.iopub_socket, spec.rank, self._outbox)
@@ -98,7 +116,7 @@ class Link:
         self.send(links.Logged(rank=self._spec.rank, step=step, at=at, values=values))
 
     def send(self, message: Message) -> None:
-        """Send now; safe from every thread."""
+        """Send a message at once; safe from every thread."""
         self._io_loop.call_soon_threadsafe(partial(self._outbox.put, message, now=True))
 
     # ---- IOPub thread
@@ -119,29 +137,39 @@ class Link:
 
     def _received(self, frames: list[bytes]) -> None:
         for frame in frames:
-            order = links.decode_to_rank(frame)
-            match order:
-                case links.StoreAnswer():
-                    self._calls.answered(order)
-                case links.Abort():
-                    self._group.break_waits()
-                case links.AskWhere():
-                    self._outbox.put(self._where(order), now=True)
-                case links.Execute():
-                    self._on_main(partial(self._execute, order))
-                case links.Seen(stream, through):
-                    getattr(sys, stream).seen(through)
-                case links.Form():
-                    self._on_main(partial(self._form, order))
-                case links.Comm():
-                    self._on_main(partial(self._cells.comm, order))
-                case links.Complete():
-                    self._on_main(partial(self._questions.answer, order))
-                case links.Debug():
-                    self._debugger.received(order)
-                case links.End():
-                    self._outbox.flush()
-                    os._exit(0)
+            try:
+                self._obey(links.decode_to_rank(frame))
+            except WireMismatch as error:
+                events.warning("dropped %s bytes: %s", len(frame), error.message)
+            except Exception:  # noqa: BLE001 # a failed order must not stop the ones after it
+                events.exception("an order of the head failed")
+
+    def _obey(self, order: links.Message) -> None:
+        match order:
+            case links.StoreAnswer():
+                self._calls.answered(order)
+            case links.Abort():
+                self._group.break_waits()
+            case links.AskWhere():
+                self._outbox.put(self._where(order), now=True)
+            case links.Execute() | links.Diagnose():
+                self._on_main(partial(self._execute, order))
+            case links.Seen(stream, through):
+                getattr(sys, stream).seen(through)
+            case links.Form():
+                self._on_main(partial(self._form, order))
+            case links.Comm():
+                if self._cells.busy or self._widgets.beside:
+                    self._widgets.take_beside(order, partial(self._handled, order.id))
+                else:
+                    self._on_main(partial(self._comm, order))
+            case links.Complete():
+                self._on_main(partial(self._questions.answer, order))
+            case links.Debug():
+                self._debugger.received(order)
+            case links.End():
+                self._outbox.flush()
+                self._on_main(self._leave)
 
     def _where(self, order: links.AskWhere) -> links.Here:
         names = {t.ident: t.name for t in threading.enumerate()}
@@ -162,15 +190,15 @@ class Link:
         return links.Here(rank=self._spec.rank, id=order.id, frames=frames[-20:], text=text)
 
     def _glance(self, expression: str, leaf: str | None) -> concurrent.futures.Future[str | None]:
-        """Look at a name while no cell runs."""
+        """Evaluate an expression on the main thread; the result is None while a cell runs."""
 
-        if self._cells.busy:  # the main thread would answer once the cell has ended
+        if self._cells.busy:  # the main thread could answer only once the cell has ended
             busy: concurrent.futures.Future[str | None] = concurrent.futures.Future()
             busy.set_result(None)
             return busy
 
         async def look() -> str | None:
-            from dtrain_lab.rank.glance import glance
+            from dtrain_lab.rank.debugger.value_summary import glance
 
             return glance(
                 eval(expression, self._kernel.shell.user_global_ns, self._kernel.shell.user_ns), leaf
@@ -188,32 +216,56 @@ class Link:
 
     # ---- main thread
 
-    async def _execute(self, order: links.Execute) -> None:
+    async def _execute(self, order: links.Execute | links.Diagnose) -> None:
         self._notes.forget()
         if self._monitor is not None:
-            self._monitor.begin_cell()
-        reply = await self._cells.run(order)
+            self._monitor.begin_cell(order.cell, order.ranks, self._group.store)
+        if isinstance(order, links.Execute):
+            reply = await self._cells.run(order)
+        else:
+            reply = await self._cells.measure(order.cell, partial(measure, self._monitor))
         if self._monitor is not None:
             self._monitor.end_cell()
             if reply.kind != "ok":
                 reply = replace(reply, calls=self._monitor.calls())
         self._io_loop.call_soon_threadsafe(self._finish, reply)
 
-    def _finish(self, reply: CellReply) -> None:
+    def _cell_ended(self, error: BaseException | None) -> None:
+        """Called when a cell's code has run; what is printed here still counts as the cell's output."""
+        self._debugger.cell_ended(error)
+        if self._monitor is not None and error is None:
+            self._monitor.compare()
+
+    async def _leave(self) -> None:
+        """Exit without C++ destructors: torch's threads may abort a process that still has models."""
+        try:
+            atexit._run_exitfuncs()
+        finally:
+            os._exit(0)
+
+    async def _comm(self, order: links.Comm) -> None:
+        try:
+            await self._widgets.take(order)
+        finally:
+            self._handled(order.id)
+
+    def _handled(self, number: int) -> None:
+        handled = links.Handled(rank=self._spec.rank, id=number)
+        self._io_loop.call_soon_threadsafe(self._finish, handled)
+
+    def _finish(self, reply: CellReply | links.Handled) -> None:
         for stream in (sys.stdout, sys.stderr):
-            flush = getattr(stream, "_flush", None)
-            if flush is not None:
-                flush()  # into the outbox, and so before the reply
+            flush(stream)  # into the outbox, so that output goes before the reply
         self._outbox.put(reply, now=True)
 
     async def _form(self, order: links.Form) -> None:
         error = ""
         unpointed: tuple[str, ...] = ()
-        async with self._kernel._main_asyncio_lock:
+        async with main_lock(self._kernel):
             try:
                 unpointed = self._group.form(order)
                 self._set_size(order)
-            # whatever torch raises: the head decides what it means
+            # torch may raise anything; the head decides what a failure means
             except Exception as failure:  # noqa: BLE001
                 error = f"{type(failure).__name__}: {failure}"[:2000]
         groups, count = self._group.specs()

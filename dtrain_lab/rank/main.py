@@ -1,4 +1,4 @@
-"""Start of a rank: from a forked copy of the fork server to an engine that is on the link."""
+"""Start of a cluster's rank: turns a forked copy of the fork server into an engine with a link."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable
 from typing import Any
 
+import ipykernel_launcher
+import zmq
 from ipykernel.ipkernel import IPythonKernel
 from ipyparallel.engine.app import IPEngine
 
-from dtrain_lab.core import words
-from dtrain_lab.core.wire.links import RankSpec
-from dtrain_lab.machine import ipv6
+from dtrain_lab.cells import output_buffer
+from dtrain_lab.machine.contexts import in_every_context
+from dtrain_lab.rank import frameworks
 from dtrain_lab.rank import link as rank_link
-from dtrain_lab.rank.link import Shared
-from dtrain_lab.rank.streams import RankStream
+from dtrain_lab.rank.output.streams import RankStream
+from dtrain_lab.rank.shared import Shared
+from dtrain_lab.wire.links import RankSpec
 
 OUR_LOGGERS = ("asyncio", "ipykernel", "ipyparallel", "tornado", "traitlets", "RankEngine")
 
@@ -32,24 +34,28 @@ class RankEngine(IPEngine):  # type: ignore[misc]
     memory: Shared
 
     def init_engine(self) -> None:
-        """Take the connection from the fork, so that its key is in no environment and no file of ours."""
+        """Take connection and key from the fork, so that the key is in no environment variable or file."""
         self.connection_info_env = self.spec.engine
         super().init_engine()
 
     def init_signal(self) -> None:
-        """SIGINT outside a cell is nothing; the link sets Python's own handler while a cell runs."""
+        """Ignore SIGINT outside cells; the link sets Python's own handler while a cell runs.
+
+        SIGTERM ends the rank, even inside C code. With ipyparallel's handler the cell would go on running
+        while its output is lost.
+        """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, self._signal_stop)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     async def register(self) -> None:
-        """Register, as the successor of a process that had this rank's number before."""
+        """Register with the controller; a replaced rank first unregisters the process that had its number."""
         if self.spec.replaces:
             usual = self.session.send
 
             def send(stream: Any, kind: Any, *args: Any, **kwargs: Any) -> Any:
                 if kind == "registration_request":
                     self.session.send = usual
-                    # on the same socket, so that the number is free when we ask for it
+                    # on the same socket, so that the number is free before it is requested
                     usual(stream, "unregistration_request", content={"id": self.spec.rank})
                 return usual(stream, kind, *args, **kwargs)
 
@@ -57,45 +63,40 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         await super().register()
 
     async def complete_registration(self, msg: Any, connect: Any, maybe_tunnel: Any) -> None:
-        """Attach the link: from here on the head can form the group and run cells."""
-        await super().complete_registration(msg, self._but_tasks(connect), maybe_tunnel)
+        """Attach the link; from then on the head can form the group and run cells."""
+        await super().complete_registration(msg, connect, maybe_tunnel)
         kernel: IPythonKernel = self.kernel
+        _not_a_terminal()
         rank_link.attach(self, kernel, self.spec, self.memory)
-
-    def _but_tasks(self, connect: Callable[..., Any]) -> Callable[..., Any]:
-        """Our controllers have no task scheduler: ZMQ would try its port seven times a second for ever."""
-        nobody = f"{self.connection_info['interface']}:{self.connection_info['task']}"
-
-        def connect_to(stream: Any, url: str, **kwargs: Any) -> Any:
-            return None if url == nobody else connect(stream, url, **kwargs)
-
-        return connect_to
 
 
 def run(spec: RankSpec, memory: Shared) -> None:
-    """Be a rank until the head ends it. Called in the forked child.
+    """Run a rank until the head ends it. Called in the forked child.
 
     Args:
-        spec: who this rank is.
-        memory: shared with the node agent.
+        spec: settings of this rank.
+        memory: what it shares with the node agent.
     """
     _environment(spec)
     _log_to_file()
     _raise_file_limit()
     _threads_and_device(spec)
     if "://[" in spec.engine:
-        ipv6.in_every_context()
-    sys.argv = ["dtrain-rank"]
+        in_every_context(zmq.IPV6, 1)
+    # as in a notebook kernel: argparse prints this name in "usage:"
+    sys.argv = [ipykernel_launcher.__file__]
     app = RankEngine.instance()
     app.spec = spec
     app.memory = memory
-    RankStream.regions = {stream: words.Region(memory.words, stream) for stream in words.STREAMS}
+    RankStream.regions = {
+        stream: output_buffer.Region(memory.words, stream) for stream in output_buffer.STREAMS
+    }
     RankStream.pipes = memory.pipes
     app.out_stream_factory = RankStream
     app.initialize(
         [
             f"--profile-dir={spec.profile_dir}",
-            # its default is where the fork server was when it imported ipyparallel
+            # the default is the fork server's folder at the time it imported ipyparallel
             f"--work-dir={os.getcwd()}",
             f"--IPEngine.id={spec.rank}",
             "--IPEngine.enable_nanny=False",
@@ -107,15 +108,21 @@ def run(spec: RankSpec, memory: Shared) -> None:
     app.start()
 
 
-def _log_to_file() -> None:
-    """The engine's loggers write to the rank's log, whatever becomes of stderr.
+def _not_a_terminal() -> None:
+    """Remove Python's prompts: Lightning takes them for an interactive session and refuses its strategies."""
+    for prompt in ("ps1", "ps2", "ps3"):
+        vars(sys).pop(prompt, None)
 
-    A log line of the IOPub thread must not go into the kernel's stderr: that thread would wait for itself.
+
+def _log_to_file() -> None:
+    """Send the engine's loggers to the rank's log file instead of the kernel's stderr.
+
+    The IOPub thread writes the kernel's stderr out, so a log line of its own would make it wait for itself.
     """
     log = os.fdopen(os.dup(2), "w", buffering=1)
     handler = logging.StreamHandler(log)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
-    # the user's own loggers are left alone: they write to the cell's stderr
+    # the user's own loggers still write to the cell's stderr
     for name in OUR_LOGGERS:
         logger = logging.getLogger(name)
         logger.addHandler(handler)
@@ -123,7 +130,7 @@ def _log_to_file() -> None:
 
 
 def _raise_file_limit() -> None:
-    """Each group has sockets to every peer, and those of past generations are never freed."""
+    """Raise the limit of open files: each group has sockets to every peer, and old ones are never freed."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -139,6 +146,14 @@ def _environment(spec: RankSpec) -> None:
         MASTER_ADDR=spec.master_address,
         MASTER_PORT=str(spec.master_port),
         PYDEVD_DISABLE_FILE_VALIDATION="1",
+        **frameworks.torchrun_variables(
+            spec.rank,
+            spec.world_size,
+            spec.local_rank,
+            spec.local_world_size,
+            spec.node_rank,
+            "dtrain-lab",
+        ),
     )
     os.environ.setdefault("DTRAIN_CHECKPOINT_DIR", os.path.join(spec.directory, "checkpoints"))
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
@@ -150,15 +165,15 @@ def _environment(spec: RankSpec) -> None:
     if spec.interface is not None:
         os.environ.setdefault("NCCL_SOCKET_IFNAME", spec.interface)
         os.environ.setdefault("HCCL_SOCKET_IFNAME", spec.interface)
-    # a host that does not share the notebook's file system has no such folder
+    # the notebook's folder may be missing on a host that doesn't share its file system
     os.chdir(spec.directory if os.path.isdir(spec.directory) else os.path.expanduser("~"))
-    # as in a notebook: modules beside it can be imported; the fork server's own folder is nobody's business
+    # as in a notebook: modules beside it can be imported, those in the fork server's folder can't
     sys.path[:] = ["", *(path for path in sys.path if path not in ("", "/"))]
     random.seed()
 
 
 def _loopback() -> str:
-    """Name of the loopback interface: one node's ranks need no other."""
+    """Name of the loopback interface, which is enough for the ranks of one node."""
     names = [name for _, name in socket.if_nameindex()]
     return next((name for name in names if name in ("lo", "lo0")), names[0])
 

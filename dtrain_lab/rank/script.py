@@ -1,7 +1,7 @@
-"""A rank of a job: runs the script that a notebook became, cell by cell, under the cells' names.
+"""A rank of a job: runs the script made from a notebook, cell by cell, each compiled under its cell's name.
 
-`python -m dtrain_lab.rank FOLDER`. A launcher has set RANK and the like; an agent keeps this process, and
-shares memory with it. Without either it still runs.
+Started as `python -m dtrain_lab.rank FOLDER`. A launcher sets RANK and the like; a node agent watches this
+process and shares memory with it. The script runs without either of them too.
 """
 
 from __future__ import annotations
@@ -26,64 +26,75 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dtrain_lab.core import jobfiles
-from dtrain_lab.core.notebook.sections import Section, sections
-from dtrain_lab.core.stacks import ASK_SIGNAL, STACKS_SIGNAL
-from dtrain_lab.rank import elastic
-from dtrain_lab.rank.executed import Executed, Tee
-from dtrain_lab.rank.jobdebug import JobDebugger
+from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs.notebook.sections import Section, sections
+from dtrain_lab.machine import durable, processes
+from dtrain_lab.rank import children
+from dtrain_lab.rank.cells import citations, sources
+from dtrain_lab.rank.debugger.job import JobDebugger
+from dtrain_lab.rank.group import elastic
+from dtrain_lab.rank.output.executed import Executed, Tee
 
-"""Not one that schedulers or frameworks use."""
-PR_SET_PDEATHSIG = 1
-OURS = str(Path(__file__).parent.parent)
-"""Frames of the monitor stand between the user's and torch's."""
+OURS = f"{Path(__file__).parents[1]}{os.sep}"
+"""Our own folder: tracebacks leave out the monitor's frames, which stand between the user's and torch's."""
 
 
 def main() -> None:
-    """Entry point."""
+    """Run the job folder named by the first argument, and exit with the script's code."""
     folder = Path(sys.argv[1]).absolute()
     _leave(Runner(folder).run())
 
 
 def _leave(code: int) -> NoReturn:
-    """End as Python ends, but for C++: torch's threads may abort a process whose models live to its end.
+    """Exit without C++ destructors: torch's threads may abort a process whose models live until its end.
 
-    All of Python's own comes first: threads, what is to be done at the exit, output also of C.
+    Python's own shutdown comes first: threads are joined, exit functions run, output of Python and C is
+    flushed.
     """
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # nobody reads any more, or a cell has closed it
+        with contextlib.suppress(OSError, ValueError):  # the reader is gone, or a cell closed the stream
             stream.flush()
     ctypes.CDLL(None).fflush(None)
     os._exit(code)
 
 
 class Runner:
-    """One rank's run of a script."""
+    """Runs a job's script as one rank.
+
+    Args:
+        folder: the job's folder.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.rank = int(os.environ.get("RANK", "0"))
-        self.notebook = os.environ.get(jobfiles.NOTEBOOK_VARIABLE, "notebook.ipynb")
+        self.notebook = os.environ.get(job_files.NOTEBOOK_VARIABLE, "notebook.ipynb")
         self.executed: Executed | None = None
         self._cells: dict[str, Section] = {}
-        """File name of compiled code → its cell."""
+        """Cells by the file name of their compiled code."""
         self._parts: tuple[Section, ...] = ()
         self._formatter: Any = None
+        self._monitor: Any = None
 
     def run(self) -> int:
-        """Run all cells; the exit code."""
+        """Run all cells.
+
+        Returns:
+            The exit code: 0, 1 after an error, or the code given to `sys.exit`.
+        """
         self._prepare()
         code = self._run_cells()
         self._end(good=code == 0)
         return code
 
     def _run_cells(self) -> int:
-        code = self.folder / jobfiles.CODE
-        parts = self._parts = sections((code / jobfiles.MAIN).read_text(encoding="utf-8"))
+        code = self.folder / job_files.CODE
+        parts = self._parts = sections((code / job_files.MAIN).read_text(encoding="utf-8"))
         if self.rank == 0:
-            self.executed = Executed(code / self.notebook, self.folder / jobfiles.EXECUTED)
+            self.executed = Executed(code / self.notebook, self.folder / job_files.EXECUTED)
             sys.stdout = Tee(sys.stdout, "stdout", self.executed)
             sys.stderr = Tee(sys.stderr, "stderr", self.executed)
         module = types.ModuleType("__main__")
@@ -91,6 +102,8 @@ class Runner:
         sys.modules["__main__"] = module
         try:
             self._begin_training(any(p.name == "" and "import torch" in p.source for p in parts))
+            # only now: torch must not import a `random.py` that lies beside the notebook
+            sys.path[:] = [os.getcwd(), *(p for p in sys.path if p not in ("", os.getcwd()))]
             cells = [part.name for part in parts if part.name.startswith("[")]
             for part in parts:
                 self._begin(part, cells)
@@ -100,64 +113,70 @@ class Runner:
                 return 0
             self._failed(leaving)
             return leaving.code if isinstance(leaving.code, int) else 1
-        # whatever the notebook raises is reported, with the cell that raised it
+        # any exception of the notebook is reported, with the cell that raised it
         except BaseException as error:  # noqa: BLE001
             self.debugger.failed(error)
             self._failed(error)
             return 1
         return 0
 
-    # ---- cells, as a debugger knows them
+    # ---- CellFiles, for the debugger
 
     def place(self, file: str, line: int) -> tuple[str | None, int]:
-        """Label and line of a cell; None and the line where the file is none."""
+        """Label and line of a cell; None and the line where the file is not a cell."""
         part = self._cells.get(os.path.basename(file))
         return (part.name or None if part is not None else None), line
 
     def name(self, file: str) -> str | None:
-        """What a debugger calls a cell: its label."""
+        """The debugger's name for a cell, which is its label; None where the file is not a cell."""
         return self.place(file, 0)[0]
 
     def file(self, name: str) -> str | None:
-        """Path of a cell's file, by its label."""
-        return os.path.abspath(self.folder / jobfiles.CODE / f"{self.notebook}{name}")
+        """Path of the file of a cell, given its label."""
+        return os.path.abspath(self.folder / job_files.CODE / f"{self.notebook}{name}")
 
     def compiled(self, path: str) -> str:
-        """Name of a cell's file in compiled code."""
+        """File name that a cell's compiled code has, given the path of its file."""
         return os.path.basename(path)
 
     def texts(self) -> dict[str, str]:
-        """All cells, by their labels."""
+        """Text of every cell, by label."""
         return {part.name: part.source + "\n" for part in self._parts if part.name.startswith("[")}
 
-    # ---- around
+    # ---- before and after the cells
 
     def _prepare(self) -> None:
-        if hasattr(ctypes.CDLL(None), "prctl"):  # an agent that is killed takes its rank along
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        agent = os.environ.pop(jobfiles.AGENT_VARIABLE, "")
-        if agent and os.getppid() != int(agent):  # it was killed before we could ask for that
+        citations.in_warnings(self.place)
+        sources.of_classes(lambda: self._cells)
+        children.by_value()
+        children.fork_by_default()
+        processes.end_with_parent(signal.SIGKILL)  # a killed agent must not leave its rank behind
+        agent = os.environ.pop(job_files.AGENT_VARIABLE, "")
+        if agent and os.getppid() != int(agent):  # the agent was killed before the line above
             sys.exit(128 + signal.SIGKILL)
-        os.chdir(self.folder / jobfiles.CODE)
-        sys.path[:] = [os.getcwd(), *(p for p in sys.path if p not in ("", os.getcwd()))]
-        sys.argv = [jobfiles.MAIN]
-        os.environ.setdefault("MPLBACKEND", "module://dtrain_lab.rank.canvas")
+        os.chdir(self.folder / job_files.CODE)
+        sys.argv = [job_files.MAIN]
+        os.environ.setdefault("MPLBACKEND", "module://dtrain_lab.rank.output.job_figures")
         faulthandler.enable(file=2)
-        stacks = os.environ.pop(jobfiles.STACKS_VARIABLE, "")
-        if stacks:
+        stacks = os.environ.pop(job_files.STACKS_VARIABLE, "")
+        if stacks:  # real-time signals: schedulers and frameworks use SIGUSR1 and SIGUSR2
             faulthandler.register(STACKS_SIGNAL, file=int(stacks), all_threads=True, chain=False)
             signal.signal(ASK_SIGNAL, partial(dtrain_write_stacks, int(stacks)))
-            signal.siginterrupt(ASK_SIGNAL, False)  # calls of threads in C begin again
+            signal.siginterrupt(ASK_SIGNAL, False)  # system calls of C threads restart instead of failing
         signal.signal(signal.SIGUSR2, _warned)
         self.debugger = JobDebugger(self.rank, self)
 
     def _begin_training(self, needed: bool) -> None:
-        """Threads, monitor and process group, before any code of the user's."""
+        """Set threads, monitor and process group up before the user's code runs.
+
+        Args:
+            needed: whether the script imports torch.
+        """
         from dtrain_lab.training import log
 
         if self.rank == 0:
-            log.to_file(str(self.folder / jobfiles.VALUES))
-        metrics = os.environ.pop(jobfiles.METRICS_VARIABLE, "")
+            log.to_file(str(self.folder / job_files.VALUES))
+        metrics = os.environ.pop(job_files.METRICS_VARIABLE, "")
         if not needed:
             return
         import torch
@@ -169,19 +188,34 @@ class Runner:
         size = int(os.environ.get("WORLD_SIZE", "1"))
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
-        wanted = os.environ.get(jobfiles.MONITOR_VARIABLE, "1").split(",")
+        wanted = os.environ.get(job_files.MONITOR_VARIABLE, "1").split(",")
         if metrics and "0" not in wanted:
             from dtrain_lab.rank.monitor import Monitor
+            from dtrain_lab.rank.notes import Notes
 
             self._metrics = mmap.mmap(int(metrics), 0)
             probe, guard = "no-probe" not in wanted, "guard" in wanted
-            Monitor(memoryview(self._metrics), size, probe=probe, guard=guard)
+            self._monitor = Monitor(
+                memoryview(self._metrics), size, probe=probe, guard=guard, say=Notes().say
+            )
         if "RANK" in os.environ:
             local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+            self._tell_frameworks(size, local)
             own_gpu = torch.cuda.is_available() and local <= torch.cuda.device_count()
             collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
-            elastic.init(dist.init_process_group, collectives, "first")
-            _answer_tutorials(_Given(self.rank, size, collectives))
+            store = elastic.init(dist.init_process_group, collectives, "first")
+            if self._monitor is not None:
+                keeps = self.rank == 0 and not elastic.under_torchrun()
+                self._monitor.begin_cell("job", size, store, keeps_store=keeps)
+            _answer_tutorials(_Given(self.rank, size, collectives, store))
+
+    def _tell_frameworks(self, size: int, local: int) -> None:
+        from dtrain_lab.rank import frameworks
+
+        own, node = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("NODE_RANK", "0"))
+        told = frameworks.torchrun_variables(self.rank, size, own, local, node, "dtrain-lab")
+        for name, value in told.items():  # torchrun's own values win where it started this process
+            os.environ.setdefault(name, value)
 
     def _begin(self, part: Section, cells: list[str]) -> None:
         if self.executed is not None:
@@ -189,19 +223,20 @@ class Runner:
             if part.name.startswith("["):
                 index = cells.index(part.name) + 1
                 doing = {"cell": part.name, "cell_id": part.id, "index": index, "total": len(cells)}
-                part_file = self.folder / f".{jobfiles.DOING}"
-                # on a full disk the training goes on, and nobody is told of its cell
+                # on a full disk the training goes on; only the name of the running cell is missing
                 with contextlib.suppress(OSError):
-                    part_file.write_text(json.dumps({**doing, "at": time.time()}))
-                    part_file.rename(self.folder / jobfiles.DOING)
+                    text = json.dumps({**doing, "at": time.time()})
+                    durable.swap(self.folder / job_files.DOING, text.encode())
 
     def _end(self, *, good: bool) -> None:
+        if self._monitor is not None and good:
+            self._monitor.compare()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         if self.executed is not None:
             self.executed.write()
         dist = sys.modules.get("torch.distributed")
-        if good and dist is not None and dist.is_initialized():  # a cell has left by sys.exit(0)
+        if good and dist is not None and dist.is_initialized():  # a cell called sys.exit(0)
             dist.destroy_process_group()
 
     # ---- cells
@@ -220,15 +255,15 @@ class Runner:
                 names["_"] = value
                 self._show(value, result=int(part.name.strip("[]")) if part.name.startswith("[") else None)
         if "matplotlib.pyplot" in sys.modules:
-            from dtrain_lab.rank import canvas
+            from dtrain_lab.rank.output import job_figures
 
-            canvas.to(self._figure)
-            canvas.show()
+            job_figures.to(self._figure)
+            job_figures.show()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
 
     def display(self, *values: Any, **_: Any) -> None:
-        """A notebook's `display`."""
+        """Show values as a notebook's `display` does."""
         for value in values:
             self._show(value)
 
@@ -278,10 +313,8 @@ class Runner:
             "time": time.time(),
             "node": socket.gethostname().split(".")[0],
         }
-        part = self.folder / f".{jobfiles.error(self.rank)}"
-        with contextlib.suppress(OSError):  # a full disk: the log and the exit code are what is left
-            part.write_text(json.dumps(told))
-            part.rename(self.folder / jobfiles.error(self.rank))
+        with contextlib.suppress(OSError):  # on a full disk the log and the exit code still tell
+            durable.swap(self.folder / job_files.error(self.rank), json.dumps(told).encode())
         out = sys.stderr._stream if isinstance(sys.stderr, Tee) else sys.stderr
         print(text, file=out, end="", flush=True)
         if self.executed is not None:
@@ -289,65 +322,69 @@ class Runner:
 
 
 def _answer_tutorials(given: _Given) -> None:
-    """Have `init_process_group` and `mp.spawn` find that the ranks are there, once somebody calls them.
+    """Replace `init_process_group` and launchers, so that they find the existing ranks.
 
-    What answers them takes 0.6 s to import, and few notebooks call either.
+    The module that answers `init_process_group` is imported at the first call: it takes 0.6 s, and few
+    notebooks call it.
     """
     import torch.distributed as dist
-    import torch.multiprocessing as mp
     from torch.distributed import distributed_c10d as c10d
 
-    usual = dist.init_process_group, mp.spawn
+    from dtrain_lab.rank import frameworks, launchers, rpc
+    from dtrain_lab.rank.notes import Notes
 
-    def install() -> None:
-        from dtrain_lab.rank import tutorials
-
-        dist.init_process_group = c10d.init_process_group = usual[0]
-        mp.spawn = usual[1]
-        tutorials.install(given, tutorials.Notes())  # type: ignore[arg-type]
+    usual = dist.init_process_group
+    notes = Notes()
 
     def init_process_group(*args: Any, **kwargs: Any) -> None:
-        install()
+        from dtrain_lab.rank import group_calls
+
+        dist.init_process_group = c10d.init_process_group = usual
+        group_calls.install(given, notes)  # type: ignore[arg-type]
         dist.init_process_group(*args, **kwargs)
 
-    def spawn(*args: Any, **kwargs: Any) -> Any:
-        install()
-        return mp.spawn(*args, **kwargs)
-
+    init_process_group.__wrapped__ = usual  # type: ignore[attr-defined]
     dist.init_process_group = c10d.init_process_group = init_process_group
-    mp.spawn = spawn
+    launchers.install(given, notes)
+    rpc.install(given)
+    frameworks.introduce(lambda: given.size > 1 and "nccl" not in given.collectives)
 
 
 class _Given:
-    """The group of a job, for code that asks for one again."""
+    """The process group of a job, for code that asks for one although it exists."""
 
-    def __init__(self, rank: int, size: int, collectives: str) -> None:
-        self.rank, self.size, self.collectives = rank, size, collectives
+    def __init__(self, rank: int, size: int, collectives: str, store: Any) -> None:
+        self.rank, self.size, self.collectives, self.store = rank, size, collectives, store
         self._made = 1
 
     def remake(self) -> None:
-        """A cell has destroyed the group and wants it back."""
+        """Make the group again, for a cell that destroyed it; a collective."""
+        import torch.distributed as dist
         from torch.distributed import distributed_c10d as c10d
 
         self._made += 1
         original: Any = getattr(c10d.init_process_group, "__wrapped__", None)
         if original is None:
             return
-        if not elastic.under_torchrun():  # whose store stays where it is
-            os.environ["MASTER_PORT"] = str(int(os.environ["MASTER_PORT"]) + 1)
-        elastic.init(original, self.collectives, f"again{self._made}")
+        # in the store where the ranks first met: another process may hold the port by now
+        store = dist.PrefixStore(f"again{self._made}", self.store)
+        original(self.collectives, store=store, rank=self.rank, world_size=self.size)
+        # wait for all: a rank whose script ended here would close connections that peers are still making
+        if store.add("joined", 1) == self.size:
+            store.set("whole", "1")
+        store.wait(["whole"])
 
 
 def _message(error: BaseException) -> str:
     try:
         return str(error)
-    # a user's __str__ may fail; the error itself must still be told
+    # a user's __str__ may fail; the error must still be reported
     except Exception as second:  # noqa: BLE001
         return f"(its message could not be made: {type(second).__name__})"
 
 
 def _last_value(tree: ast.Module, source: str) -> ast.Expression | None:
-    """The expression at the end of a cell, taken out of it, unless a semicolon hides it."""
+    """Remove the last expression from a cell and return it; None where there is none or a `;` hides it."""
     if not tree.body or not isinstance(tree.body[-1], ast.Expr) or source.rstrip().endswith(";"):
         return None
     last = tree.body.pop()
@@ -356,7 +393,7 @@ def _last_value(tree: ast.Module, source: str) -> ast.Expression | None:
 
 
 def dtrain_write_stacks(file: int, number: int, frame: Any) -> None:
-    """Stacks of all threads, by the main one with the GIL: none of them runs meanwhile."""
+    """Write stacks of all threads. The main thread does it while it holds the GIL, so no other one moves."""
     faulthandler.dump_traceback(file, all_threads=True)
 
 

@@ -1,1 +1,1 @@
-"""The Jupyter server extension: REST and one WebSocket under `/dtrain-lab/`. A door; may import services."""
+"""The Jupyter server extension: REST and one WebSocket under `/dtrain-lab/`. May import the services."""

@@ -1,4 +1,4 @@
-"""The extension: traits, routes, and what lives as long as the server."""
+"""The extension app: traits, routes, and objects with the server's lifetime."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import os
 from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Bool, Float, Integer, List, Unicode
+from traitlets import Bool, Float, Integer, List, Unicode, observe
 
-from dtrain_lab.backends import registry
-from dtrain_lab.core.policy import Policy
+from dtrain_lab.machine import supervision
 from dtrain_lab.server.live import Hub
 from dtrain_lab.server.routes import handlers
-from dtrain_lab.services import policy
-from dtrain_lab.services.jobs import Jobs
-from dtrain_lab.services.worlds import Worlds
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.policy import options, policy
+from dtrain_lab.services.report import process_log
+from dtrain_lab.services.worlds.worlds import Worlds
+from dtrain_lab.wire.processes.settings import OutputLimits, Policy, ServerSettings
+
+LIMITS = (
+    *("backends", "hosts", "allow_options", "allow_environments", "ports", "idle_limit", "poll_floor"),
+    *("allow_local", "max_ranks", "warm"),
+)
+"""Traits from which the policy is made."""
 
 
 class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
@@ -24,7 +31,9 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
     extension_url = "/lab"
     load_other_extensions = True
 
-    max_ranks = Integer(0, config=True, help="Most ranks that one cluster may have; 0 for no limit of ours.")
+    max_ranks = Integer(
+        0, config=True, help="Most ranks that one cluster or job may have; 0 for no limit of ours."
+    )
     allow_local = Bool(
         True, config=True, help="May ranks run on this machine? Set to False on login nodes and shared Hubs."
     )
@@ -47,6 +56,9 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         config=True,
         help='Patterns of SSH hosts and login nodes that profiles may name ("gpu-*"); None for all.',
     )
+    allow_environments = Bool(
+        True, config=True, help="May the request of a job name the folder of the environment that it runs in?"
+    )
     allow_options = Bool(True, config=True, help="May profiles pass options of their own to the scheduler?")
     ports = Unicode(
         None,
@@ -64,36 +76,70 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
     hub: Hub
 
     def initialize_settings(self) -> None:
-        """Make what the handlers share."""
-        if not (self.warm and self.allow_local):
-            os.environ["DTRAIN_LAB_WARM"] = "0"  # kernels inherit it
-        backends = None if self.backends is None else tuple(self.backends)
-        if not self.allow_local:
-            backends = tuple(name for name in backends or registry.names() if name != "local")
-        policy.hold(
-            Policy(
-                backends,
-                None if self.hosts is None else tuple(self.hosts),
-                self.allow_options,
-                self.ports,
-                self.idle_limit,
-                self.poll_floor,
-            )
-        )
+        """Create the objects that handlers share."""
+        self._tell()
         self.worlds = Worlds("server", server=os.getpid())
         self.jobs = Jobs()
         self.hub = Hub(self.worlds, self.jobs, 1 / min(4.0, max(1.0, self.updates_per_second)), self.log)
         self.settings.update(dtrain_lab=self)
+        process_log.begin("server", self.log)
+
+    @observe(*LIMITS)
+    def _limits_changed(self, _: Any) -> None:
+        self._tell()
+
+    def _tell(self) -> None:
+        """Publish the traits' values for this server and its kernels and terminals."""
+        try:
+            output = output_limits(self.serverapp)
+            policy.tell(ServerSettings(self.limits(), warm=self.warm and self.allow_local, output=output))
+        except OSError as error:  # the limits still apply in this server
+            self.log.error("dtrain-lab: kernels and terminals can't be told of limits: %s", error)
+        options.hold()
+
+    def limits(self) -> Policy:
+        """Return the policy that the traits define."""
+        return Policy(
+            backends=None if self.backends is None else tuple(self.backends),
+            hosts=None if self.hosts is None else tuple(self.hosts),
+            options=self.allow_options,
+            ports=self.ports,
+            idle_limit_s=self.idle_limit,
+            poll_floor_s=self.poll_floor,
+            local=self.allow_local,
+            ranks=self.max_ranks,
+            environments=self.allow_environments,
+        )
 
     def initialize_handlers(self) -> None:
         """Register all routes."""
         self.handlers.extend(handlers())
 
     async def _start_jupyter_server_extension(self, _app: Any) -> None:
+        process_log.watch("server")
         self.hub.start()
 
     async def stop_extension(self) -> None:
-        """The server ends in order: its leases go back, and what nobody else holds ends."""
+        """Release the server's leases at its end; clusters that no other client holds stop."""
         self.hub.stop()
         await self.worlds.release()
         self.worlds.close()
+        policy.forget()
+        await supervision.here().close()
+
+
+def output_limits(server: Any) -> OutputLimits:
+    """Return what a Jupyter server passes on of a kernel's output, by its configuration."""
+    kind = server.kernel_websocket_connection_class
+    traits = kind.class_traits()
+
+    def value(name: str) -> float:
+        found = traits[name].default_value if name in traits else 0
+        for section in kind.section_names():  # as traitlets reads them: those of base classes first
+            found = server.config[section].get(name, found)
+        return float(found)
+
+    if not value("limit_rate"):
+        return OutputLimits(0, 0)
+    names = ("iopub_data_rate_limit", "iopub_msg_rate_limit", "rate_limit_window")
+    return OutputLimits(*(value(name) for name in names))

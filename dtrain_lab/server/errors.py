@@ -1,4 +1,4 @@
-"""The one place that maps errors to HTTP statuses."""
+"""Mapping of errors to HTTP statuses."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ STATUSES: tuple[tuple[type[DtrainError], int], ...] = (
 
 
 def status(error: DtrainError) -> int:
-    """HTTP status of an error, by its class."""
+    """Return the HTTP status of an error, by its class."""
     return next((number for kind, number in STATUSES if isinstance(error, kind)), 500)

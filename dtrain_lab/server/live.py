@@ -1,24 +1,27 @@
-"""What the server knows of all clusters, and tells browsers: one coalesced frame a tick, none unwatched."""
+"""Hub of live state for browsers: one coalesced frame per tick, none while no client watches."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from typing import Any
 
 import psutil
 from msgspec.structs import replace
 
-from dtrain_lab.core.cluster import Cluster
-from dtrain_lab.core.job import Job
-from dtrain_lab.core.kinds import JOB_ENDED
-from dtrain_lab.core.record import HeadRecord
-from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.services import records
-from dtrain_lab.services.jobs import Jobs
-from dtrain_lab.services.reach import Connection
-from dtrain_lab.services.worlds import Worlds
+from dtrain_lab.machine import processes, supervision
+from dtrain_lab.server.job_feeds import JobFeeds
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.worlds import records
+from dtrain_lab.services.worlds.worlds import Worlds
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.kinds import JOB_ENDED
+from dtrain_lab.wire.processes.record import HeadRecord
 
 KEEP_S = 1.0
 JOBS_S = 0.5
@@ -26,70 +29,76 @@ MOST_JOBS = 50
 
 
 class Hub:
-    """Holds the server's leases, and the latest state of each cluster while somebody watches.
+    """Holds the server's leases, and the latest state of each cluster while a client watches.
 
     Args:
-        worlds: the server's.
-        jobs: this user's.
-        period_s: between frames, at least.
-        log: the extension's logger.
+        worlds: The server's worlds.
+        jobs: This user's jobs.
+        period_s: Minimum interval between frames.
+        log: The extension's logger.
     """
 
     def __init__(self, worlds: Worlds, jobs: Jobs, period_s: float, log: Any) -> None:
         self.worlds = worlds
         self._jobs = jobs
         self._seen: tuple[Job, ...] = ()
-        self._looker: asyncio.Task[None] | None = None
+        self._feeds = JobFeeds(jobs, period_s, self._moved)
+        self._looker: supervision.Handle | None = None
         self.period_s = period_s
         self._log = log
         self._clusters: dict[str, Cluster] = {}
         self._watched: dict[str, Connection] = {}
         self._viewers: set[asyncio.Event] = set()
-        self._keeper: asyncio.Task[None] | None = None
+        self._keeper: supervision.Handle | None = None
+        self._said: dict[str, str] = {}
+        """Cluster → last log message about it, so that it is not repeated every second."""
 
     async def keep(self) -> None:
-        """Hold a lease on every cluster of this server's kernels; forget what has ended."""
+        """Hold a lease on every cluster of this server's kernels; drop clusters that have ended."""
         while True:
-            try:
-                await self._keep_once()
-            except DtrainError as error:
-                self._log.warning("dtrain-lab: %s", error)
+            await self._keep_once()
             await asyncio.sleep(KEEP_S)
 
     def start(self) -> None:
-        """Start keeping, once."""
+        """Start the task that keeps the leases; later calls do nothing."""
         if self._keeper is None:
-            self._keeper = asyncio.create_task(self.keep())
+            self._keeper = supervision.here().keep("server.keep", self.keep)
 
     def stop(self) -> None:
-        """Stop keeping."""
+        """Stop the task that keeps the leases."""
         if self._keeper is not None:
             self._keeper.cancel()
 
     def add(self, viewer: asyncio.Event) -> None:
-        """Somebody watches; the event is set at each change."""
+        """Add a viewer, whose event is set on each change."""
         self.start()
         self._viewers.add(viewer)
         if self._looker is None:
-            self._looker = asyncio.create_task(self._look())
+            self._looker = supervision.here().keep("server.jobs", self._look)
 
     async def remove(self, viewer: asyncio.Event) -> None:
-        """Somebody watches no more; with the last one the heads stop sending."""
+        """Remove a viewer; after the last one, heads stop sending."""
         self._viewers.discard(viewer)
         if not self._viewers:
             if self._looker is not None:
                 self._looker.cancel()
                 self._looker = None
+            self._feeds.stop()
             watched, self._watched = self._watched, {}
             for connection in watched.values():
                 if not connection.closed:
                     await connection.unwatch()
 
     async def refresh(self) -> None:
-        """Ask all clusters now, and watch those that are new; nothing where nobody watches."""
+        """Query all clusters now, and watch new ones; does nothing while there are no viewers."""
         if not self._viewers:
             return
-        await self._look_once()
+        try:
+            await self._look_once()
+        except DtrainError as error:  # an error in listing jobs must not hide clusters
+            self._log.warning("dtrain-lab: %s", error)
+        except Exception as error:  # noqa: BLE001 # nor must a bug of ours
+            supervision.here().fault("server.jobs", error)
         found = await asyncio.to_thread(self.worlds.found)
         for record in found:
             if record.id not in self._watched or self._watched[record.id].closed:
@@ -98,15 +107,15 @@ class Hub:
             self._forget(identity)
 
     def clusters(self) -> list[Cluster]:
-        """Latest state of each cluster, oldest first."""
+        """Return the latest state of each cluster, oldest first."""
         return sorted(self._clusters.values(), key=lambda c: c.created_at)
 
     def jobs(self) -> tuple[Job, ...]:
-        """Jobs that run or ended lately, newest first."""
-        return self._seen
+        """Return jobs that run or ended recently, newest first."""
+        return tuple(map(self._feeds.told, self._seen))
 
     async def _look(self) -> None:
-        """Jobs say nothing by themselves: look, while somebody watches."""
+        """Poll for jobs while there are viewers: no process announces them."""
         while True:
             await asyncio.sleep(JOBS_S)
             try:
@@ -116,39 +125,56 @@ class Hub:
 
     async def _look_once(self) -> None:
         found = await self._jobs.listing(MOST_JOBS)
+        if self._viewers:
+            self._feeds.follow(found)
         seen = tuple(replace(job, ranks=()) if job.state in JOB_ENDED else job for job in found)
         if seen != self._seen:
             self._seen = seen
-            for viewer in self._viewers:
-                viewer.set()
+            self._moved()
 
     def changed(self, cluster: Cluster) -> None:
-        """A head has told of a change."""
+        """Store a changed state that a head has sent."""
         self._clusters[cluster.id] = cluster
+        self._moved()
+
+    def _moved(self) -> None:
         for viewer in self._viewers:
             viewer.set()
 
     async def _keep_once(self) -> None:
         found = await asyncio.to_thread(self._ours)
-        for record in found:
-            connection = await self.worlds.reach(record)
-            await self.worlds.hold(connection)
+        for record in found:  # separately: an unreachable head must not cost the other clusters their lease
+            try:
+                await self.worlds.hold(await self.worlds.reach(record))
+                self._said.pop(record.id, None)
+            except DtrainError as error:
+                self._say(record, error)
+            except Exception as error:  # noqa: BLE001 # one cluster must not cost the leases of others
+                supervision.here().fault("server.keep", error)
         await self.refresh()
 
+    def _say(self, record: HeadRecord, error: DtrainError) -> None:
+        if self._said.get(record.id) != str(error):
+            self._said[record.id] = str(error)
+            self._log.warning("dtrain-lab: %s", error)
+
     def _ours(self) -> list[HeadRecord]:
-        """Clusters that this server's doors started, and orphans of a server that is gone."""
+        """Return clusters that this server's clients started, and those whose server is gone."""
         mine = os.getpid()
         return [
             r
             for r in records.living()
-            if not r.warm and r.server is not None and (r.server == mine or not psutil.pid_exists(r.server))
+            if not r.warm and r.server is not None and (r.server == mine or _is_gone(r.server, _began(r)))
         ]
 
     async def _watch(self, record: HeadRecord) -> None:
         try:
             connection = await self.worlds.reach(record)
-            cluster = await connection.ask(doors.Info())
-        except DtrainError:  # it ended between its record and our call
+            cluster = await connection.ask(clients.Info())
+        except DtrainError:  # ended after its record was read
+            return
+        except Exception as error:  # noqa: BLE001 # an unwatchable cluster must not hide others
+            supervision.here().fault("server.keep", error)
             return
         self._watched[record.id] = connection
         connection.on_close.append(lambda: self._forget(record.id))
@@ -158,5 +184,17 @@ class Hub:
     def _forget(self, identity: str) -> None:
         self._watched.pop(identity, None)
         if self._clusters.pop(identity, None) is not None:
-            for viewer in self._viewers:
-                viewer.set()
+            self._moved()
+
+
+def _began(record: HeadRecord) -> float:
+    """Return a head's start time by this machine's clock; infinity if the head runs on another machine."""
+    return record.started if record.remote is None else math.inf
+
+
+def _is_gone(server: int, head_started: float) -> bool:
+    """Return whether a server has ended; a process that started after the server's head has a reused pid."""
+    try:
+        return processes.started(server) > head_started + processes.APART_S
+    except psutil.NoSuchProcess:
+        return True

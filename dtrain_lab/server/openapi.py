@@ -1,11 +1,12 @@
-"""The OpenAPI description of the routes, from the same types that they answer with.
+"""Generates the OpenAPI description of the routes from the types of their requests and answers.
 
-`python -m dtrain_lab.server.openapi FILE` writes it; `npm run types` makes the TypeScript types from it. A
-test fails when either is stale.
+`python -m dtrain_lab.server.openapi FILE` writes it; `npm run types` generates the TypeScript types from it.
+A test fails if either file is stale.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -14,31 +15,34 @@ from typing import Any
 import msgspec
 
 from dtrain_lab._version import __version__
-from dtrain_lab.core.cluster import CellRecord, Cluster, Metrics, Output, Stack
-from dtrain_lab.core.debug.across import AcrossRow
-from dtrain_lab.core.debug.view import DebugView
-from dtrain_lab.core.diagnosis import Diagnosis
-from dtrain_lab.core.history import Point
-from dtrain_lab.core.job import Job, JobMetrics, JobPlan, JobRequest, LogPiece
-from dtrain_lab.core.plan import Request
-from dtrain_lab.core.site import Error, LiveFrame, RankSet, SignedIn, SignIn, Site, Size
-from dtrain_lab.core.slots import Slots
-from dtrain_lab.services.profiles import Listed
+from dtrain_lab.debugger.across import AcrossRow
+from dtrain_lab.debugger.view import DebugView
+from dtrain_lab.placement.slots import Slots
+from dtrain_lab.services.profiles.files import Listed
+from dtrain_lab.wire.cells import CellRecord, Output
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobPlan, JobRequest, JobSubmit, LogPiece
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.plan import Request
+from dtrain_lab.wire.site import Error, LiveFrame, ProfileText, RankSet, SignedIn, SignIn, Site, Size
+from dtrain_lab.wire.stacks import Stack
 
 DEBUGGER = (DebugView, AcrossRow)
-"""What the notebook's panel has from the kernel's debugger, not by a route."""
+"""Types that the notebook's panel receives from the kernel's debugger, not from a route."""
 REF = "#/components/schemas/{name}"
 
 
 class Stopping(msgspec.Struct, frozen=True):
-    """A cluster that was told to end."""
+    """A cluster that has been asked to stop."""
 
     id: str
     state: str
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One method of one path. `answer`: type and status of success."""
+    """A method of a path. `answer`: type and HTTP status of success."""
 
     method: str
     path: str
@@ -51,6 +55,10 @@ class Operation(msgspec.Struct, frozen=True):
 
 OPERATIONS = (
     Operation("get", "/profiles", "All profiles; a bad file comes with its error.", list[Listed]),
+    Operation("get", "/profiles/{identity}", "Text of a profile's file.", ProfileText),
+    Operation("put", "/profiles/{identity}", "Write a profile's file.", list[Listed], body=ProfileText),
+    Operation("post", "/profiles/{identity}/check", "Ask every node of it.", dict[str, Any]),
+    Operation("get", "/quickstart", "The quickstart notebook.", dict[str, Any]),
     Operation("get", "/site", "What this machine has, and what this user may do.", Site),
     Operation("get", "/clusters", "All clusters, oldest first.", list[Cluster]),
     Operation("post", "/clusters", "Start a cluster.", Cluster, 202, Request),
@@ -63,23 +71,34 @@ OPERATIONS = (
         list[Output],
         query=("after", "most", "cell"),
     ),
-    Operation("get", "/clusters/{identity}/cells", "Cells that it knows of, oldest first.", list[CellRecord]),
+    Operation(
+        "get",
+        "/clusters/{identity}/cells",
+        "Cells that it knows of, oldest first; `last=1`: of each cell its last run.",
+        list[CellRecord],
+        query=("last",),
+    ),
     Operation("get", "/clusters/{identity}/metrics", "Figures of the world.", Metrics),
     Operation("get", "/clusters/{identity}/history", "Figures of the past.", list[Point]),
-    Operation("get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack]),
+    Operation(
+        "get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack], query=("ranks",)
+    ),
     Operation("post", "/clusters/{identity}/diagnose", "What takes a step's time.", Diagnosis),
     Operation(
         "post", "/clusters/{identity}/interrupt", "Interrupt; variables are kept.", Cluster, 200, RankSet
     ),
     Operation("post", "/clusters/{identity}/restart", "New processes for ranks.", Cluster, 202, RankSet),
+    Operation("post", "/clusters/{identity}/leave-out", "Go on without lost ranks.", Cluster, 202, RankSet),
     Operation("post", "/clusters/{identity}/resize", "Another number of ranks.", Cluster, 202, Size),
     Operation("get", "/jobs", "All jobs, newest first.", list[Job]),
-    Operation("post", "/jobs", "Submit a notebook.", Job, 202, JobRequest),
+    Operation("post", "/jobs", "Submit a notebook, or a plan of it.", Job, 202, JobSubmit),
     Operation(
         "post", "/jobs/plan", "What would be submitted; nothing is.", JobPlan, 200, JobRequest, ("ask",)
     ),
     Operation("get", "/jobs/{identity}", "One job, by id or name.", Job),
-    Operation("delete", "/jobs/{identity}", "Remove it, with its folder and checkpoints.", Job),
+    Operation(
+        "delete", "/jobs/{identity}", "Remove it, with its folder and checkpoints.", Job, query=("force",)
+    ),
     Operation(
         "get",
         "/jobs/{identity}/logs",
@@ -89,10 +108,13 @@ OPERATIONS = (
     ),
     Operation("get", "/jobs/{identity}/metrics", "Figures, and their history.", JobMetrics),
     Operation("get", "/jobs/{identity}/history", "Figures of the past.", list[Point]),
-    Operation("get", "/jobs/{identity}/stacks", "What all threads do now.", list[Stack]),
+    Operation("get", "/jobs/{identity}/stacks", "What all threads do now.", list[Stack], query=("ranks",)),
+    Operation("get", "/jobs/{identity}/notebook", "The executed notebook.", dict[str, Any]),
     Operation("get", "/jobs/{identity}/request", "What it was asked for with.", JobRequest),
     Operation("post", "/jobs/{identity}/cancel", "End it, on all its nodes.", Job, 202),
-    Operation("post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202),
+    Operation(
+        "post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202, query=("force",)
+    ),
     Operation("get", "/slots", "Who holds the slots of a profile's machines.", Slots, query=("profile",)),
     Operation(
         "delete",
@@ -113,7 +135,7 @@ OPERATIONS = (
 
 
 def describe() -> dict[str, Any]:
-    """The whole description."""
+    """Return the complete OpenAPI description."""
     types = [t for o in OPERATIONS for t in (o.answer, o.body) if t is not None] + [Error, *DEBUGGER]
     schemas, components = msgspec.json.schema_components(types, ref_template=REF)
     by_type = {str(kind): schema for kind, schema in zip(types, schemas, strict=True)}
@@ -163,28 +185,32 @@ def _content(description: str, schema: Any) -> dict[str, Any]:
 
 
 def _all_present(schema: dict[str, Any]) -> dict[str, Any]:
-    """What we send has every field, defaults too; what we are sent may leave defaults out."""
+    """Mark all fields of an answer as required: answers include defaults, requests may omit them."""
     schema = _open_dicts(schema)
-    inputs = ("Request", "RankSet", "Size", "JobRequest")
+    inputs = ("Request", "RankSet", "Size", "JobRequest", "JobSubmit")
     if "properties" in schema and schema.get("title") not in inputs:
         return {**schema, "required": list(schema["properties"])}
     return schema
 
 
 def _open_dicts(schema: Any) -> Any:
-    """A dict of anything: said, because TypeScript takes an object without properties for an empty one."""
+    """Allow any properties in a dict without a schema; TypeScript would treat it as an empty object."""
     if isinstance(schema, list):
         return [_open_dicts(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     opened = {key: _open_dicts(value) for key, value in schema.items()}
+    if isinstance(
+        opened.get("description"), str
+    ):  # Python 3.13 and newer keep docstrings without indentation
+        opened["description"] = inspect.cleandoc(opened["description"])
     if opened.get("type") == "object" and "properties" not in opened:
         opened.setdefault("additionalProperties", True)
     return opened
 
 
 def text() -> str:
-    """The description as the file has it."""
+    """Return the description as the text of the file."""
     return json.dumps(describe(), indent=2, sort_keys=True) + "\n"
 
 

@@ -1,4 +1,5 @@
-"""Services: what every door does, written once: launch, find, reach and stop worlds; profiles; records.
+"""Services that all clients share: launch, find, connect to and stop worlds; jobs; profiles; records.
 
-Runs in the Jupyter server, in kernels and in terminals. May import back-ends and core, never a door.
+Runs in the Jupyter server, in kernels and in terminals. May import back-ends and the subjects, never a
+client.
 """

@@ -1,25 +1,26 @@
-"""The debugger of a world's ranks, as one door holds it: the state of `core.debug`, and the I/O around it."""
+"""A client's debugger of a world's ranks: the I/O around the pure state in `debugger`."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.core.debug import across, events, replies, requests, waiting
-from dtrain_lab.core.debug.state import FIRST_THREAD, Dap, State, sized
-from dtrain_lab.core.wire import doors
-from dtrain_lab.core.wire.doors import NOT_YET
+from dtrain_lab.debugger import across, events, replies, requests, waiting
+from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, sized
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
-from dtrain_lab.services.reach import Connection
+from dtrain_lab.machine import processes, supervision
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.clients import NOT_YET
 
 ATTACH_WITHIN_S = 30.0
 RENEW_S = 4.0
@@ -34,18 +35,18 @@ WHILE_ATTACHING = ("dumpCell", "setBreakpoints", "setExceptionBreakpoints", "dtr
 
 @dataclass(frozen=True)
 class JobCode:
-    """A job's code. `texts`: text of a cell → its name there. `folders`: the notebook's, and its copy."""
+    """A job's code. `texts`: cell text → cell name in the job. `folders`: the notebook's, the job's copy."""
 
     texts: dict[str, str] = field(default_factory=dict)
     folders: tuple[str, str] | None = None
 
 
 class Debugging:
-    """Debugs the ranks of one world at a time. Lives in the loop of its connection.
+    """Debugs the ranks of one world at a time. Lives in the event loop of its connection.
 
     Args:
-        who: for others who want to: a notebook's path, or "a terminal".
-        emit: called with each event for the front end, in that loop.
+        who: Name of this client in errors for other clients: a notebook's path, or "a terminal".
+        emit: Called with each event for the front end, in that loop.
     """
 
     def __init__(self, who: str, emit: Callable[[Dap], None]) -> None:
@@ -53,36 +54,36 @@ class Debugging:
         self._who = who
         self._emit = emit
         self._connection: Connection | None = None
-        self._renewer: asyncio.Task[None] | None = None
-        self._looker: asyncio.Task[None] | None = None
+        self._renewer: supervision.Handle | None = None
+        self._looker: supervision.Handle | None = None
         self._settling: asyncio.TimerHandle | None = None
         self._lock = asyncio.Lock()
-        self._meeting: asyncio.Task[None] | None = None
+        self._meeting: supervision.Handle | None = None
 
     # ---- the world
 
     @property
     def holds(self) -> Connection | None:
-        """The connection to the world that is debugged now."""
+        """The connection to the world that is being debugged."""
         return self._connection
 
     async def begin(self, connection: Connection, job: JobCode | None = None) -> None:
-        """Debug this world: attach to all of its ranks, and tell them what the front end has asked so far.
+        """Attach to all ranks of a world, and replay the front end's requests so far to them.
 
         Does nothing for ranks that are attached already.
 
         Args:
-            connection: to its head.
-            job: what a job's cells are called; None for a cluster.
+            connection: Connection to the world's head.
+            job: Names of a job's cells; None for a cluster.
 
         Raises:
-            Conflict: somebody else debugs it.
-            BadRequest: a rank can't be debugged.
+            Conflict: Another client debugs this world.
+            BadRequest: A rank can't be debugged.
         """
         async with self._lock:
             if self._connection is not None and (self._connection is not connection or connection.closed):
                 await self._let_go()
-            order = doors.HoldDebugger(self._who, os.getpid(), socket.gethostname())
+            order = clients.HoldDebugger(self._who, os.getpid(), processes.system())
             size: int = await connection.ask(order)
             if self._connection is None:
                 self._connection = connection
@@ -90,13 +91,14 @@ class Debugging:
                 connection.on_close.append(self._lost)
                 code = job or JobCode()
                 self.state = replace(self.state, texts=code.texts, folders=code.folders, names={})
-                self._renewer = asyncio.create_task(self._renew(order))
-                self._looker = asyncio.create_task(self._look())
-            self.state = sized(self.state, size)  # it may have been resized meanwhile
+                supervisor = supervision.here()
+                self._renewer = supervisor.keep("debug.hold", partial(self._renew, order))
+                self._looker = supervisor.keep("debug.look", self._look)
+            self.state = sized(self.state, size)  # the world may have been resized meanwhile
             await self._attach()
 
     async def end(self) -> None:
-        """Debug no more; ranks run on."""
+        """Detach from all ranks; they continue to run."""
         async with self._lock:
             await self._let_go()
 
@@ -109,10 +111,13 @@ class Debugging:
         while late := [r for r, a in answers.items() if NOT_YET in str(a.get("message", ""))]:
             if time.monotonic() > until:
                 break
-            await asyncio.sleep(LOOK_S)  # ranks of a job's other hosts find its head a moment later
+            await asyncio.sleep(LOOK_S)  # ranks on a job's other hosts connect to its head a moment later
             answers |= await self._ask(requests.Order("attach", {r: {} for r in late}, ATTACH_WITHIN_S))
         notes = []
         for rank, answer in sorted(answers.items()):
+            if answer.get("absent") and NOT_YET not in str(answer.get("message", "")):
+                self.state = self.state.rank(rank, phase="gone")
+                continue
             if not answer.get("success"):
                 raise BadRequest(f"Rank {rank} can't be debugged: {answer.get('message')}", "")
             body = answer.get("body", {})
@@ -138,14 +143,14 @@ class Debugging:
         if self._lost in connection.on_close:
             connection.on_close.remove(self._lost)
         if not connection.closed:
-            await connection.ask(doors.LeaveDebugger())
+            await connection.ask(clients.LeaveDebugger())
         ranks = tuple(
             replace(r, attached=False, phase="idle", place=None, operation=None) for r in self.state.ranks
         )
         self.state = replace(self.state, ranks=ranks)
 
     def _lost(self) -> None:
-        """The world has ended."""
+        """Called when the world has ended."""
         for rank in range(len(self.state.ranks)):
             self._happened(rank, "gone", {})
         self._connection = None
@@ -153,23 +158,23 @@ class Debugging:
             if task is not None:
                 task.cancel()
 
-    async def _renew(self, order: doors.HoldDebugger) -> None:
+    async def _renew(self, order: clients.HoldDebugger) -> None:
         while self._connection is not None:
             await asyncio.sleep(RENEW_S)
             try:
                 await self._connection.ask(order)
-            except DtrainError:  # it has ended, or somebody else has it now
+            except DtrainError:  # the world has ended, or another client debugs it now
                 self._lost()
                 return
 
     # ---- requests
 
     async def request(self, message: Dap, kernel: Kernel | None = None) -> Dap:
-        """Serve a request of the debug adapter protocol.
+        """Serve a request of the Debug Adapter Protocol.
 
         Args:
-            message: the request.
-            kernel: asks the debugger of the notebook's own kernel, if there is one.
+            message: The request.
+            kernel: Forwards a request to the notebook kernel's own debugger, if there is one.
         """
         try:
             return await self._serve(message, kernel)
@@ -184,11 +189,11 @@ class Debugging:
         if message["command"] == "dtrain/gather":
             return await self._gather(message)
         if message["command"] in WHILE_ATTACHING:
-            async with self._lock:  # what ranks are told while they attach must not be overtaken
+            async with self._lock:  # later requests must not overtake those sent while ranks attach
                 return await self._exchange(message, kernel)
         answer = await self._exchange(message, kernel)
-        if message["command"] == "pause" and self._running:
-            self._meeting = asyncio.create_task(self._meet())
+        if message["command"] == "pause" and self.state.running:
+            self._meeting = supervision.here().once("debug.meet", self._meet())
         elif message["command"] in MOVES and self._meeting is not None:
             self._meeting.cancel()
         if message["command"] in ("disconnect", "terminate"):
@@ -207,7 +212,7 @@ class Debugging:
         return answer
 
     async def across(self, expression: str) -> across.AcrossRow:
-        """One expression on all ranks: where they stand, or in their namespace where they are idle."""
+        """Evaluate an expression on all ranks: in the current frame if paused, in the namespace if idle."""
         if not expression.strip():
             raise BadRequest("The expression is empty.", "Write one, such as: loss")
         if requests.COLLECTIVE.search(expression) and len(self.state.paused) < len(self.state.ranks):
@@ -224,52 +229,50 @@ class Debugging:
             order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
             bodies, _ = _split(await self._ask(order))
             values = {rank: body.get("values") for rank, body in bodies.items()}
-        return across.row(expression, found, errors, values, tuple(self._running))
+        return across.row(expression, found, errors, values, tuple(self.state.running))
 
     async def _gather(self, message: Dap) -> Dap:
-        """Step the others until the rank that waits for them comes back."""
+        """Step the other ranks until the rank that waits for them in a collective returns."""
         rank = int(message["arguments"]["rank"])
         for _ in range(GATHER_STEPS):
             if self.state.ranks[rank].phase != "running" or not self.state.paused:
                 break
             stood = tuple(r for r in self.state.paused if r != rank)
             self.state, orders = requests.orders(self.state, message, None)
+            self.state = replace(self.state, step=None)  # a step of ours, not of all ranks
             for order in orders:
                 await self._ask(order)
             if not await self._waits_still(stood, rank):
                 break
         return {**replies.refused(message, ""), "success": True}
 
-    @property
-    def _running(self) -> list[int]:
-        return [r.rank for r in self.state.ranks if r.attached and r.phase == "running"]
-
     async def _meet(self) -> None:
-        """After a pause: ranks that wait in a collective can't stop before their peers have come, too.
+        """After a pause, bring ranks that wait in a collective to a stop.
 
-        So those that stand go on line by line until all do, as long as somebody waits for them.
+        They can't stop before their peers have entered the collective, so paused ranks are stepped line by
+        line until all ranks are paused, as long as a running rank waits for them.
         """
         message = {"command": "next", "arguments": {"threadId": FIRST_THREAD}}
         for _ in range(MEET_STEPS):
             for _ in range(STOOD_LOOKS):
                 await asyncio.sleep(STOOD_S)
-                if not self._running or (self.state.paused and await self._all_wait()):
+                if not self.state.running or (self.state.paused and await self._all_wait()):
                     break
-            if not self._running or not self.state.paused:
+            if not self.state.running or not self.state.paused:
                 return
             mode, state = self.state.mode, replace(self.state, mode="all")
             self.state, orders = requests.orders(state, message, None)
-            self.state = replace(self.state, mode=mode, moving="continue")
+            self.state = replace(self.state, mode=mode, moving="continue", step=None)
             for order in orders:
                 await self._ask(order)
 
     async def _all_wait(self) -> bool:
-        """Do all ranks that run wait for some that stand?"""
-        running = self._running
+        """Whether every running rank waits for a paused one."""
+        running = self.state.running
         return all(await self._wait_for(running, self.state.paused))
 
     async def _waits_still(self, others: Sequence[int], rank: int) -> bool:
-        """Wait until the others have stopped again; does the rank still wait in its collective then?"""
+        """Wait until the others are paused again; return whether the rank still waits in its collective."""
         for _ in range(STOOD_LOOKS):
             await asyncio.sleep(STOOD_S)
             if self.state.ranks[rank].phase == "paused":
@@ -279,7 +282,7 @@ class Debugging:
         return all(await self._wait_for([rank], others))
 
     async def _wait_for(self, ranks: Sequence[int], others: Sequence[int]) -> list[bool]:
-        """Does each rank wait for one of the others?"""
+        """Return, for each rank, whether it waits for one of the others."""
         answers = await self._ask(requests.Order("where", {r: {} for r in {*ranks, *others}}))
         stand = {r: a.get("body", {}) for r, a in answers.items()}
         peers = {r: stand[r] for r in others if r in stand}
@@ -291,21 +294,21 @@ class Debugging:
         arguments = {rank: json.dumps(data).encode() for rank, data in order.arguments.items()}
         try:
             found: dict[int, bytes] = await self._connection.ask(
-                doors.Debug(order.command, arguments, order.within_s), order.within_s + 5.0
+                clients.Debug(order.command, arguments, order.within_s), order.within_s + 5.0
             )
         except Unreachable:
             return {rank: {"success": False, "message": "The cluster has ended."} for rank in arguments}
         return {rank: json.loads(data) for rank, data in found.items()}
 
-    # ---- what happens
+    # ---- events
 
     def cell_began(self, ranks: Sequence[int]) -> None:
-        """A cell of this door begins."""
+        """Called when a cell of this client starts."""
         self.state = events.cell_began(self.state, ranks)
         self._emit(events.told(self.state))
 
     def cell_ended(self, ranks: Sequence[int], *, failed: bool) -> None:
-        """It has ended."""
+        """Called when a cell of this client has ended."""
         self._show(events.cell_ended(self.state, ranks, failed=failed))
 
     def _heard(self, rank: int, data: bytes) -> None:
@@ -314,6 +317,10 @@ class Debugging:
 
     def _happened(self, rank: int, event: str, body: Dap) -> None:
         self._show(events.happened(self.state, rank, event, body))
+        if event == "stopped":
+            self.state, orders = requests.catch_step(self.state, rank)
+            for order in orders:
+                supervision.here().once("debug.step", self._ask(order))
         if event == "stopped" and self._settling is None:
             loop = asyncio.get_running_loop()
             self._settling = loop.call_later(events.SETTLE_S, self._settled)
@@ -328,10 +335,10 @@ class Debugging:
             self._emit(event)
 
     async def _look(self) -> None:
-        """While some ranks stand: where are the others?"""
+        """While some ranks are paused, poll what the others do."""
         while self._connection is not None:
             await asyncio.sleep(LOOK_S)
-            # "idle" is what this door knows: another one's cell may run there
+            # "idle" is only this client's view: a cell of another client may run there
             others = [r.rank for r in self.state.ranks if r.attached and r.phase in ("running", "idle")]
             if not self.state.paused or not others:
                 continue

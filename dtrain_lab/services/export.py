@@ -1,4 +1,4 @@
-"""A world's past as a file that other tools read."""
+"""Export of a world's metric history as CSV, JSON or a TensorBoard event file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Literal, get_args
 
 import msgspec
 
-from dtrain_lab.core.history import Point, scalars, to_csv
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.metrics.history import scalars, to_csv
+from dtrain_lab.wire.metrics.history import Point
 
 Format = Literal["json", "csv", "tensorboard"]
 TYPES: dict[str, str] = {
@@ -21,17 +22,17 @@ TYPES: dict[str, str] = {
 
 
 def export(points: Sequence[Point], kind: str) -> tuple[bytes, str]:
-    """Points as a file.
+    """Encode points in a file format.
 
     Args:
-        points: oldest first.
+        points: Points, oldest first.
         kind: "json", "csv" or "tensorboard" (an event file).
 
     Returns:
-        Its content, and a file name for it.
+        The file's content, and a name for it.
 
     Raises:
-        BadRequest: there is no such format.
+        BadRequest: The format is unknown.
     """
     match kind:
         case "json":
@@ -45,7 +46,7 @@ def export(points: Sequence[Point], kind: str) -> tuple[bytes, str]:
 
 
 def _events(points: Sequence[Point]) -> tuple[bytes, str]:
-    """An event file, whose name tensorboard wants to begin as it does."""
+    """Encode points as an event file, under the writer's name: TensorBoard finds it by the name's prefix."""
     from tensorboardX import SummaryWriter
 
     with tempfile.TemporaryDirectory() as folder:
@@ -58,13 +59,17 @@ def _events(points: Sequence[Point]) -> tuple[bytes, str]:
 
 
 def write(points: Sequence[Point], path: Path) -> Path:
-    """Write points to a file: `.csv`, `.json`, or a folder for an event file.
+    """Write points to a file.
+
+    Args:
+        points: Points, oldest first.
+        path: A `.csv` or `.json` file, or a folder for a TensorBoard event file.
 
     Returns:
-        The file.
+        Path of the file.
 
     Raises:
-        BadRequest: its ending says no format.
+        BadRequest: The suffix names no known format.
     """
     kind = {".csv": "csv", ".json": "json", "": "tensorboard"}.get(path.suffix)
     if kind is None:

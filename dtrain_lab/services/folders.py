@@ -1,21 +1,60 @@
-"""Where things lie: records and profiles in Jupyter's folders, sockets under a short node-local path."""
+"""Paths: records, profiles and logs in Jupyter's folders; sockets under a short node-local path."""
 
 from __future__ import annotations
 
+import errno
+import shutil
+import tempfile
 from pathlib import Path
 
 from jupyter_core.paths import jupyter_config_dir, jupyter_runtime_dir
 
-from dtrain_lab.machine import private, sockets
+from dtrain_lab.errors import StartFailed
+from dtrain_lab.machine import RUNTIME_VARIABLE, private, sockets
 
-__all__ = ["private", "profiles", "records", "sockets"]
+__all__ = ["logs", "must_have_room", "no_room", "private", "profiles", "records", "sockets"]
+ELSEWHERE = f"Free some space there, or set {RUNTIME_VARIABLE} to a folder on another disk."
+NEEDED = 2 << 20
+"""Free bytes that a head needs to start: its sockets, its logs and ipyparallel's files."""
 
 
 def profiles() -> Path:
-    """Profiles as TOML files."""
+    """Folder of the profiles' TOML files."""
     return Path(jupyter_config_dir()) / "dtrain-lab" / "profiles"
 
 
+def logs() -> Path:
+    """Folder of the logs of servers, kernels and programs; only this user can enter it."""
+    return private(records() / "logs")
+
+
 def records() -> Path:
-    """Records of running heads; only this user can enter it."""
+    """Folder of the records of running heads; only this user can enter it."""
     return private(Path(jupyter_runtime_dir()) / "dtrain-lab")
+
+
+def must_have_room() -> None:
+    """Check that a head can write its folder, so that nothing is started that would fail half-way.
+
+    Raises:
+        StartFailed: The disk is full.
+    """
+    try:
+        folder = sockets()
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise no_room(Path(error.filename or tempfile.gettempdir()), error) from error
+    if free < NEEDED:
+        raise _full(folder)
+
+
+def no_room(folder: Path, error: OSError) -> StartFailed:
+    """Return the error of a head whose folder, in this one, can't be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _full(folder)
+    return StartFailed(f"{error.filename or folder} can't be written: {error.strerror}.", ELSEWHERE)
+
+
+def _full(folder: Path) -> StartFailed:
+    message = f"The disk of {folder} is full; a cluster writes its logs there."
+    return StartFailed(message, ELSEWHERE, code="disk_full")

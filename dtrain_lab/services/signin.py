@@ -1,24 +1,26 @@
-"""Signing in to hosts that ask a person for something: a code, a password."""
+"""Signing in to hosts that ask the user for a password or a code."""
 
 from __future__ import annotations
 
 from dtrain_lab.backends import hosts
-from dtrain_lab.core.site import SignedIn, SignIn
 from dtrain_lab.errors import BadRequest, NotFound
-from dtrain_lab.services import profiles
+from dtrain_lab.services.policy import limits
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire.site import SignedIn, SignIn
 
 
 async def sign_in(request: SignIn) -> SignedIn:
-    """Begin to sign in to a host, or answer what it asked.
+    """Start signing in to a host, or answer its questions.
 
     Args:
-        request: of a person.
+        request: The user's request.
 
     Raises:
-        BadRequest: it names neither a host nor questions.
-        NotFound: no profile names the host, or nothing waits for the answer.
-        SignInNeeded: it asks (more), or refuses; the details hold the questions.
-        Unreachable: it does not answer.
+        BadRequest: The request names neither a host nor questions.
+        Forbidden: The administrator does not allow the host.
+        NotFound: No profile names the host, or no attempt waits for the answer.
+        SignInNeeded: The host asks (more) questions, which the details carry, or refuses the login.
+        Unreachable: The host does not answer.
     """
     if request.id is not None:
         return SignedIn(await hosts.answer(request.id, request.answers))
@@ -26,6 +28,7 @@ async def sign_in(request: SignIn) -> SignedIn:
         raise BadRequest("Neither a host nor an answer was given.", "Give host, or id and answers.")
     if request.host not in _known():
         raise NotFound(f'No profile names the host "{request.host}".', "Add it to [ssh] of a profile.")
+    limits.allow_host(request.host)
     hosts.forget_refusal(request.host)
     await hosts.connection(request.host)
     return SignedIn(request.host)
@@ -33,4 +36,4 @@ async def sign_in(request: SignIn) -> SignedIn:
 
 def _known() -> set[str]:
     named = (listed.profile.ssh for listed in profiles.listing() if listed.profile is not None)
-    return {host for ssh in named for host in (*ssh.hosts, *filter(None, (ssh.login,)))}
+    return {host for ssh in named for host in ssh.names}

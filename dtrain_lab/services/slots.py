@@ -1,41 +1,42 @@
-"""Who holds the slots of this machine, or of a profile's hosts: clusters, jobs, strangers on their GPUs."""
+"""Holders of the slots of this machine or of a profile's hosts: clusters, jobs and other GPU processes."""
 
 from __future__ import annotations
 
-from dtrain_lab.backends.jobs import job_backend
-from dtrain_lab.core.slots import Slots
-from dtrain_lab.services import profiles
+from dtrain_lab.placement.slots import Slots
+from dtrain_lab.services.policy import limits
+from dtrain_lab.services.profiles import files as profiles
 
 
 async def look(profile: str = "local") -> Slots:
-    """All slots, each with its holder.
+    """Return all slots, each with its holder.
 
     Args:
-        profile: whose machines are asked.
+        profile: Name of the profile whose machines are asked.
 
     Raises:
-        BadRequest: its machines have a scheduler.
-        DtrainError: a host can't be asked.
+        BadRequest: The profile's machines have a scheduler.
+        Forbidden: The administrator does not allow the profile.
+        DtrainError: A host can't be asked.
     """
-    loaded = profiles.load(profile)
-    return Slots(await job_backend(loaded.backend).slots(loaded))
+    loaded, backend = limits.allowed(profiles.load(profile))
+    return Slots(await backend.slots(loaded))
 
 
 async def stop(identity: str, profile: str = "local") -> Slots:
-    """End a process of this user's on a GPU that is neither a cluster's nor a job's.
+    """End one of this user's GPU processes that belongs to no cluster and no job.
 
     Args:
-        identity: of the process, as `look` gives it.
-        profile: on whose machines it is.
+        identity: Id of the process, from `look`.
+        profile: Name of the profile whose machines are searched.
 
     Returns:
         The slots afterwards.
 
     Raises:
-        BadRequest: its machines have a scheduler.
-        NotFound: no such process holds a slot.
-        Forbidden: it is not this user's, or a cluster's or job's.
+        BadRequest: The profile's machines have a scheduler.
+        NotFound: No such process holds a slot.
+        Forbidden: The process is another user's, or belongs to a cluster or job.
     """
-    loaded = profiles.load(profile)
-    await job_backend(loaded.backend).stop(loaded, identity)
+    loaded, backend = limits.allowed(profiles.load(profile))
+    await backend.stop(loaded, identity)
     return await look(profile)

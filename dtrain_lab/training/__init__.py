@@ -1,4 +1,4 @@
-"""What users call inside a rank: `dt.step`, `dt.log`, `dt.checkpoint`. Runs in ranks; imports torch and core.
+"""What users call inside a rank: `dt.step`, `dt.log`, `dt.checkpoint`. Runs in ranks, with torch.
 
-Without a world around it (plain torchrun, a single process) each of them still works, as far as it can.
+Outside a world (plain torchrun, a single process) each of them still works as far as possible.
 """

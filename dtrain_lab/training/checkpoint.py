@@ -1,20 +1,26 @@
-"""Checkpoints: a folder for each step, and a marker that says when all ranks have written theirs."""
+"""`dt.checkpoint(step)`: a folder per step, and a marker once all ranks have written their checkpoint."""
 
 from __future__ import annotations
 
+import atexit
+import dis
 import os
 import re
+import sys
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
+from typing import Literal
+
+from dtrain_lab.machine import durable
 
 VARIABLE = "DTRAIN_CHECKPOINT_DIR"
 MARKER = "complete"
 
 
 def checkpoint_dir() -> Path:
-    """Folder of this job's checkpoints, shared by all ranks; a resumed job has its parent's.
+    """Folder of this job's checkpoints, shared by all ranks; made if it doesn't exist.
 
-    Outside a job: `checkpoints` in the working directory.
+    A resumed job uses its parent's folder. Outside a job it is `checkpoints` in the working directory.
     """
     folder = Path(os.environ.get(VARIABLE) or "checkpoints").absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -22,10 +28,10 @@ def checkpoint_dir() -> Path:
 
 
 class Checkpoint(os.PathLike[str]):
-    """A checkpoint of a step; `path` is its folder.
+    """The checkpoint of a step; `path` is its folder.
 
     Args:
-        step: of training.
+        step: training step.
     """
 
     def __init__(self, step: int) -> None:
@@ -37,7 +43,9 @@ class Checkpoint(os.PathLike[str]):
         return str(self.path)
 
     def __enter__(self) -> Path:
+        self.path.mkdir(parents=True, exist_ok=True)  # it may have been removed since, as an old one
         (self.path / MARKER).unlink(missing_ok=True)
+        durable.sync_folder(self.path)
         _together()
         return self.path
 
@@ -47,45 +55,59 @@ class Checkpoint(os.PathLike[str]):
         if kind is None:
             self.mark()
 
-    def mark(self) -> None:
-        """All ranks have written: say so. A collective."""
+    def mark(self, *, if_written: bool = False) -> None:
+        """Mark the checkpoint as complete, once all ranks have written it and it is on disk; a collective.
+
+        Args:
+            if_written: Leave it unmarked if nothing is in its folder.
+        """
         _together()
-        if int(os.environ.get("RANK", "0")) == 0:
-            part = self.path / f".{MARKER}"
-            part.write_text(f"{self.step}\n")
-            part.rename(self.path / MARKER)
+        if int(os.environ.get("LOCAL_RANK", "0")) == 0:  # for all ranks of this node
+            durable.sync_tree(self.path)
+        _together()
+        # rank 0 decides, as the folder looks the same on all ranks once they have met
+        if int(os.environ.get("RANK", "0")) == 0 and not (if_written and not any(self.path.iterdir())):
+            durable.sync_folder(self.path.parent)
+            durable.replace(self.path / MARKER, f"{self.step}\n".encode())
         _together()
 
 
 def checkpoint(step: int) -> Checkpoint:
-    """Say that the checkpoint of a step is complete on all ranks; a collective.
+    """Mark the checkpoint of a step as complete on all ranks; a collective.
 
-    Called after saving, or as a context manager around it, which gives the step's own folder::
+    Call it after saving, or use it as a context manager around saving, which gives the step's folder::
 
         with dt.checkpoint(step) as folder:
             torch.save(model.state_dict(), folder / f"model-{rank}.pt")
 
+    A checkpoint that is kept and entered later is complete at the end of that block.
+
     Args:
-        step: of training, 0 or more.
+        step: training step, 0 or more.
+
+    Returns:
+        The checkpoint; usable as a path.
 
     Raises:
-        ValueError: the step is no whole number of 0 or more.
+        ValueError: `step` is not an integer of 0 or more.
     """
     if not isinstance(step, int) or step < 0:
         raise ValueError(f"dt.checkpoint: the step is {step!r}; it has to be a whole number of 0 or more")
     made = Checkpoint(step)
-    made.mark()
+    use = _use(sys._getframe(1))
+    if use != "block":
+        made.mark(if_written=use == "kept")
     return made
 
 
 def latest_checkpoint() -> Checkpoint | None:
-    """The newest complete checkpoint; None where there is none."""
+    """The newest complete checkpoint of this job; None without a complete one."""
     step = latest_step(checkpoint_dir())
     return None if step is None else Checkpoint(step)
 
 
 def latest_step(folder: Path) -> int | None:
-    """Step of the newest complete checkpoint of a folder."""
+    """Step of the newest complete checkpoint in a folder; None without a complete one."""
     steps = [
         int(match[1])
         for path in folder.glob(f"step-*/{MARKER}")
@@ -94,8 +116,41 @@ def latest_step(folder: Path) -> int | None:
     return max(steps, default=None)
 
 
+def _use(caller: FrameType) -> Literal["block", "alone", "kept"]:
+    """What the caller does with the result of its current call, read from its bytecode.
+
+    To the called function all uses look the same. `block`: it opens a `with` block, so that nothing is
+    written yet. `alone`: nothing; what was to be saved is saved. `kept`: it goes to a variable or another
+    function, and may be entered later. Then a folder with nothing in it is not complete: a kill before the
+    block would leave an empty checkpoint to resume from.
+    """
+    after = [step for step in dis.get_instructions(caller.f_code) if step.offset > caller.f_lasti]
+    names = [step.opname for step in after if step.opname not in ("CACHE", "EXTENDED_ARG")][:2]
+    if names[:1] == ["BEFORE_WITH"] or names == ["COPY", "LOAD_SPECIAL"]:  # until Python 3.13; since 3.14
+        return "block"
+    # the value of a cell's last line is shown, by a function of its own or one that is built in
+    return "alone" if names[:1] in (["POP_TOP"], ["PRINT_EXPR"], ["CALL_INTRINSIC_1"]) else "kept"
+
+
 def _together() -> None:
+    """Wait for all ranks.
+
+    In a job, a notebook that imports its training from elsewhere may have no process group yet, so one is
+    made: without it rank 0 would mark a checkpoint as complete while other ranks are still writing.
+    """
+    import torch.distributed as dist
+
+    if not dist.is_initialized():
+        alone = int(os.environ.get("WORLD_SIZE", "1")) < 2 or "MASTER_ADDR" not in os.environ
+        if alone or not dist.is_available():
+            return
+        dist.init_process_group("gloo")
+        atexit.register(_leave)
+    dist.barrier()
+
+
+def _leave() -> None:
     import torch.distributed as dist
 
     if dist.is_initialized():
-        dist.barrier()
+        dist.destroy_process_group()

@@ -1,4 +1,4 @@
-"""`dt.guard()`: ranks compare their next collective before it runs."""
+"""`dt.guard()`: ranks compare each collective before it runs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ _told: list[Callable[[bool], None]] = []
 
 
 class Divergence(RuntimeError):
-    """Ranks were about to call different collectives; none has begun, and the group is as it was."""
+    """Ranks were about to call different collectives; no collective has begun, and the group is unchanged."""
 
 
 def guard(on: bool = True) -> None:
-    """Compare each collective with the other ranks' before it runs, from now on; call it on all ranks.
+    """Compare each later collective with the other ranks' before it runs; call this on all ranks.
 
-    Where they differ, every rank raises `Divergence` with the difference, instead of waiting for ever. It
-    costs one small gloo exchange for each collective that Python calls; averaging inside a DDP backward is
-    compared once, at its forward pass. Without a monitor (`--no-monitor`, plain torchrun) it does nothing.
+    Where they differ, every rank raises `Divergence` with the difference, instead of waiting forever. The
+    guard costs one small gloo exchange for each collective called from Python; averaging inside a DDP
+    backward is compared once, at its forward pass. Without a monitor (`--no-monitor`, plain torchrun) it does
+    nothing.
 
     Args:
-        on: False ends it.
+        on: whether to turn the guard on or off.
     """
     for tell in _told:
         tell(bool(on))
 
 
 def to(tell: Callable[[bool], None]) -> None:
-    """Have it switched there."""
+    """Set the function that turns the guard on and off."""
     _told[:] = [tell]

@@ -1,4 +1,4 @@
-"""The user's own values: `dt.log(step, loss=…)`."""
+"""`dt.log(step, loss=…)`: records the user's own values."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _sink: list[Sink] = []
 
 
 def log(step: int, **values: Any) -> None:
-    """Note values of a step, to be charted beside throughput. Rank 0 notes; the others return at once.
+    """Record values of a step, which are charted beside throughput. Only rank 0 records; other ranks return.
 
     Args:
-        step: of training.
-        values: numbers, or tensors of one element.
+        step: training step.
+        **values: numbers, or tensors with one element.
 
     Raises:
-        TypeError: a value is no number.
+        TypeError: a value is not a number.
     """
     if int(os.environ.get("RANK", "0")) != 0:
         return
@@ -32,12 +32,12 @@ def log(step: int, **values: Any) -> None:
 
 
 def to(sink: Sink) -> None:
-    """Have values told to `sink` (step, values, seconds since 1970)."""
+    """Set the function that gets all values: called with step, values and seconds since 1970."""
     _sink[:] = [sink]
 
 
 def to_file(path: str) -> None:
-    """Have values written to a file, a line of JSON each."""
+    """Append all values to a file, one line of JSON per call of `log`."""
     file = open(path, "a", buffering=1)  # noqa: SIM115: open as long as the process lives
 
     def write(step: int, values: dict[str, float], at: float) -> None:

@@ -1,4 +1,4 @@
-"""Data that the job has copied to this node's own disk: `dt.staged("/data/cifar10")`."""
+"""`dt.staged("/data/cifar10")`: path of data that the job has copied to this node's own disk."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import json
 import os
 from pathlib import Path
 
-from dtrain_lab.core import staged as names
+from dtrain_lab.jobs import staging as names
 
 
 def staged(path: str | os.PathLike[str]) -> Path:
-    """Where to read data from: its copy on this node's own disk, or where it lies where there is none.
+    """Where to read data from: its copy on this node's own disk, or the original where it wasn't copied.
 
     Args:
-        path: what the job was asked to copy, or something below it.
+        path: a path that the job was asked to copy, or a path below it.
+
+    Returns:
+        An absolute path.
     """
     original = Path(path).expanduser().absolute()
     folder = os.environ.get(names.VARIABLE)

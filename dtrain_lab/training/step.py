@@ -1,4 +1,4 @@
-"""`dt.step(samples)`: for loops whose steps can't be found by themselves."""
+"""`dt.step(samples)`: marks the end of a step, for loops whose steps the monitor can't find."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ _told: list[Callable[[int], None]] = []
 
 
 def step(samples: int = 0) -> None:
-    """Say that a training step ends here. From the first call on, only these count in this cell or job.
+    """Mark the end of a training step. After the first call only marked steps count in this cell or job.
 
     Args:
-        samples: of this rank in the step; 0 where it is not known.
+        samples: samples of this rank in the step; 0 where unknown.
     """
     for tell in _told:
         tell(int(samples))
 
 
 def to(tell: Callable[[int], None]) -> None:
-    """Have steps told to the monitor."""
+    """Set the function that is called with the samples of each marked step."""
     _told[:] = [tell]

@@ -167,10 +167,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Cells that it knows of, oldest first. */
+        /** Cells that it knows of, oldest first; `last=1`: of each cell its last run. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    last?: string;
+                };
                 header?: never;
                 path: {
                     identity: string;
@@ -328,6 +330,57 @@ export interface paths {
             responses: {
                 /** @description Done. */
                 200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Cluster"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/clusters/{identity}/leave-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Go on without lost ranks. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["RankSet"];
+                };
+            };
+            responses: {
+                /** @description Begun. */
+                202: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -562,7 +615,9 @@ export interface paths {
         /** What all threads do now. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    ranks?: string;
+                };
                 header?: never;
                 path: {
                     identity: string;
@@ -637,7 +692,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Submit a notebook. */
+        /** Submit a notebook, or a plan of it. */
         post: {
             parameters: {
                 query?: never;
@@ -647,7 +702,7 @@ export interface paths {
             };
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["JobRequest"];
+                    "application/json": components["schemas"]["JobSubmit"];
                 };
             };
             responses: {
@@ -721,7 +776,9 @@ export interface paths {
         /** Remove it, with its folder and checkpoints. */
         delete: {
             parameters: {
-                query?: never;
+                query?: {
+                    force?: string;
+                };
                 header?: never;
                 path: {
                     identity: string;
@@ -948,6 +1005,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/jobs/{identity}/notebook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The executed notebook. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": Record<string, never>;
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs/{identity}/request": {
         parameters: {
             query?: never;
@@ -1007,7 +1111,9 @@ export interface paths {
         /** A new job, from its checkpoint. */
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    force?: string;
+                };
                 header?: never;
                 path: {
                     identity: string;
@@ -1052,7 +1158,9 @@ export interface paths {
         /** What all threads do now. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    ranks?: string;
+                };
                 header?: never;
                 path: {
                     identity: string;
@@ -1211,6 +1319,180 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Listed"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{identity}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Text of a profile's file. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ProfileText"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        /** Write a profile's file. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["ProfileText"];
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Listed"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{identity}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask every node of it. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": Record<string, never>;
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/quickstart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The quickstart notebook. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": Record<string, never>;
                     };
                 };
                 /** @description An error. */
@@ -1428,7 +1710,10 @@ export interface components {
     schemas: {
         /**
          * AcrossGroup
-         * @description Ranks that have the same; `outlier`: most others have something else.
+         * @description Ranks with the same value.
+         *
+         *     `outlier`: it is not the largest group. `text`: the value, or the error if `error` is set. `norm` and
+         *     `nans` (number of NaNs) are only known for tensors.
          */
         AcrossGroup: {
             /** @default null */
@@ -1452,7 +1737,10 @@ export interface components {
         };
         /**
          * AcrossRow
-         * @description An expression over all ranks. `first`: the first part that differs; empty where the value has none.
+         * @description An expression's values on all ranks.
+         *
+         *     `first`: path of the first part that differs; empty if the value has no parts. `differing` and `total`
+         *     count parts. `text`: the comparison in words.
          */
         AcrossRow: {
             /** @default 0 */
@@ -1471,9 +1759,10 @@ export interface components {
         };
         /**
          * Advice
-         * @description A change that would make training faster, with its price.
+         * @description A change that would make training faster, with its cost.
          *
-         *         `change` and `cost` in English; `id` and `values` for a translation.
+         *     `gain`: predicted throughput relative to the current one (1.6 is 60 % more). `change` and `cost` are in
+         *     English; `id` and `values` are for translation.
          */
         Advice: {
             change: string;
@@ -1499,9 +1788,9 @@ export interface components {
         };
         /**
          * Budget
-         * @description Hours of GPUs or CPUs: what the job may take, and what is left.
+         * @description GPU or CPU hours: those that the job may use, and those that are left.
          *
-         *         `holder`: whose they are, in words ("the account proj").
+         *     `holder`: owner of the budget, in words ("the account proj").
          */
         Budget: {
             /** @default null */
@@ -1514,10 +1803,12 @@ export interface components {
         };
         /**
          * CellRecord
-         * @description A cell that a world knows of: it waits for its turn, runs, or has ended.
+         * @description A cell of a world: queued, running or ended.
          *
-         *         `cell` is its name, `[7]`; `id` the world's own; `cell_id` the notebook's. `detached`: nobody waits for
-         *         it (`--no-wait`). Its output begins at `first_seq` in the journal.
+         *     `cell` is its name, `[7]`; `id` is the world's id, `cell_id` the notebook's. `detached`: no client waits
+         *     for it (`--no-wait`). Its output begins at `first_seq` in the journal. `kernel` is the id of the
+         *     requesting kernel, which survives a rename of the notebook; `request` is the id of its execute request.
+         *     `started_at` is when the cell was sent to the ranks, `ended_at` when the last rank ended it.
          */
         CellRecord: {
             cell: string;
@@ -1525,21 +1816,32 @@ export interface components {
             cell_id: string | null;
             /** @default false */
             detached: boolean;
+            /** @default null */
+            ended_at: number | null;
             first_seq: number;
             id: string;
             /** @default null */
+            kernel: string | null;
+            /** @default null */
             notebook: string | null;
             ranks: number[];
+            /** @default null */
+            request: string | null;
             /** @default null */
             result: components["schemas"]["CellResult"] | null;
             /** @default null */
             started_at: number | null;
             /** @enum {unknown} */
             state: "ended" | "running" | "waiting";
+            /** @default [] */
+            waits_for: components["schemas"]["WaitsFor"][];
         };
         /**
          * CellResult
-         * @description How a cell ended on its ranks. `traceback`: what a notebook shows of a failure, line by line.
+         * @description How a cell ended on its ranks. `traceback`: the lines that a notebook shows for a failure.
+         *
+         *     `interrupted`: the cell ended by a client's interrupt and by nothing else. `plain`: and its
+         *     sentence says only that, neither a cause nor whose variables are lost.
          */
         CellResult: {
             cell: string;
@@ -1547,6 +1849,10 @@ export interface components {
             elapsed_s: number;
             /** @default [] */
             failures: components["schemas"]["Failure"][];
+            /** @default false */
+            interrupted: boolean;
+            /** @default false */
+            plain: boolean;
             ranks: number[];
             /** @default  */
             sentence: string;
@@ -1557,11 +1863,11 @@ export interface components {
         };
         /**
          * Check
-         * @description One check.
+         * @description The measured cost of one part of a step.
          *
-         *         `share`: of a step as the loop takes it, 0 to 1, so that the shares of two checks can be compared.
-         *         `with_s`, `without_s`: a step with and without it. For communication both repeat one batch: the data that
-         *         a step waits for is in neither.
+         *     `share`: share of a step of the unmodified loop, 0 to 1, so that the shares of two checks can be compared.
+         *     `error`: its uncertainty. `with_s`, `without_s`: seconds of a step with and without the part. For
+         *     communication both repeat one batch, so neither contains time spent waiting for data.
          */
         Check: {
             error: number;
@@ -1572,7 +1878,9 @@ export interface components {
         };
         /**
          * Choice
-         * @description A partition that a job could run in: nodes that are up, GPUs of the largest, and its time limit.
+         * @description A partition that a job could run in.
+         *
+         *     `nodes`: number of nodes that are up; `gpus`: of the largest node; `time`: the partition's limit.
          */
         Choice: {
             /** @default 0 */
@@ -1584,9 +1892,10 @@ export interface components {
         };
         /**
          * Cluster
-         * @description A cluster with everything a door shows of it.
+         * @description A cluster with everything that a client shows of it. Times are in seconds since 1970.
          *
-         *         `ends_at`: when it ends if nobody does anything; `limit_at`: when the scheduler ends it.
+         *     `ends_at`: when it ends if no client does anything; `limit_at`: when the scheduler ends it.
+         *     `usual_start_s`: while it starts, how long a start of its profile usually takes; None if unknown.
          */
         Cluster: {
             created_at: number;
@@ -1597,6 +1906,8 @@ export interface components {
             idle_since: number | null;
             /** @default null */
             limit_at: number | null;
+            /** @default [] */
+            lost: components["schemas"]["Lost"][];
             may: string[];
             metrics: components["schemas"]["Metrics"];
             name: string;
@@ -1612,6 +1923,10 @@ export interface components {
             /** @enum {unknown} */
             state: "connecting" | "degraded" | "failed" | "paused" | "pending" | "ready" | "rebuilding" | "starting" | "stopped" | "stopping";
             summary: components["schemas"]["Summary"];
+            /** @default [] */
+            troubles: components["schemas"]["Trouble"][];
+            /** @default null */
+            usual_start_s: number | null;
             world: components["schemas"]["World"];
         };
         /**
@@ -1629,7 +1944,9 @@ export interface components {
         };
         /**
          * DebugView
-         * @description All of it. `waits`: ranks that wait in a collective for others that stand. `failed`: the last cell.
+         * @description The debugger's state as clients show it.
+         *
+         *     `waits`: ranks that wait in a collective for paused ranks. `failed`: whether the last cell failed.
          */
         DebugView: {
             chosen: number[];
@@ -1647,7 +1964,7 @@ export interface components {
         };
         /**
          * Diagnosis
-         * @description Both checks, and what follows. `source`: "replayed" steps, or "live", of a loop that runs.
+         * @description Both checks and the conclusion. `source`: "replayed" steps, or "live" for a running loop.
          */
         Diagnosis: {
             communication: components["schemas"]["Check"] | null;
@@ -1659,7 +1976,7 @@ export interface components {
         };
         /**
          * Environment
-         * @description Where Python comes from on the nodes. `secrets`: variables whose values lie in files there.
+         * @description The Python environment on the nodes. `secrets`: variable → file on the nodes that holds its value.
          */
         Environment: {
             /**
@@ -1682,7 +1999,7 @@ export interface components {
         };
         /**
          * Epoch
-         * @description How far training is in its data. `total`: batches of the epoch; None where the loader has no length.
+         * @description Progress in the epoch, in batches. `total` is None if the data loader has no length.
          */
         Epoch: {
             done: number;
@@ -1691,7 +2008,7 @@ export interface components {
         };
         /**
          * Error
-         * @description An error, as every route gives it.
+         * @description An error, as every route returns it.
          */
         Error: {
             code: string;
@@ -1703,9 +2020,13 @@ export interface components {
         };
         /**
          * Failure
-         * @description How a cell ended badly on one rank. `kind`: raised, interrupted, lost or aborted.
+         * @description How a cell failed on one rank. `kind`: raised, interrupted, lost or aborted.
+         *
+         *     `detail`: lines below the traceback: the error's cause, its notes, or a syntax error's place.
          */
         Failure: {
+            /** @default [] */
+            detail: string[];
             /** @default [] */
             frames: components["schemas"]["Frame"][];
             kind: string;
@@ -1717,10 +2038,10 @@ export interface components {
         };
         /**
          * Finding
-         * @description One of them. `line` counts from 1 in its cell, as the user sees it; `field`: of the request, and
-         *         `value` what would mend it there.
+         * @description One finding.
          *
-         *         `diff`: a change of the notebook that mends it, as a unified diff.
+         *     `line` counts from 1 in its cell, as the user sees it. `field` is the request's field at fault, and
+         *     `value` a value that fixes it. `diff`: a change of the notebook that fixes it, as a unified diff.
          */
         Finding: {
             /** @default null */
@@ -1742,20 +2063,24 @@ export interface components {
         };
         /**
          * Frame
-         * @description One frame of a rank's traceback, with the source line where it is known.
+         * @description One frame of a rank's traceback, with its source line if known.
          */
         Frame: {
+            /** @default [] */
+            before: string[];
             /** @default null */
             cell: string | null;
             file: string;
             function: string;
             line: number;
             /** @default  */
+            run: string;
+            /** @default  */
             source: string;
         };
         /**
          * Holder
-         * @description Who holds a slot. `may_stop`: a process of this user's that is neither a cluster's nor a job's.
+         * @description The holder of a slot. `may_stop`: it is a process of this user outside any cluster or job.
          */
         Holder: {
             id: string;
@@ -1769,7 +2094,7 @@ export interface components {
         };
         /**
          * Job
-         * @description A job with everything a door shows of it.
+         * @description A job with everything that a client shows of it.
          */
         Job: {
             /** @default 0 */
@@ -1810,7 +2135,9 @@ export interface components {
         };
         /**
          * JobError
-         * @description *The* error of a job: the earliest real one. `cell` as `executed.ipynb` shows it, lines from 1.
+         * @description The error that failed a job: the earliest one that is not the consequence of another.
+         *
+         *     `cell` is named as in `executed.ipynb`; lines count from 1.
          */
         JobError: {
             cell: string | null;
@@ -1830,7 +2157,7 @@ export interface components {
         };
         /**
          * JobMetrics
-         * @description Figures of a job, and their past.
+         * @description Metrics of a job, with their history.
          */
         JobMetrics: {
             /** @default [] */
@@ -1843,12 +2170,18 @@ export interface components {
             comm_overhead_error: number | null;
             /** @default null */
             compute_s: number | null;
+            /** @default true */
+            current: boolean;
             /** @default null */
             data_s: number | null;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
             /** @default [] */
             history: components["schemas"]["Point"][];
+            /** @default null */
+            last: components["schemas"]["Last"] | null;
+            /** @default false */
+            measured: boolean;
             /** @default null */
             optimizer_s: number | null;
             /** @default null */
@@ -1876,11 +2209,13 @@ export interface components {
         };
         /**
          * JobPlan
-         * @description A job before it runs: also the preview. `changes`: against this notebook's last job, as a diff.
+         * @description A job before it runs; also the preview.
          *
-         *         `cells`: that were converted. `modules`: that it imports and the environment has; None where that can't be
-         *         asked at once. `environment`: where its Python comes from, in words. `room`: what may be written where its
-         *         folder will be. `budget`: what is left to the scheduler's account; only where the scheduler was asked.
+         *     `id`: of the plan, by which it is submitted unchanged, and later of the job. `changes`: against this
+         *     notebook's last job, as a diff. `cells`: number of converted cells. `modules`: number of imported modules
+         *     that the environment has; None if that can't be determined at once. `environment`: where its Python comes
+         *     from, in words. `room`: free space and quota where its folder will be. `budget`: what is left in the
+         *     scheduler's account; only if the scheduler was asked. `submit`: the equivalent terminal command.
          */
         JobPlan: {
             /** @default null */
@@ -1898,6 +2233,8 @@ export interface components {
             findings: components["schemas"]["Finding"][];
             /** @default null */
             gpu_hours: number | null;
+            /** @default  */
+            id: string;
             /** @default null */
             modules: number | null;
             /** @default [] */
@@ -1905,21 +2242,24 @@ export interface components {
             /** @default null */
             room: components["schemas"]["Room"] | null;
             size: components["schemas"]["JobSize"] | null;
+            /** @default  */
+            submit: string;
         };
         /**
          * JobRequest
-         * @description What a person asks to be submitted.
+         * @description A job that a user asks for.
          *
-         *         `notebook`: its path (below the server's root for REST). `time`: of the scheduler, "02:00:00". `after`:
-         *         a job that has to succeed first. `retries`: how often a failed run begins anew, from its checkpoint.
-         *         `warn_s`: so long before the time limit every rank gets SIGUSR2; 0 for never. `mail`: address that Slurm
-         *         writes to. `notify`: a command of the user's that runs when the job ends. `parameters`: for the cell that
-         *         is tagged so. `python`: interpreter, for environments of the kind "current".
+         *     `notebook`: its path (below the server's root for REST). `time`: the scheduler's limit, "02:00:00".
+         *     `after`: a job that has to succeed first. `retries`: how often a failed run is restarted from its
+         *     checkpoint. `warn_s`: seconds before the time limit at which every rank gets SIGUSR2; 0 for never.
+         *     `mail`: address that Slurm notifies. `notify`: a command of the user that runs when the job ends.
+         *     `parameters`: values for the cell tagged `parameters`. `python`: interpreter, for environments of the kind
+         *     "current".
          *
-         *         `stage`: files and folders that are copied to each node's own disk before ranks start (`dt.staged`).
+         *     `stage`: files and folders that are copied to each node's local disk before ranks start (`dt.staged`).
          *
-         *         In the place of the profile's: `partition`; `environment`, as "kind:path" ("conda:/opt/envs/torch"), or
-         *         "current" for the notebook's own; `interface`; and `options`, more lines for the scheduler.
+         *     These override the profile: `partition`; `environment`, as "kind:path" ("conda:/opt/envs/torch") or
+         *     "current" for the notebook's own; `interface`; and `options`, additional options for the scheduler.
          */
         JobRequest: {
             /** @default null */
@@ -1974,15 +2314,88 @@ export interface components {
         };
         /**
          * JobSize
-         * @description How large a job is.
+         * @description Size of a job.
          */
         JobSize: {
             nodes: number;
             ranks_per_node: number;
         };
         /**
+         * JobSubmit
+         * @description A submission. `plan`: id of the plan that was previewed, which is submitted unchanged.
+         */
+        JobSubmit: {
+            /** @default null */
+            after: string | null;
+            /** @default null */
+            environment: string | null;
+            /** @default true */
+            files: boolean;
+            /** @default null */
+            interface: string | null;
+            /** @default null */
+            kernel: string | null;
+            /** @default null */
+            launcher: ("agents" | "srun" | "torchrun") | null;
+            /** @default null */
+            mail: string | null;
+            /** @default null */
+            monitor: boolean | null;
+            /** @default null */
+            name: string | null;
+            /** @default null */
+            names: string[] | null;
+            /** @default null */
+            nodes: number | null;
+            notebook: string;
+            /** @default null */
+            notify: string | null;
+            /** @default [] */
+            options: string[];
+            /** @default {} */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            partition: string | null;
+            /** @default null */
+            plan: string | null;
+            /** @default local */
+            profile: string;
+            /** @default null */
+            python: string | null;
+            /** @default null */
+            ranks: number | null;
+            /** @default null */
+            ranks_per_node: number | null;
+            /** @default 0 */
+            retries: number;
+            /** @default [] */
+            stage: string[];
+            /** @default null */
+            time: string | null;
+            /** @default 60 */
+            warn_s: number;
+        };
+        /**
+         * Last
+         * @description The last metrics of a training loop that no longer runs.
+         */
+        Last: {
+            /** @default null */
+            comm_overhead: number | null;
+            /** @default null */
+            comm_overhead_error: number | null;
+            /** @default null */
+            samples_per_s: number | null;
+            /** @default null */
+            step_s: number | null;
+            /** @default null */
+            tokens_per_s: number | null;
+        };
+        /**
          * Listed
-         * @description A profile as a list shows it; a bad file is listed with its error.
+         * @description A profile in a list; an invalid file is listed with its error.
          */
         Listed: {
             backend: string | null;
@@ -1991,10 +2404,12 @@ export interface components {
             file: string | null;
             name: string;
             profile: components["schemas"]["Profile"] | null;
+            /** @default null */
+            traits: components["schemas"]["Traits"] | null;
         };
         /**
          * LiveFrame
-         * @description A frame of the WebSocket `live`. `seq` grows by one; a gap means that a slow client skipped some.
+         * @description A frame of the WebSocket `live`. `seq` grows by one; a gap means that a slow client missed frames.
          */
         LiveFrame: {
             clusters: components["schemas"]["Cluster"][];
@@ -2005,7 +2420,7 @@ export interface components {
         };
         /**
          * Log
-         * @description A line that a rank wrote. `error`: to stderr. `follows`: this rank failed because another had ended.
+         * @description A line that a rank wrote; `error`: to stderr.
          */
         Log: {
             /** @default false */
@@ -2016,7 +2431,7 @@ export interface components {
         };
         /**
          * LogPiece
-         * @description A piece of a job's log. `offset`: to ask from next; `end`: the job writes no more.
+         * @description A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete.
          */
         LogPiece: {
             /** @default false */
@@ -2027,11 +2442,33 @@ export interface components {
             offset: string;
         };
         /**
-         * Metrics
-         * @description Figures of the whole world.
+         * Lost
+         * @description A rank that ended unexpectedly and has not been replaced.
          *
-         *         A step is data + compute (forward, backward) + transfer and wait (communication that computation did not
-         *         hide) + optimizer + the rest; of the median rank. `comm_bound`: "lower" where `comm_overhead` is one.
+         *     `why`: the cause in words; `at`: seconds since 1970; `cell`: name of the cell that it ran, "[7]";
+         *     `last`: the end of its output.
+         */
+        Lost: {
+            at: number;
+            /** @default null */
+            cell: string | null;
+            /** @default null */
+            cell_id: string | null;
+            /** @default  */
+            last: string;
+            /** @default null */
+            notebook: string | null;
+            rank: number;
+            why: string;
+        };
+        /**
+         * Metrics
+         * @description Metrics of the whole world; times are those of the median rank.
+         *
+         *     A step is data + compute (forward, backward) + transfer and wait (communication that is not hidden by
+         *     computation) + optimizer + the rest. `comm_bound`: "lower" if `comm_overhead` is a lower bound.
+         *     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
+         *     `current`: whether training is running; if not, `last` has its last metrics.
          */
         Metrics: {
             /** @default [] */
@@ -2044,10 +2481,16 @@ export interface components {
             comm_overhead_error: number | null;
             /** @default null */
             compute_s: number | null;
+            /** @default true */
+            current: boolean;
             /** @default null */
             data_s: number | null;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
+            /** @default null */
+            last: components["schemas"]["Last"] | null;
+            /** @default false */
+            measured: boolean;
             /** @default null */
             optimizer_s: number | null;
             /** @default null */
@@ -2085,7 +2528,7 @@ export interface components {
         };
         /**
          * Node
-         * @description A machine of the world, and what it does as a whole: see `HostUse`.
+         * @description A node of the world, with its resource use as in `HostUse`.
          */
         Node: {
             address: string;
@@ -2112,7 +2555,7 @@ export interface components {
         };
         /**
          * Output
-         * @description One piece of what ranks printed or displayed.
+         * @description One piece of output that ranks printed or displayed.
          */
         Output: {
             cell: string;
@@ -2130,7 +2573,7 @@ export interface components {
         };
         /**
          * Phase
-         * @description One step of a start.
+         * @description One phase of a start. `late_nodes`: nodes that have not finished it, once another node has.
          */
         Phase: {
             done: number;
@@ -2142,7 +2585,7 @@ export interface components {
         };
         /**
          * Place
-         * @description Where a rank stands: a cell's or a file's path as the front end knows it.
+         * @description Where a rank is. `file`: the front end's path of a cell or file.
          */
         Place: {
             file: string;
@@ -2151,7 +2594,7 @@ export interface components {
         };
         /**
          * PlannedFile
-         * @description A file of the job's folder. `text`: of what a person may want to read before.
+         * @description A file of the job's folder. `text`: its content, for files worth previewing.
          */
         PlannedFile: {
             bytes: number;
@@ -2161,10 +2604,11 @@ export interface components {
         };
         /**
          * Point
-         * @description A world at one time. Units stand in the names; None where not known.
+         * @description Metrics of a world at one time. Units are in the field names; unknown values are None.
          *
-         *         `at`: seconds since 1970. `memory_bytes`: of the rank that has most. `network_bytes_per_s`: sent and
-         *         received by the node that does most. `values`: the user's own, by `dt.log`, as of `step`.
+         *     `at`: seconds since 1970. `memory_bytes`: of the rank that uses most. `network_bytes_per_s`: sent and
+         *     received by the busiest node. `values`: the user's values from `dt.log`, as of `step`.
+         *     `own_s`: each rank's step without communication, of a cluster's last points only; empty where not kept.
          */
         Point: {
             at: number;
@@ -2182,6 +2626,8 @@ export interface components {
             network_bytes_per_s: number | null;
             /** @default null */
             optimizer_s: number | null;
+            /** @default [] */
+            own_s: (number | null)[];
             /** @default null */
             samples_per_s: number | null;
             /** @default null */
@@ -2201,14 +2647,11 @@ export interface components {
         };
         /**
          * Profile
-         * @description A named place to run. `name` is the file's name and no key of the file.
+         * @description A named place to run. `name` is the name of its file, not a key in it.
          */
         Profile: {
-            /**
-             * @default local
-             * @enum {unknown}
-             */
-            backend: "local" | "slurm" | "ssh";
+            /** @default local */
+            backend: string;
             /** @default null */
             cpus_per_rank: number | null;
             /**
@@ -2275,8 +2718,15 @@ export interface components {
             workdir: string | null;
         };
         /**
+         * ProfileText
+         * @description A profile as the text of its file.
+         */
+        ProfileText: {
+            text: string;
+        };
+        /**
          * Rank
-         * @description One process of the world, with its latest figures.
+         * @description One rank of the world, with its latest metrics.
          */
         Rank: {
             /** @default  */
@@ -2335,15 +2785,21 @@ export interface components {
         };
         /**
          * RankSet
-         * @description Ranks of an action; null for all.
+         * @description Ranks of an action: 0, [0, 2] or "0,2-3"; null for all.
+         *
+         *     `source`: for a restart, the rank whose variables are copied to them.
          */
         RankSet: {
             /** @default null */
-            ranks: number[] | null;
+            ranks: number[] | number | string | null;
+            /** @default null */
+            source: number | null;
         };
         /**
          * RankView
-         * @description One rank, as its debugger sees it.
+         * @description State of one rank's debugger.
+         *
+         *     `reason`, `text`: why it stopped; `operation`: the collective that it waits in.
          */
         RankView: {
             /** @default false */
@@ -2365,7 +2821,9 @@ export interface components {
         };
         /**
          * Reason
-         * @description Why a world waits, failed or can't start; `final`: it never can. `host`: one that wants a sign-in.
+         * @description Why a world waits, failed or can't start.
+         *
+         *     `final`: it can never start. `host`: the host that requires a sign-in.
          */
         Reason: {
             /** @default null */
@@ -2387,7 +2845,9 @@ export interface components {
         };
         /**
          * Request
-         * @description What a person asked for. `ranks`, or `nodes` and `ranks_per_node`; none means the profile's own.
+         * @description A request to start a cluster.
+         *
+         *     The size is `ranks`, or `nodes` and `ranks_per_node`; without any of them, the profile's.
          */
         Request: {
             /** @default null */
@@ -2411,7 +2871,7 @@ export interface components {
         };
         /**
          * Room
-         * @description What can still be written in a folder: bytes, files; None where that can't be read.
+         * @description How much can still be written to a folder, in bytes and files; None if unknown.
          */
         Room: {
             folder: string;
@@ -2436,7 +2896,7 @@ export interface components {
         };
         /**
          * SetBreakpoint
-         * @description A breakpoint, and the file or cell that it is in.
+         * @description A breakpoint with the path of its file or cell.
          */
         SetBreakpoint: {
             condition: string;
@@ -2447,16 +2907,16 @@ export interface components {
         };
         /**
          * SignedIn
-         * @description A host has let us in.
+         * @description A sign-in to a host succeeded.
          */
         SignedIn: {
             host: string;
         };
         /**
          * SignIn
-         * @description To begin to sign in to a host, or to answer its questions: their id, and an answer to each.
+         * @description A request to begin a sign-in to a host, or answers to its questions: their id, and one answer each.
          *
-         *         Answers are passed on to the host and kept nowhere.
+         *     Answers are forwarded to the host and never stored.
          */
         SignIn: {
             /** @default [] */
@@ -2479,10 +2939,12 @@ export interface components {
             memory_bytes: number;
             most_ranks: number;
             node: string;
+            /** @default [] */
+            troubles: components["schemas"]["Trouble"][];
         };
         /**
          * Size
-         * @description How many ranks a cluster shall have.
+         * @description New number of ranks of a cluster.
          */
         Size: {
             ranks: number;
@@ -2500,14 +2962,14 @@ export interface components {
         };
         /**
          * Slots
-         * @description What `slots` answers.
+         * @description Response of the route and command `slots`.
          */
         Slots: {
             nodes: components["schemas"]["NodeSlots"][];
         };
         /**
          * Slurm
-         * @description What the scheduler is asked for.
+         * @description Options of a request to Slurm.
          */
         Slurm: {
             /** @default null */
@@ -2543,17 +3005,50 @@ export interface components {
         };
         /**
          * Stack
-         * @description What one rank's threads do.
+         * @description The stacks of one rank's threads.
+         *
+         *     `frames`: those of its main thread, outermost first, starting at the first cell.
          */
         Stack: {
             /** @default null */
             error: string | null;
+            /** @default [] */
+            frames: components["schemas"]["StackFrame"][];
             rank: number;
             text: string | null;
         };
         /**
+         * StackFrame
+         * @description One frame of a stack. `library`: whether it is outside the user's own code.
+         */
+        StackFrame: {
+            /** @default false */
+            library: boolean;
+            /** @default  */
+            source: string;
+            where: components["schemas"]["Where"];
+        };
+        /**
+         * Standing
+         * @description Ranks at the same place: in the same collective, or outside any.
+         *
+         *     `blamed`: whether the other ranks wait for them.
+         */
+        Standing: {
+            blamed: boolean;
+            /** @default null */
+            bytes: number | null;
+            /** @default null */
+            operation: string | null;
+            ranks: number[];
+            /** @default null */
+            sequence: number | null;
+            /** @default null */
+            where: components["schemas"]["Where"] | null;
+        };
+        /**
          * Stopping
-         * @description A cluster that was told to end.
+         * @description A cluster that has been asked to stop.
          */
         Stopping: {
             id: string;
@@ -2561,7 +3056,7 @@ export interface components {
         };
         /**
          * Summary
-         * @description The one sentence: `text` in English, `code` and `values` for a translation.
+         * @description The state in one sentence: `text` in English, `code` and `values` for translation.
          */
         Summary: {
             code: string;
@@ -2571,8 +3066,49 @@ export interface components {
             };
         };
         /**
+         * Traits
+         * @description Traits of a back-end.
+         *
+         *     `one_machine`: all nodes of a world are the machine that it is started from. `schedules`: a scheduler
+         *     chooses nodes, assigns slots, enforces time limits and handles dependencies between jobs.
+         *     `shares_folder`: all nodes of a job write to one folder. `launchers`: supported launchers of a job's
+         *     ranks, the default first.
+         */
+        Traits: {
+            /**
+             * @default [
+             *       "agents"
+             *     ]
+             */
+            launchers: ("agents" | "srun" | "torchrun")[];
+            /** @default false */
+            one_machine: boolean;
+            /** @default false */
+            schedules: boolean;
+            /** @default false */
+            shares_folder: boolean;
+        };
+        /**
+         * Trouble
+         * @description Background work that failed through a bug of ours, not the user's.
+         *
+         *     `at`: time of the last failure, in seconds since 1970.
+         */
+        Trouble: {
+            at: number;
+            doing: string;
+            /** @enum {unknown} */
+            kind: "failed" | "restarted";
+            message: string;
+            name: string;
+            times: number;
+        };
+        /**
          * Verdict
-         * @description Something is wrong, in words: who is at fault, who waits, where.
+         * @description A detected problem: the ranks at fault, the peers that wait for them, and where.
+         *
+         *     `id` identifies the episode: it stays the same while the problem lasts. `standings`: where each of `ranks`
+         *     and `peers` is, those at fault first.
          */
         Verdict: {
             /** @default [] */
@@ -2595,6 +3131,8 @@ export interface components {
             sequence: number | null;
             /** @default null */
             since_s: number | null;
+            /** @default [] */
+            standings: components["schemas"]["Standing"][];
             text: string;
             values: {
                 [key: string]: unknown;
@@ -2604,17 +3142,28 @@ export interface components {
         };
         /**
          * Waits
-         * @description Ranks that do not come back, and why, in words.
+         * @description Ranks that can't continue, and why, in words.
          */
         Waits: {
             ranks: number[];
             text: string;
         };
         /**
+         * WaitsFor
+         * @description What holds the ranks that a cell waits for: another cell, or a program's call if `cell` is None.
+         */
+        WaitsFor: {
+            /** @default null */
+            cell: string | null;
+            /** @default null */
+            notebook: string | null;
+        };
+        /**
          * Watch
-         * @description What the monitor does. `probe`: a step now and then without overlap. `guard`: ranks compare their next
-         *         collective before it runs. `stuck_after_s`: a collective may stand so long before it is a hang; then
-         *         `on_hang`.
+         * @description Settings of the monitor.
+         *
+         *     `probe`: run an occasional step without overlap. `guard`: ranks compare each collective before it runs.
+         *     `stuck_after_s`: seconds after which a collective counts as hung; `on_hang`: what happens then.
          */
         Watch: {
             /** @default false */
@@ -2631,11 +3180,15 @@ export interface components {
         };
         /**
          * Where
-         * @description A place in the user's code. Lines count from 1, the magic's line included.
+         * @description A place in the user's code. Lines count from 1 and include the magic's line.
+         *
+         *     `cell` is the cell's name, `[7]`; `cell_id` is its id in the notebook, known before the cell has a name.
          */
         Where: {
             /** @default null */
             cell: string | null;
+            /** @default null */
+            cell_id: string | null;
             /** @default null */
             file: string | null;
             /** @default null */
@@ -2647,7 +3200,7 @@ export interface components {
         };
         /**
          * World
-         * @description The process group: how many ranks, and how often it was rebuilt.
+         * @description The process group: its number of ranks, and how often it was rebuilt.
          */
         World: {
             generation: number;

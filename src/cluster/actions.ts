@@ -4,19 +4,20 @@ import { CommandRegistry } from '@lumino/commands';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
-import { Cluster, IClusters } from '../tokens';
-import { formatRanks } from '../ui/format';
-import { distributedIcon } from '../ui/icons';
+import { Cluster, IClusterActions, IClusters, ISelection } from '../tokens';
+import { TOAST_MS } from '../ui/action';
 import { isTrouble } from '../ui/sentence';
-import {
-  askSize,
-  askStart,
-  confirmLoss,
-  showFailure,
-  showDiagnosis,
-  showStacks
-} from './dialogs';
-import { signedIn, signInTo } from './signin';
+import { isHang } from '../ui/verdict';
+import { leaveOut, leaveOutText } from './leave';
+import { askSize, confirmLoss, showDiagnosis } from './dialogs';
+import { showChange } from './change';
+import { guarded } from './guarded';
+import { showLastOutput } from './last';
+import { askRestart } from './restart';
+import { signInTo } from './signin';
+import { addStartCommand } from './start';
+
+export { guarded };
 
 type Args = ReadonlyPartialJSONObject;
 
@@ -31,6 +32,10 @@ const CLUSTER_ARGS = {
         type: 'array',
         items: { type: 'number' },
         description: 'Ranks; all unless told'
+      },
+      source: {
+        type: 'number',
+        description: 'A rank whose variables they get'
       }
     }
   }
@@ -40,10 +45,13 @@ const CLUSTER_ARGS = {
 export function addClusterCommands(
   commands: CommandRegistry,
   model: IClusters,
+  selection: ISelection,
+  actions: IClusterActions,
   trans: TranslationBundle
 ): void {
   const target = (args: Args): Cluster | null =>
-    model.clusters.find(c => c.id === args.id) ?? model.selected;
+    [...model.clusters, ...selection.ended].find(c => c.id === args.id) ??
+    (args.id === undefined ? selection.cluster : null);
 
   const added: string[] = [];
   const add = (
@@ -69,32 +77,20 @@ export function addClusterCommands(
     added.push(id);
   };
 
-  commands.addCommand(CommandIDs.startCluster, {
-    label: args =>
-      args.launcher ? trans.__('Start a cluster') : trans.__('Start Cluster…'),
-    caption: trans.__('Start ranks for distributed training'),
-    icon: args => (args.launcher ? distributedIcon : undefined),
-    execute: args => guarded(trans, () => start(args, commands, model, trans)),
-    describedBy: {
-      args: {
-        type: 'object',
-        properties: {
-          profile: { type: 'string' },
-          ranks: { type: 'number' },
-          name: { type: 'string' },
-          ask: { type: 'boolean', description: 'Show the dialog first' }
-        }
-      }
-    }
-  });
+  addStartCommand(commands, model, selection, actions, trans);
 
   add(
     CommandIDs.stopCluster,
     trans.__('Stop…'),
     null,
     async (cluster, args) => {
+      if (cluster.state === 'stopped') {
+        selection.forget(cluster.id);
+        return;
+      }
       const sure =
         args.ask === false ||
+        cluster.state === 'failed' ||
         (await confirmLoss(
           trans.__('Stop %1?', cluster.name),
           trans._n(
@@ -106,7 +102,7 @@ export function addClusterCommands(
           trans
         ));
       if (sure) {
-        await model.stop(cluster.id);
+        await actions.stop(cluster.id);
       }
     }
   );
@@ -115,7 +111,7 @@ export function addClusterCommands(
     CommandIDs.interruptRanks,
     trans.__('Interrupt, Keep Variables'),
     'interrupt',
-    cluster => model.interrupt(cluster.id)
+    cluster => actions.interrupt(cluster.id)
   );
 
   add(
@@ -123,27 +119,72 @@ export function addClusterCommands(
     trans.__('Restart Ranks…'),
     'restart',
     async (cluster, args) => {
-      const ranks = (args.ranks as number[] | undefined) ?? null;
-      const living = (ranks ?? cluster.ranks.map(r => r.rank)).filter(
-        n => cluster.ranks[n]?.state !== 'lost'
-      );
-      const title = ranks
-        ? trans.__('Restart ranks %1?', formatRanks(ranks))
-        : trans.__('Restart all ranks of %1?', cluster.name);
-      const sure =
-        !living.length ||
-        (await confirmLoss(
-          title,
-          trans.__('Their variables are lost. Those of other ranks are kept.'),
-          trans.__('Restart'),
-          trans
-        ));
-      if (sure) {
-        await model.restart(cluster.id, ranks);
+      const named = args.ranks as number[] | undefined;
+      const ranks = named ?? cluster.ranks.map(r => r.rank);
+      const source = (args.source as number | undefined) ?? null;
+      const living = ranks.filter(n => cluster.ranks[n]?.state !== 'lost');
+      const wanted =
+        args.ask === false || (!living.length && args.ask !== true)
+          ? { ranks, source }
+          : await askRestart(cluster, ranks, source, trans);
+      if (wanted) {
+        const all = wanted.ranks.length === cluster.world.size;
+        await actions.restart(
+          cluster.id,
+          all ? null : wanted.ranks,
+          wanted.source
+        );
       }
     }
   );
-
+  add(
+    CommandIDs.leaveOutRanks,
+    trans.__('Go On without Lost Ranks…'),
+    'restart',
+    async cluster => {
+      const plan = leaveOut(cluster);
+      if (!plan) {
+        Notification.info(trans.__('%1 has not lost a rank.', cluster.name), {
+          autoClose: TOAST_MS
+        });
+        return;
+      }
+      const sure = await confirmLoss(
+        trans.__('Go on with %1 ranks?', plan.size),
+        leaveOutText(plan, trans),
+        trans.__('Go on with %1', plan.size),
+        trans
+      );
+      if (sure) {
+        await actions.leaveOut(cluster.id, plan.lost);
+      }
+    }
+  );
+  add(
+    CommandIDs.showLastOutput,
+    trans.__('Last Output of Lost Ranks'),
+    null,
+    async cluster => {
+      const outputs = await actions.output(cluster.id);
+      await showLastOutput(cluster, outputs, trans);
+    }
+  );
+  add(
+    CommandIDs.showChange,
+    trans.__('Show the Suggested Change'),
+    null,
+    async cluster => {
+      const advice = cluster.metrics.advice[0];
+      if (advice) {
+        await showChange(advice, trans);
+      } else {
+        Notification.info(
+          trans.__('There is no advice for %1 now.', cluster.name),
+          { autoClose: TOAST_MS }
+        );
+      }
+    }
+  );
   add(
     CommandIDs.resizeCluster,
     trans.__('Change Size…'),
@@ -153,37 +194,29 @@ export function addClusterCommands(
         (args.size as number | undefined) ??
         (await askSize(cluster, model, trans));
       if (size !== null && size !== cluster.world.size) {
-        await model.resize(cluster.id, size);
+        await actions.resize(cluster.id, size);
       }
     }
   );
 
-  add(
-    CommandIDs.showStacks,
-    trans.__('Show Stacks'),
-    'stacks',
-    async (cluster, args) => {
-      const ranks = args.ranks as number[] | undefined;
-      const stacks = (await model.stacks(cluster.id)).filter(
-        s => !ranks || ranks.includes(s.rank)
-      );
-      await showStacks(cluster.name, stacks, trans);
-    }
-  );
-
   add(CommandIDs.diagnose, trans.__('Diagnose'), 'stacks', async cluster => {
-    const found = await model.diagnose(cluster.id);
+    const found = await actions.diagnose(cluster.id);
     await showDiagnosis(cluster.name, found, trans);
   });
 
   add(CommandIDs.copyReport, trans.__('Copy Report'), null, cluster => {
     Clipboard.copyToSystem(JSON.stringify(cluster, null, 2));
-    Notification.success(trans.__('The report is on the clipboard.'));
+    Notification.success(trans.__('The report is on the clipboard.'), {
+      autoClose: TOAST_MS
+    });
   });
+
+  addIgnoreCommands(commands, model, target, trans);
+  added.push(CommandIDs.ignoreVerdict, CommandIDs.showIgnored);
 
   commands.addCommand(CommandIDs.signIn, {
     label: trans.__('Sign In…'),
-    caption: trans.__('Answer what a host asks'),
+    caption: trans.__('Answer a host’s prompt'),
     isEnabled: args => !!args.host,
     execute: args =>
       guarded(trans, async () => {
@@ -199,66 +232,78 @@ export function addClusterCommands(
 
   commands.addCommand(CommandIDs.goToTrouble, {
     label: trans.__('Go to Trouble'),
-    caption: trans.__('Show the first cluster that needs somebody'),
+    caption: trans.__('Show the first cluster that needs attention'),
     execute: async () => {
       const trouble = model.clusters.find(isTrouble);
       if (trouble) {
-        model.select(trouble.id);
+        selection.select(trouble.id);
       }
       await commands.execute(CommandIDs.showPanel);
     },
     describedBy: { args: { type: 'object', properties: {} } }
   });
 
-  notifyWhenPossible(commands, model, added);
+  notifyWhenPossible(commands, model, selection, added);
+}
+
+/** A verdict can be put aside, and taken up again. */
+function addIgnoreCommands(
+  commands: CommandRegistry,
+  model: IClusters,
+  target: (args: Args) => Cluster | null,
+  trans: TranslationBundle
+): void {
+  commands.addCommand(CommandIDs.ignoreVerdict, {
+    label: trans.__('Ignore the Verdict'),
+    caption: trans.__('Hide it in this browser until it changes or ends'),
+    isEnabled: args => !!target(args)?.metrics.verdicts.some(isHang),
+    execute: args => {
+      const cluster = target(args);
+      if (cluster) {
+        model.ignore(cluster.id);
+      }
+    },
+    describedBy: CLUSTER_ARGS
+  });
+  commands.addCommand(CommandIDs.showIgnored, {
+    label: trans.__('Show the Ignored Verdict'),
+    isEnabled: args => {
+      const cluster = target(args);
+      return !!cluster && model.ignored(cluster.id) !== null;
+    },
+    execute: args => {
+      const cluster = target(args);
+      if (cluster) {
+        model.showIgnored(cluster.id);
+      }
+    },
+    describedBy: CLUSTER_ARGS
+  });
 }
 
 /** Palette and menus draw themselves anew at each notice: only when what is possible has changed. */
 function notifyWhenPossible(
   commands: CommandRegistry,
   model: IClusters,
+  selection: ISelection,
   ids: readonly string[]
 ): void {
   let before = '';
-  model.changed.connect(() => {
+  const look = (): void => {
     const now = JSON.stringify([
-      model.selected?.id,
-      ...model.clusters.map(c => [c.id, ...c.may])
+      selection.cluster?.id,
+      ...model.clusters.map(c => [
+        c.id,
+        ...c.may,
+        c.metrics.verdicts.some(isHang),
+        model.ignored(c.id) !== null
+      ])
     ]);
     if (now !== before) {
       before = now;
       ids.forEach(id => commands.notifyCommandChanged(id));
     }
-  });
-}
-
-async function start(
-  args: Args,
-  commands: CommandRegistry,
-  model: IClusters,
-  trans: TranslationBundle
-): Promise<void> {
-  await commands.execute(CommandIDs.showPanel);
-  const profile = (args.profile as string | undefined) ?? 'local';
-  const kernel = (args.kernel as string | undefined) ?? model.kernel;
-  const request = args.ask
-    ? await askStart(model, profile, trans)
-    : { profile, ranks: (args.ranks as number | undefined) ?? null };
-  if (request) {
-    await signedIn(trans, async () => {
-      await model.start({ ...request, kernel, notebook: model.notebook });
-    });
-  }
-}
-
-/** Do something; where it fails, say what was wrong and what to do. */
-export async function guarded(
-  trans: TranslationBundle,
-  work: () => Promise<void> | void
-): Promise<void> {
-  try {
-    await signedIn(trans, work);
-  } catch (error) {
-    await showFailure(error, trans);
-  }
+  };
+  model.changed.connect(look);
+  selection.changed.connect(look);
 }

@@ -1,4 +1,3 @@
-import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
@@ -6,9 +5,7 @@ import { Signal } from '@lumino/signaling';
 import { Live } from '../request/live';
 import { request } from '../request/rest';
 import {
-  Diagnosis,
   Point,
-  CellRecord,
   Cluster,
   Frame,
   IClusters,
@@ -18,15 +15,11 @@ import {
   Link,
   Profile,
   Site,
-  StartRequest
+  Verdict
 } from '../tokens';
-import { median, networkOf, ownTimes, slowed } from '../ranks/figures';
-import { meanSplit } from '../ui/split';
-
-/** Points kept of each cluster, an hour of them; fewer where each has the times of more than 64 ranks. */
-export const HISTORY = 2400;
-const HISTORY_LARGE = 600;
-const HOUR_MS = 3_600_000;
+import { asOfNow } from '../ui/now';
+import { IgnoredVerdicts, Store, withoutIgnored } from './ignored';
+import { Past } from './points';
 
 /** As the settings' schema has them. */
 export const DEFAULT_PREFERENCES: IPreferences = {
@@ -36,25 +29,23 @@ export const DEFAULT_PREFERENCES: IPreferences = {
   notifyCellsAfter: 60
 };
 
-/** State of the panel, without a DOM. */
+/** What the server tells of clusters and jobs, without a DOM. */
 export class ClustersModel implements IClusters, IDisposable {
   readonly changed = new Signal<this, void>(this);
-  kernel: string | null = null;
-  notebook: string | null = null;
-  preferences: IPreferences = DEFAULT_PREFERENCES;
 
-  get kernelLacks(): boolean {
-    return this._kernelLacks;
+  get preferences(): IPreferences {
+    return this._preferences;
   }
 
-  set kernelLacks(lacks: boolean) {
-    if (lacks !== this._kernelLacks) {
-      this._kernelLacks = lacks;
-      this.changed.emit();
-    }
+  /**
+   * @param store - where the browser keeps what was put aside; null for nowhere.
+   */
+  constructor(
+    private _settings: ServerConnection.ISettings,
+    store: Store | null = null
+  ) {
+    this._ignored = new IgnoredVerdicts(store);
   }
-
-  constructor(private _settings: ServerConnection.ISettings) {}
 
   get clusters(): readonly Cluster[] {
     return this._clusters;
@@ -84,34 +75,12 @@ export class ClustersModel implements IClusters, IDisposable {
     return this._live?.retryAt ?? null;
   }
 
-  get selected(): Cluster | null {
-    return (
-      this._clusters.find(c => c.id === this._selected) ??
-      this._clusters[this._clusters.length - 1] ??
-      null
-    );
-  }
-
   get isDisposed(): boolean {
     return this._disposed;
   }
 
   history(id: string): readonly IPoint[] {
-    return this._history.get(id) ?? [];
-  }
-
-  get selectedRank(): number | null {
-    return this._selectedRank;
-  }
-
-  selectRank(rank: number | null): void {
-    this._selectedRank = rank;
-    this.changed.emit();
-  }
-
-  select(id: string): void {
-    this._selected = id;
-    this.changed.emit();
+    return this._past.of(id);
   }
 
   setVisible(visible: boolean, viewer: string): void {
@@ -137,7 +106,10 @@ export class ClustersModel implements IClusters, IDisposable {
   }
 
   /** Take a frame; one that comes sooner than the user wants updates is left out. */
-  receive(frame: Frame): void {
+  receive(told: Frame): void {
+    this._ignored.keep(told.clusters);
+    const whole = told.clusters.map(asOfNow);
+    const frame = { ...told, clusters: whole.map(c => this._shown(c)) };
     const now = Date.now();
     // a server of an earlier version sends none
     const jobs = frame.jobs ?? [];
@@ -152,86 +124,18 @@ export class ClustersModel implements IClusters, IDisposable {
       return;
     }
     this._link = 'open';
+    this._whole = whole;
     this._clusters = frame.clusters;
     this._jobs = jobs;
     this._seen = new Date();
-    const alive = new Set(frame.clusters.map(c => c.id));
-    for (const id of this._history.keys()) {
-      if (!alive.has(id)) {
-        this._history.delete(id);
-        this._late.delete(id);
-      }
-    }
     for (const cluster of frame.clusters) {
-      const known = this._history.get(cluster.id);
-      const points = known ?? [];
-      if (!known) {
+      if (!this._past.has(cluster.id)) {
         void this._loadPast(cluster.id);
       }
-      const late = this._late.get(cluster.id) ?? new Map<number, number>();
-      this._late.set(cluster.id, late);
-      points.push(pointOf(cluster, late, this.preferences.slowFrom));
-      const most = cluster.ranks.length > 64 ? HISTORY_LARGE : HISTORY;
-      this._history.set(
-        cluster.id,
-        points.length > most ? thinned(points, most) : points
-      );
+      this._past.add(cluster);
     }
+    this._past.keep(new Set(frame.clusters.map(c => c.id)));
     this.changed.emit();
-  }
-
-  async start(body: Partial<StartRequest>): Promise<Cluster> {
-    const cluster = await request<Cluster>(
-      this._settings,
-      'POST',
-      'clusters',
-      body
-    );
-    this._selected = cluster.id;
-    if (!this._clusters.some(c => c.id === cluster.id)) {
-      this._clusters = [...this._clusters, cluster];
-    }
-    this.changed.emit();
-    return cluster;
-  }
-
-  async stop(id: string): Promise<void> {
-    await request(this._settings, 'DELETE', `clusters/${id}`);
-  }
-
-  async interrupt(id: string): Promise<void> {
-    await request(this._settings, 'POST', `clusters/${id}/interrupt`, {});
-  }
-
-  async restart(id: string, ranks: number[] | null): Promise<void> {
-    const path = `clusters/${id}/restart`;
-    await request(this._settings, 'POST', path, { ranks });
-  }
-
-  async resize(id: string, ranks: number): Promise<void> {
-    await request(this._settings, 'POST', `clusters/${id}/resize`, { ranks });
-  }
-
-  async stacks(id: string): Promise<{ rank: number; text: string | null }[]> {
-    return request(this._settings, 'GET', `clusters/${id}/stacks`);
-  }
-
-  async diagnose(id: string): Promise<Diagnosis> {
-    return request(this._settings, 'POST', `clusters/${id}/diagnose`, {});
-  }
-
-  exportUrl(id: string, format: 'csv' | 'json' | 'tensorboard'): string {
-    const { baseUrl, token, appendToken } = this._settings;
-    const path = `dtrain-lab/clusters/${id}/history`;
-    const query = appendToken && token ? { format, token } : { format };
-    return (
-      URLExt.join(baseUrl, path) +
-      URLExt.objectToQueryString(query as Record<string, string>)
-    );
-  }
-
-  async cells(id: string): Promise<readonly CellRecord[]> {
-    return request(this._settings, 'GET', `clusters/${id}/cells`);
   }
 
   dispose(): void {
@@ -243,6 +147,15 @@ export class ClustersModel implements IClusters, IDisposable {
     Signal.clearData(this);
   }
 
+  private _shown(cluster: Cluster): Cluster {
+    return withoutIgnored(cluster, v => this._ignored.has(cluster, v));
+  }
+
+  private _showAgain(): void {
+    this._clusters = this._whole.map(c => this._shown(c));
+    this.changed.emit();
+  }
+
   /** What the head kept from before this page looked. */
   private async _loadPast(id: string): Promise<void> {
     let past: readonly Point[];
@@ -252,11 +165,45 @@ export class ClustersModel implements IClusters, IDisposable {
       // it has just ended, or the server is gone: the panel says so itself
       return;
     }
-    const points = this._history.get(id);
-    const first = points?.[0]?.at ?? Date.now();
-    points?.unshift(
-      ...past.filter(p => p.at * 1000 < first).map(p => pastPoint(p))
+    this._past.putBefore(id, past);
+    this.changed.emit();
+  }
+
+  add(cluster: Cluster): void {
+    if (!this._clusters.some(c => c.id === cluster.id)) {
+      this._whole = [...this._whole, cluster];
+      this._showAgain();
+    }
+  }
+
+  ignore(id: string): void {
+    const cluster = this._whole.find(c => c.id === id);
+    if (cluster) {
+      this._ignored.add(cluster);
+      this._showAgain();
+    }
+  }
+
+  showIgnored(id: string): void {
+    this._ignored.remove(id);
+    this._showAgain();
+  }
+
+  ignored(id: string): Verdict | null {
+    const cluster = this._whole.find(c => c.id === id);
+    return (
+      cluster?.metrics.verdicts.find(v => this._ignored.has(cluster, v)) ?? null
     );
+  }
+
+  configure(preferences: Partial<IPreferences>): void {
+    this._preferences = { ...this._preferences, ...preferences };
+    this.changed.emit();
+  }
+
+  /** Profiles have changed on disk. */
+  takeProfiles(profiles: readonly Profile[]): void {
+    this._profiles = profiles;
     this.changed.emit();
   }
 
@@ -288,19 +235,18 @@ export class ClustersModel implements IClusters, IDisposable {
 
   private _clusters: readonly Cluster[] = [];
   private _disposed = false;
+  private _ignored: IgnoredVerdicts;
   private _jobs: readonly Job[] = [];
-  private _kernelLacks = false;
-  /** Of each cluster, for how many points in a row a rank has been slow. */
-  private _late = new Map<string, Map<number, number>>();
-  private _history = new Map<string, IPoint[]>();
+  private _past = new Past();
+  private _preferences: IPreferences = DEFAULT_PREFERENCES;
   private _link: Link = 'connecting';
   private _live: Live | null = null;
   private _profiles: readonly Profile[] = [];
   private _seen: Date | null = null;
-  private _selected: string | null = null;
-  private _selectedRank: number | null = null;
   private _site: Site | null = null;
   private _viewers = new Set<string>();
+  /** Clusters with what was put aside of them. */
+  private _whole: readonly Cluster[] = [];
 }
 
 /** Only figures differ: such a frame may be left out. */
@@ -320,86 +266,4 @@ function isSameJob(now: Job, before: Job | undefined): boolean {
     now.state === before.state &&
     now.summary.text === before.summary.text
   );
-}
-
-/**
- * An hour of points, at most so many: the latest quarter as they are, the older ones as far apart as an hour of
- * them needs. What is marked in the charts stays.
- */
-export function thinned(points: IPoint[], most: number): IPoint[] {
-  const oldest = points[points.length - 1].at - HOUR_MS;
-  const recent = points.length - Math.floor(most / 4);
-  const apart = HOUR_MS / (most * 0.7);
-  let last = -Infinity;
-  const kept = points.filter((point, i) => {
-    const marked =
-      point.slowed.length > 0 ||
-      (i > 0 && point.generation !== points[i - 1].generation);
-    const keep =
-      point.at >= oldest && (i >= recent || marked || point.at - last >= apart);
-    if (keep) {
-      last = point.at;
-    }
-    return keep;
-  });
-  return kept.slice(-most);
-}
-
-/** A number, where it is one: NaN and infinity travel as words. */
-function numbers(values: Record<string, unknown>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(values).filter(
-      (entry): entry is [string, number] => typeof entry[1] === 'number'
-    )
-  );
-}
-
-function pastPoint(point: Point): IPoint {
-  const { step_s, wait_s, comm_overhead, samples_per_s } = point;
-  return {
-    at: (point.at as number) * 1000,
-    samples: samples_per_s ?? null,
-    overhead: comm_overhead ?? null,
-    waiting:
-      step_s && wait_s !== null && wait_s !== undefined
-        ? wait_s / step_s
-        : null,
-    generation: point.generation ?? 0,
-    own: new Float32Array(0),
-    middle: null,
-    slowed: [],
-    memory: point.memory_bytes ?? null,
-    network: point.network_bytes_per_s ?? null,
-    networkMiddle: null,
-    values: numbers(point.values ?? {})
-  };
-}
-
-function pointOf(
-  cluster: Cluster,
-  late: Map<number, number>,
-  slowFrom: number
-): IPoint {
-  const { samples_per_s, comm_overhead } = cluster.metrics;
-  const times = ownTimes(cluster.ranks);
-  const traffic = cluster.nodes.map(networkOf).filter(n => n !== null);
-  const own = new Float32Array(times.own);
-  const { middle } = times;
-  return {
-    at: Date.now(),
-    samples: samples_per_s,
-    overhead: comm_overhead,
-    waiting: meanSplit(cluster.ranks)?.waiting ?? null,
-    generation: cluster.world.generation,
-    own,
-    middle,
-    slowed: middle ? slowed(own, middle * (1 + slowFrom), late) : [],
-    memory: cluster.ranks.reduce<number | null>((most, rank) => {
-      const bytes = rank.device_memory_bytes ?? rank.memory_bytes;
-      return bytes === null ? most : Math.max(most ?? 0, bytes);
-    }, null),
-    network: traffic.length ? Math.max(...traffic) : null,
-    networkMiddle: traffic.length > 1 ? median(traffic) : null,
-    values: numbers(cluster.metrics.values)
-  };
 }

@@ -3,9 +3,11 @@ import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { makeCluster } from '../testing/clusters';
+import { makeCluster, makeVerdict } from '../testing/clusters';
+import { CellRecord, Cluster } from '../tokens';
 import { ClustersModel } from './model';
-import { announceLimit } from './notices';
+import { announceCells, announceLimit, announceTrouble } from './notices';
+import { ClusterRequests } from './requests';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -38,4 +40,74 @@ it("tells that the scheduler's limit is near, twice for each limit", () => {
   expect(at(6700)).toHaveLength(1);
   limit = null;
   expect(at(6800)).toEqual([]);
+});
+
+const trans = nullTranslator.load('x');
+
+function stuck(id: string, generation = 0): Cluster {
+  const { metrics } = makeCluster();
+  const verdicts = [makeVerdict({ id })];
+  return makeCluster({
+    metrics: { ...metrics, verdicts },
+    summary: { code: 'stuck', values: {}, text: 'Rank 1 is stuck.' },
+    world: { size: 2, generation }
+  });
+}
+
+it('tells trouble once an episode, and not to somebody who sees it', () => {
+  const told = vi.spyOn(Notification, 'error').mockReturnValue('');
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  let seen = false;
+  announceTrouble(model, trans, () => seen);
+  let seq = 0;
+  const look = (cluster: Cluster): number => {
+    model.receive({ type: 'clusters', seq: seq++, clusters: [cluster] });
+    model.changed.emit();
+    return told.mock.calls.splice(0).length;
+  };
+  expect(look(stuck('a'))).toBe(1);
+  expect(look(stuck('a'))).toBe(0);
+  expect(look(makeCluster())).toBe(0);
+  expect(look(stuck('b'))).toBe(1);
+  seen = true;
+  expect(look(makeCluster())).toBe(0);
+  expect(look(stuck('c'))).toBe(0);
+  seen = false; // it was seen
+  expect(look(stuck('c'))).toBe(0);
+});
+
+it("tells the end of one's own interrupt without an alarm", async () => {
+  const alarm = vi.spyOn(Notification, 'error').mockReturnValue('');
+  const calm = vi.spyOn(Notification, 'info').mockReturnValue('');
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  model.configure({ notifyCellsAfter: 0 });
+  const actions = new ClusterRequests(
+    ServerConnection.makeSettings(),
+    () => undefined
+  );
+  const record = (interrupted: boolean): CellRecord =>
+    ({
+      started_at: 1,
+      cell: '[3]',
+      notebook: '/x/train.ipynb',
+      result: { sentence: 'Ranks 0-1 were interrupted.', interrupted }
+    }) as unknown as CellRecord;
+  const cells = vi.spyOn(actions, 'cells');
+  announceCells(model, actions, trans, () => false);
+  let seq = 0;
+  const end = async (interrupted: boolean): Promise<void> => {
+    cells.mockResolvedValue([record(interrupted)]);
+    const running = [
+      { cell: '[3]', notebook: '/x', ranks: [0], started_at: 1, cell_id: null }
+    ];
+    for (const now of [running, []]) {
+      const clusters = [makeCluster({ running: now })];
+      model.receive({ type: 'clusters', seq: seq++, clusters });
+    }
+    await new Promise(resolve => setTimeout(resolve));
+  };
+  await end(true);
+  expect([alarm.mock.calls.length, calm.mock.calls.length]).toEqual([0, 1]);
+  await end(false);
+  expect([alarm.mock.calls.length, calm.mock.calls.length]).toEqual([1, 1]);
 });

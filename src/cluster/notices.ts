@@ -1,22 +1,38 @@
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Cluster, IClusters } from '../tokens';
+import { Cluster, IClusterActions, IClusters } from '../tokens';
 import { formatSpan } from '../ui/format';
 import { isTrouble, sentence } from '../ui/sentence';
+import { alarmOf } from '../ui/verdict';
 
-/** A stuck or lost rank and a failed start are told once each, also while the panel is elsewhere. */
+/** What tells one trouble from the next: its episode, else what it is and in which group. */
+function episodeOf(cluster: Cluster): string {
+  const alarm = alarmOf(cluster.metrics);
+  const what = alarm?.id ?? cluster.summary.code;
+  return `${cluster.id}:${what}:${cluster.world.generation}`;
+}
+
+/**
+ * A stuck or lost rank and a failed start are told once each, to somebody who does not see it.
+ *
+ * @param inView - whether what is wrong with a cluster is seen at present: its card, or its cell.
+ */
 export function announceTrouble(
   model: IClusters,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  inView: (cluster: Cluster) => boolean
 ): void {
   const told = new Set<string>();
   model.changed.connect(() => {
     for (const cluster of model.clusters) {
-      const key = `${cluster.id}:${cluster.summary.code}:${cluster.world.generation}`;
+      const key = episodeOf(cluster);
       const wanted = model.preferences.notify.includes('trouble');
       if (wanted && isTrouble(cluster) && !told.has(key)) {
         told.add(key);
+        if (inView(cluster)) {
+          continue;
+        }
         Notification.error(`${cluster.name}: ${sentence(cluster, trans)}`, {
           autoClose: 8000
         });
@@ -62,6 +78,7 @@ export function announceLimit(
  */
 export function announceCells(
   model: IClusters,
+  actions: IClusterActions,
   trans: TranslationBundle,
   inView: (path: string) => boolean
 ): void {
@@ -77,7 +94,7 @@ export function announceCells(
         const { notify, notifyCellsAfter } = model.preferences;
         const lasted = Date.now() / 1000 - known.startedAt;
         if (notify.includes('cells') && lasted >= notifyCellsAfter) {
-          void tell(model, cluster, known.startedAt, trans, inView);
+          void tell(actions, cluster, known.startedAt, trans, inView);
         }
       }
       for (const cell of cluster.running) {
@@ -91,13 +108,13 @@ export function announceCells(
 }
 
 async function tell(
-  model: IClusters,
+  actions: IClusterActions,
   cluster: Cluster,
   startedAt: number,
   trans: TranslationBundle,
   inView: (path: string) => boolean
 ): Promise<void> {
-  const records = await model.cells(cluster.id);
+  const records = await actions.cells(cluster.id);
   const record = records.find(r => r.started_at === startedAt);
   const { result } = record ?? {};
   if (!record || !result || (record.notebook && inView(record.notebook))) {
@@ -105,7 +122,9 @@ async function tell(
   }
   const name = record.notebook?.split('/').pop() ?? cluster.name;
   const place = trans.__('%1 %2', name, record.cell);
-  if (result.sentence) {
+  if (result.interrupted) {
+    Notification.info(`${place}: ${result.sentence}`, { autoClose: 8000 });
+  } else if (result.sentence) {
     Notification.error(`${place}: ${result.sentence}`, { autoClose: 8000 });
   } else {
     const time = formatSpan(result.elapsed_s);

@@ -1,102 +1,76 @@
 import {
-  ILayoutRestorer,
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { ICommandPalette } from '@jupyterlab/apputils';
-import { ILauncher } from '@jupyterlab/launcher';
-import { INotebookTracker } from '@jupyterlab/notebook';
-import { ISettingRegistry } from '@jupyterlab/settingregistry';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { IStateDB } from '@jupyterlab/statedb';
 
-import { CommandIDs } from '../commands';
-import { IClusters, IPreferences } from '../tokens';
-import { distributedIcon } from '../ui/icons';
-import { addClusterCommands } from './actions';
+import { IClusterActions, IClusters, ISelection } from '../tokens';
+import { storage } from './ignored';
 import { ClustersModel } from './model';
-import { announceCells, announceLimit, announceTrouble } from './notices';
-import { DistributedPanel } from './panel';
+import { ClusterRequests } from './requests';
+import { Selection } from './selection';
 
-/** The model of all clusters. */
+/** What the server tells of clusters. */
 export const clustersPlugin: JupyterFrontEndPlugin<IClusters> = {
   id: 'dtrain-lab:clusters',
   description: 'Provides the clusters of this user.',
   autoStart: true,
   provides: IClusters,
   activate: (app: JupyterFrontEnd): IClusters =>
-    new ClustersModel(app.serviceManager.serverSettings)
+    new ClustersModel(app.serviceManager.serverSettings, storage())
 };
 
-/** The sidebar and its commands. */
-export const panelPlugin: JupyterFrontEndPlugin<void> = {
-  id: 'dtrain-lab:panel',
-  description: 'The Distributed sidebar: clusters and their ranks.',
+/** What all views show. */
+export const selectionPlugin: JupyterFrontEndPlugin<ISelection> = {
+  id: 'dtrain-lab:selection',
+  description: 'Provides what is chosen: cluster, rank and notebook.',
   autoStart: true,
   requires: [IClusters],
-  optional: [
-    ICommandPalette,
-    ILauncher,
-    ILayoutRestorer,
-    INotebookTracker,
-    ISettingRegistry,
-    ITranslator
-  ],
+  optional: [IStateDB],
+  provides: ISelection,
   activate: (
-    app: JupyterFrontEnd,
-    model: IClusters,
-    palette: ICommandPalette | null,
-    launcher: ILauncher | null,
-    restorer: ILayoutRestorer | null,
-    tracker: INotebookTracker | null,
-    registry: ISettingRegistry | null,
-    translator: ITranslator | null
-  ): void => {
-    const trans = (translator ?? nullTranslator).load('dtrain_lab');
-    const { commands, shell } = app;
-    addClusterCommands(commands, model, trans);
-    announceTrouble(model, trans);
-    announceLimit(model, trans);
-    announceCells(model, trans, path => {
-      const shown = tracker?.find(panel => panel.context.path === path);
-      return !document.hidden && !!shown?.isVisible;
-    });
-    void registry?.load(panelPlugin.id).then(settings => {
-      const take = (): void => {
-        const chosen = settings.composite as unknown as IPreferences;
-        model.preferences = { ...model.preferences, ...chosen };
-      };
-      settings.changed.connect(take);
-      take();
-    });
-    const panel = new DistributedPanel(model, commands, trans);
-    shell.add(panel, 'left', { rank: 600, type: 'Distributed' });
-    restorer?.add(panel, panel.id);
-    commands.addCommand(CommandIDs.showPanel, {
-      label: trans.__('Distributed Panel'),
-      caption: trans.__('Clusters and ranks of distributed training'),
-      icon: distributedIcon,
-      execute: () => shell.activateById(panel.id),
-      describedBy: { args: { type: 'object', properties: {} } }
-    });
-    for (const command of [
-      CommandIDs.showPanel,
-      CommandIDs.startCluster,
-      CommandIDs.stopCluster,
-      CommandIDs.interruptRanks,
-      CommandIDs.restartRanks,
-      CommandIDs.resizeCluster,
-      CommandIDs.showStacks,
-      CommandIDs.diagnose,
-      CommandIDs.attachNotebook,
-      CommandIDs.goToTrouble,
-      CommandIDs.copyReport
-    ]) {
-      palette?.addItem({ command, category: trans.__('Distributed') });
+    _: JupyterFrontEnd,
+    clusters: IClusters,
+    state: IStateDB | null
+  ): ISelection => {
+    const selection = new Selection(clusters);
+    if (state) {
+      void remember(selection, state);
     }
-    launcher?.add({
-      command: CommandIDs.startCluster,
-      category: trans.__('Distributed'),
-      args: { ask: true, launcher: true }
-    });
+    return selection;
   }
 };
+
+/** What can be done with clusters. */
+export const actionsPlugin: JupyterFrontEndPlugin<IClusterActions> = {
+  id: 'dtrain-lab:actions',
+  description: 'Provides what can be done with clusters.',
+  autoStart: true,
+  requires: [IClusters, ISelection],
+  provides: IClusterActions,
+  activate: (
+    app: JupyterFrontEnd,
+    clusters: IClusters,
+    selection: ISelection
+  ): IClusterActions =>
+    new ClusterRequests(app.serviceManager.serverSettings, cluster => {
+      clusters.add(cluster);
+      selection.begin(cluster.id);
+    })
+};
+
+/** Advice that was dismissed stays so after a reload. */
+async function remember(selection: Selection, state: IStateDB): Promise<void> {
+  const key = 'dtrain-lab:dismissed';
+  const known = await state.fetch(key);
+  if (Array.isArray(known)) {
+    selection.restoreDismissed(known.map(String));
+  }
+  let count = selection.dismissed.length;
+  selection.changed.connect(() => {
+    if (selection.dismissed.length !== count) {
+      count = selection.dismissed.length;
+      void state.save(key, [...selection.dismissed]);
+    }
+  });
+}

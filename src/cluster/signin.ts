@@ -25,7 +25,7 @@ export function questionsOf(error: unknown): IQuestions | null {
 class Answers extends Widget implements Dialog.IBodyWidget<string[]> {
   constructor(asked: IQuestions) {
     super();
-    this.addClass('jp-Dtrain-form');
+    this.addClass('jp-DtrainCluster-form');
     for (const text of [asked.title, asked.instructions]) {
       if (text) {
         const line = document.createElement('p');

@@ -1,8 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
+import { formatRanks } from '../ui/format';
 import { AcrossRow, DebugModel } from './model';
-import { compact } from './words';
 
 interface IProps {
   model: DebugModel;
@@ -14,14 +14,14 @@ interface IProps {
 export function Across({ model, trans, onError }: IProps): JSX.Element {
   const [text, setText] = useState('');
   return (
-    <div className="jp-Dtrain-across">
+    <div className="jp-DtrainDebug-across">
       <table aria-label={trans.__('Expressions across ranks')}>
         <thead>
           <tr>
             <th scope="col">{trans.__('Expression')}</th>
             <th scope="col">{trans.__('Across ranks')}</th>
             <th scope="col">
-              <span className="jp-Dtrain-hidden">{trans.__('Remove')}</span>
+              <span className="jp-DtrainUi-hidden">{trans.__('Remove')}</span>
             </th>
           </tr>
         </thead>
@@ -41,10 +41,10 @@ export function Across({ model, trans, onError }: IProps): JSX.Element {
                   />
                 )}
               </td>
-              <td className="jp-Dtrain-acrossEnd">
+              <td className="jp-DtrainDebug-acrossEnd">
                 <button
                   type="button"
-                  className="jp-Dtrain-link"
+                  className="jp-DtrainUi-link"
                   aria-label={trans.__('Remove %1', expression)}
                   onClick={() => model.forget(expression)}
                 >
@@ -82,9 +82,9 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
       {!row.same &&
         row.groups.slice(0, MOST).map(group => (
           <div key={group.ranks[0]} data-outlier={group.outlier || undefined}>
-            <span className="jp-Dtrain-hidden">{trans.__('Ranks')} </span>
+            <span className="jp-DtrainUi-hidden">{trans.__('Ranks')} </span>
             <b title={details(group, trans)}>
-              {compact(group.ranks)}: {group.text}
+              {formatRanks(group.ranks)}: {group.text}
               {group.nans > 0 && ` · ${trans.__('%1 NaN', group.nans)}`}
               {group.max_abs !== null &&
                 ` · ${trans.__('largest difference %1', group.max_abs.toPrecision(2))}`}
@@ -92,7 +92,7 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
             {group.outlier && (
               <button
                 type="button"
-                className="jp-Dtrain-link"
+                className="jp-DtrainUi-link"
                 onClick={() => void model.focus(group.ranks[0]).catch(onError)}
               >
                 {trans.__('Look at rank %1', group.ranks[0])}
@@ -101,17 +101,17 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
           </div>
         ))}
       {row.running.length > 0 && (
-        <div className="jp-Dtrain-under">
+        <div className="jp-DtrainUi-under">
           {trans._n(
             'rank %2 runs',
             'ranks %2 run',
             row.running.length,
-            compact(row.running)
+            formatRanks(row.running)
           )}
         </div>
       )}
       {row.groups.length > MOST && (
-        <div className="jp-Dtrain-under">
+        <div className="jp-DtrainUi-under">
           {trans.__('… and %1 more', row.groups.length - MOST)}
         </div>
       )}

@@ -2,54 +2,66 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
 import { DebugModel, SetBreakpoint } from './model';
+import { IPoint } from './points';
 
 interface IProps {
   model: DebugModel;
-  points: readonly SetBreakpoint[];
-  /** Name of a place for a person: "cell [9]:6", "model.py:42". */
-  nameOf: (point: SetBreakpoint) => string;
+  points: readonly IPoint[];
+  /** Go to its line. */
+  show: (point: IPoint) => void;
   trans: TranslationBundle;
 }
 
-/** Breakpoints of ranks, with what each asks before it stops. */
+/** Breakpoints, with what each asks ranks before they stop. */
 export function Breakpoints(props: IProps): JSX.Element | null {
-  const { points, nameOf, trans } = props;
+  const { points, show, trans } = props;
   const [open, setOpen] = useState<string | null>(null);
   if (!points.length) {
     return null;
   }
   return (
-    <section className="jp-Dtrain-debugPoints">
-      <h3>{trans.__('Breakpoints on ranks')}</h3>
+    <section
+      className="jp-DtrainDebug-points"
+      aria-label={trans.__('Breakpoints')}
+    >
       <ul>
         {points.map(point => {
-          const name = nameOf(point);
+          const key = `${point.path}:${point.line}`;
+          const asked = point.asks;
           const asks = [
-            point.condition,
-            point.hit && trans.__('hits %1', point.hit),
-            point.log && trans.__('prints "%1"', point.log)
+            asked?.condition,
+            asked?.hit && trans.__('hits %1', asked.hit),
+            asked?.log && trans.__('prints "%1"', asked.log)
           ].filter(Boolean);
           return (
-            <li key={`${point.path}:${point.line}`}>
+            <li key={key}>
               <span
-                className="jp-Dtrain-debugPoint"
+                className="jp-DtrainDebug-point"
                 data-asks={asks.length > 0 || undefined}
                 aria-hidden
               />
-              <span>
-                {name} <code>{asks.join(' · ')}</code>
-              </span>
               <button
                 type="button"
-                className="jp-Dtrain-link"
-                aria-expanded={open === name}
-                onClick={() => setOpen(open === name ? null : name)}
+                className="jp-DtrainDebug-pointName"
+                title={point.path}
+                onClick={() => show(point)}
               >
-                {asks.length ? trans.__('Edit') : trans.__('Add a condition')}
-                <span className="jp-Dtrain-hidden"> {name}</span>
+                {point.name}
               </button>
-              {open === name && (
-                <Edit {...props} point={point} onDone={() => setOpen(null)} />
+              {asks.length > 0 && <code>{asks.join(' · ')}</code>}
+              {asked && (
+                <button
+                  type="button"
+                  className="jp-DtrainUi-link"
+                  aria-expanded={open === key}
+                  onClick={() => setOpen(open === key ? null : key)}
+                >
+                  {asks.length ? trans.__('Edit') : trans.__('Add a condition')}
+                  <span className="jp-DtrainUi-hidden"> {point.name}</span>
+                </button>
+              )}
+              {asked && open === key && (
+                <Edit {...props} point={asked} onDone={() => setOpen(null)} />
               )}
             </li>
           );
@@ -60,7 +72,7 @@ export function Breakpoints(props: IProps): JSX.Element | null {
 }
 
 function Edit(
-  props: IProps & { point: SetBreakpoint; onDone: () => void }
+  props: Omit<IProps, 'points'> & { point: SetBreakpoint; onDone: () => void }
 ): JSX.Element {
   const { model, point, trans, onDone } = props;
   const [condition, setCondition] = useState(point.condition);
@@ -78,7 +90,7 @@ function Edit(
       );
   };
   return (
-    <form className="jp-Dtrain-debugEdit" onSubmit={save}>
+    <form className="jp-DtrainDebug-edit" onSubmit={save}>
       <label>
         {trans.__('Stop if')}
         <input
@@ -105,15 +117,15 @@ function Edit(
         />
       </label>
       {error && (
-        <p role="alert" className="jp-Dtrain-error">
+        <p role="alert" className="jp-DtrainDebug-error">
           {error}
         </p>
       )}
-      <div className="jp-Dtrain-actions">
-        <button type="submit" className="jp-Dtrain-button jp-mod-primary">
+      <div className="jp-DtrainUi-actions">
+        <button type="submit" className="jp-DtrainUi-button jp-mod-primary">
           {trans.__('Save')}
         </button>
-        <button type="button" className="jp-Dtrain-button" onClick={onDone}>
+        <button type="button" className="jp-DtrainUi-button" onClick={onDone}>
           {trans.__('Cancel')}
         </button>
       </div>

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { nullTranslator } from '@jupyterlab/translation';
 
-import { marksOf } from './marks';
+import { asksOf, marksOf } from './marks';
 import { DebugView, RankView } from './model';
 
 const trans = nullTranslator.load('');
@@ -43,4 +43,22 @@ it('says beside a line who stands there and who waits', () => {
     { line: 9, kind: 'paused', text: 'rank 5' }
   ]);
   expect(marksOf(view, '/tmp/ipykernel_12/1.py', trans)).toEqual([]);
+});
+
+it('tells breakpoints that ask something from those that stop always', () => {
+  const point = { path: CELL, condition: '', hit: '', log: '' };
+  const view = {
+    points: [
+      { ...point, line: 2 },
+      { ...point, line: 3, condition: 'rank == 1' },
+      { ...point, line: 4, hit: '3' },
+      { ...point, line: 5, log: 'loss' },
+      { ...point, line: 6, path: '/home/me/model.py', log: 'loss' }
+    ]
+  } as unknown as DebugView;
+  expect(asksOf(view, CELL).map(({ line, kind }) => [line, kind])).toEqual([
+    [3, 'asks'],
+    [4, 'asks'],
+    [5, 'asks']
+  ]);
 });

@@ -1,23 +1,10 @@
-import { StateEffect, StateField } from '@codemirror/state';
-import {
-  Decoration,
-  DecorationSet,
-  EditorView,
-  WidgetType
-} from '@codemirror/view';
 import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { formatRanks } from '../ui/format';
+import { IMark, LineMarks } from './lines';
 import { DebugModel, DebugView } from './model';
-
-/** Ranks that stand at a line, or wait there in a collective. */
-export interface IMark {
-  line: number;
-  kind: 'paused' | 'waits';
-  text: string;
-}
 
 /** Which ranks are at which lines of a cell. */
 export function marksOf(
@@ -59,64 +46,11 @@ export function marksOf(
     });
 }
 
-const show = StateEffect.define<readonly IMark[]>();
-
-/** At the end of a line: who is there. */
-class Marks extends WidgetType {
-  constructor(private _marks: readonly IMark[]) {
-    super();
-  }
-
-  override eq(other: Marks): boolean {
-    return JSON.stringify(other._marks) === JSON.stringify(this._marks);
-  }
-
-  toDOM(): HTMLElement {
-    const node = document.createElement('span');
-    node.className = 'jp-Dtrain-marks';
-    for (const { kind, text } of this._marks) {
-      const mark = document.createElement('span');
-      mark.dataset.kind = kind;
-      mark.textContent = text;
-      node.appendChild(mark);
-    }
-    return node;
-  }
-}
-
-const field = StateField.define<DecorationSet>({
-  create: () => Decoration.none,
-  update: (decorations, transaction) => {
-    for (const effect of transaction.effects) {
-      if (effect.is(show)) {
-        return decorate(effect.value, transaction.state.doc);
-      }
-    }
-    return decorations.map(transaction.changes);
-  },
-  provide: value => EditorView.decorations.from(value)
-});
-
-function decorate(
-  marks: readonly IMark[],
-  doc: EditorView['state']['doc']
-): DecorationSet {
-  const lines = [...new Set(marks.map(m => m.line))].filter(
-    line => line >= 1 && line <= doc.lines
-  );
-  return Decoration.set(
-    lines.map(line => {
-      const here = marks.filter(m => m.line === line);
-      const widget = new Marks(here);
-      return Decoration.widget({ widget, side: 1 }).range(doc.line(line).to);
-    })
-  );
-}
-
-/** What is used of JupyterLab's editor. */
-interface IEditor {
-  editor: EditorView;
-  injectExtension: (extension: typeof field) => void;
+/** Which breakpoints of a cell ask something of a rank before they stop. */
+export function asksOf(view: DebugView, path: string): IMark[] {
+  return view.points
+    .filter(p => p.path === path && (p.condition || p.hit || p.log))
+    .map(({ line }) => ({ line, kind: 'asks', text: '' }));
 }
 
 /** Where the ranks of the debugged notebook are, beside the lines of its cells. */
@@ -142,15 +76,16 @@ export class RankMarks {
       this._each(this._last, () => []);
       this._last = panel;
     }
-    this._each(panel, source =>
-      view
-        ? marksOf(
-            view,
-            this._debug.config.getCodeId(source, kernel),
-            this._trans
-          )
-        : []
-    );
+    this._each(panel, source => {
+      if (!view) {
+        return [];
+      }
+      const file = this._debug.config.getCodeId(source, kernel);
+      return [
+        ...marksOf(view, file, this._trans),
+        ...(view.on ? asksOf(view, file) : [])
+      ];
+    });
   }
 
   private _each(
@@ -161,24 +96,10 @@ export class RankMarks {
       return;
     }
     for (const cell of panel.content.widgets) {
-      const editor = cell.editor as unknown as IEditor | null;
-      if (!editor || cell.model.type !== 'code') {
-        continue;
-      }
-      const wanted = marks(cell.model.sharedModel.getSource());
-      const text = JSON.stringify(wanted);
-      if (text === (this._shown.get(editor) ?? '[]')) {
-        continue;
-      }
-      if (!this._shown.has(editor)) {
-        editor.injectExtension(field);
-      }
-      this._shown.set(editor, text);
-      editor.editor.dispatch({ effects: show.of(wanted) });
+      this._marks.put(cell, marks(cell.model.sharedModel.getSource()));
     }
   }
 
   private _last: NotebookPanel | undefined;
-  /** Editor → the marks that it shows, as text. */
-  private _shown = new WeakMap<IEditor, string>();
+  private _marks = new LineMarks('debugger');
 }

@@ -104,6 +104,10 @@ export class DebugModel {
     }
     const before = this._view;
     this._view = event.body as DebugView;
+    if (!this._view.on) {
+      // what they were is not what they are
+      this._rows.clear();
+    }
     if (stands(this._view) && places(before) !== places(this._view)) {
       // ranks stop one after another: once they have, not once for each
       window.clearTimeout(this._timer);
@@ -121,7 +125,7 @@ export class DebugModel {
     let row: AcrossRow;
     try {
       const answer = await this.send('dtrain/across', { expression });
-      if (!answer) {
+      if (!answer || !this._view.on) {
         return;
       }
       row = answer.body as AcrossRow;

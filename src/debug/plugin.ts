@@ -8,18 +8,18 @@ import {
   Notification
 } from '@jupyterlab/apputils';
 import { IDebugger, IDebuggerSidebar } from '@jupyterlab/debugger';
-import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import { ToolbarButton } from '@jupyterlab/ui-components';
-import { AccordionPanel, Panel } from '@lumino/widgets';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
-import { attachedTo } from '../cluster/attached';
-import { runQuietly } from '../notebook/kernel';
+import { showNotebook } from '../places/open';
 import { Cluster, IClusters } from '../tokens';
+import { pressBug } from './bug';
+import { addDebugJob } from './job';
 import { RankMarks } from './marks';
 import { DebugModel } from './model';
-import { AcrossSection, RanksSection } from './widgets';
+import { notebookOf } from './running';
+import { addSections } from './sections';
 
 /** All ranks in JupyterLab's own debugger. */
 export const debugPlugin: JupyterFrontEndPlugin<void> = {
@@ -53,39 +53,29 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       onError(error);
       return false;
     };
-    const args = { model, debug, tracker, trans, onError };
+    const args = { model, debug, trans, onError };
     new RankMarks(model, debug, tracker, trans);
-    sidebar.insertWidget(0, new RanksSection(args));
-    sidebar.insertWidget(1, new AcrossSection(args));
-    // equal shares would leave the ranks three lines
-    const { content } = sidebar as unknown as { content?: Panel };
-    if (content instanceof AccordionPanel) {
-      content.setRelativeSizes([4, 3, 3, 2, 2, 1]);
-    }
+    addSections(sidebar, args);
 
     /** Turn on the debugger of the notebook whose cell a cluster runs; false where there is none. */
-    const switchOn = async (cluster: Cluster): Promise<boolean> => {
-      const panel = tracker.find(
-        p => attachedTo([cluster], p.context.path) !== null
-      );
-      if (!panel) {
-        const name = cluster.notebooks[0]?.split('/').pop();
-        throw new Error(
-          name
-            ? trans.__('Open %1 first: its debugger is used.', name)
-            : trans.__('No notebook uses this cluster.')
-        );
+    const switchOn = async (
+      cluster: Cluster,
+      rank: number | undefined
+    ): Promise<boolean> => {
+      const notebook = notebookOf(cluster, rank);
+      if (!notebook) {
+        throw new Error(trans.__('No notebook uses this cluster.'));
       }
+      const opener = { commands, tracker, trans };
+      const panel = await showNotebook(notebook, opener);
+      if (!panel) {
+        return false; // it was said why
+      }
+      await panel.sessionContext.ready;
       app.shell.activateById(panel.id);
       if (!model.view?.on) {
         const on = untilOn(model);
-        // JupyterLab has no command for it, and its button works for the notebook in front only
-        const bug = [...panel.toolbar.children()].find(
-          (w): w is ToolbarButton =>
-            w instanceof ToolbarButton &&
-            w.node.querySelector('.jp-DebuggerBugButton') !== null
-        );
-        bug?.onClick();
+        pressBug(panel);
         await on;
       }
       return true;
@@ -96,7 +86,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       isEnabled: args => !!model.view?.on || !!args.id,
       execute: async args => {
         const cluster = clusters.clusters.find(c => c.id === args.id);
-        if (cluster && !(await switchOn(cluster).catch(failed))) {
+        const asked = args.rank as number | undefined;
+        if (cluster && !(await switchOn(cluster, asked).catch(failed))) {
           return;
         }
         const rank =
@@ -182,46 +173,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         }
       }
     });
-    commands.addCommand(CommandIDs.debugJob, {
-      label: trans.__('Debug a Job'),
-      caption: trans.__('Debug a running job from its notebook'),
-      isEnabled: () => true,
-      execute: async args => {
-        const job = clusters.jobs.find(j => j.id === args.id);
-        if (!job) {
-          return;
-        }
-        const panel = (await commands.execute('docmanager:open', {
-          path: job.notebook
-        })) as NotebookPanel;
-        await panel.context.ready;
-        await panel.sessionContext.ready;
-        const kernel = panel.sessionContext.session?.kernel;
-        const error = kernel
-          ? await runQuietly(kernel, debugCode(job.id))
-          : { ename: '', evalue: trans.__('The notebook has no kernel.') };
-        if (error) {
-          onError(error.evalue);
-          return;
-        }
-        app.shell.activateById('jp-debugger-sidebar');
-        Notification.info(
-          debug.session?.isStarted
-            ? trans.__('Breakpoints of this notebook stop %1 now.', job.name)
-            : trans.__(
-                'Turn the debugger on (the bug in the toolbar): breakpoints of this notebook stop %1 then.',
-                job.name
-              ),
-          { autoClose: 8000 }
-        );
-      },
-      describedBy: {
-        args: {
-          type: 'object',
-          properties: { id: { type: 'string', description: 'Of the job' } }
-        }
-      }
-    });
+    addDebugJob({ app, clusters, tracker, debug, model, trans, onError });
     let on = false;
     model.changed.connect(() => {
       if (on !== !!model.view?.on) {
@@ -260,14 +212,6 @@ function untilOn(model: DebugModel): Promise<void> {
 
 /** Ms; pydevd takes a second to begin in each rank. */
 const ON_WITHIN = 30_000;
-
-/** What a notebook's kernel runs to debug a job. */
-function debugCode(id: string): string {
-  return [
-    "__import__('dtrain_lab').load_ipython_extension(get_ipython())",
-    `__import__('dtrain_lab.api.job', fromlist=['job']).job(${JSON.stringify(id)}).debug()`
-  ].join('\n');
-}
 
 const OURS = [
   CommandIDs.debugRank,

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef, useState } from 'react';
 
 import { parseRanks } from '../output/lines';
+import { formatRanks } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { DebugModel, DebugView, MANY } from './model';
 import { byPlace, compact, glyphOf, placeOf, sentence } from './words';
@@ -22,10 +23,30 @@ export function Ranks(props: IProps): JSX.Element {
   const running = view.ranks.some(r => r.phase === 'running');
   const paused = view.ranks.some(r => r.phase === 'paused');
   return (
-    <div className="jp-Dtrain-debugRanks">
-      <p className="jp-Dtrain-sentence" role="status">
-        {sentence(view, trans)}
-      </p>
+    <div className="jp-DtrainDebug-ranks">
+      <div className="jp-DtrainDebug-head">
+        <p className="jp-DtrainUi-sentence" role="status">
+          {sentence(view, trans)}
+        </p>
+        {running && (
+          <button
+            type="button"
+            className="jp-DtrainUi-button"
+            onClick={() => send('pause', { threadId: 1 })}
+          >
+            {trans.__('Pause')}
+          </button>
+        )}
+        {view.failed && !paused && (
+          <button
+            type="button"
+            className="jp-DtrainUi-button"
+            onClick={() => send('dtrain/postmortem', {})}
+          >
+            {trans.__('Look where it failed')}
+          </button>
+        )}
+      </div>
       {view.ranks.length > 0 && (
         <>
           <Mode {...props} send={send} />
@@ -37,11 +58,11 @@ export function Ranks(props: IProps): JSX.Element {
         </>
       )}
       {view.waits.map(wait => (
-        <p key={wait.text} className="jp-Dtrain-debugWait">
+        <p key={wait.text} className="jp-DtrainDebug-wait">
           {wait.text}{' '}
           <button
             type="button"
-            className="jp-Dtrain-link"
+            className="jp-DtrainUi-link"
             onClick={() => send('dtrain/gather', { rank: wait.ranks[0] })}
           >
             {trans._n(
@@ -53,32 +74,12 @@ export function Ranks(props: IProps): JSX.Element {
         </p>
       ))}
       {view.notes.map(note => (
-        <p key={note} className="jp-Dtrain-debugWait">
+        <p key={note} className="jp-DtrainDebug-wait">
           {note}
         </p>
       ))}
-      <div className="jp-Dtrain-actions">
-        {running && (
-          <button
-            type="button"
-            className="jp-Dtrain-button"
-            onClick={() => send('pause', { threadId: 1 })}
-          >
-            {trans.__('Pause')}
-          </button>
-        )}
-        {view.failed && !paused && (
-          <button
-            type="button"
-            className="jp-Dtrain-button"
-            onClick={() => send('dtrain/postmortem', {})}
-          >
-            {trans.__('Look where it failed')}
-          </button>
-        )}
-      </div>
       {view.on && view.ranks.length > 0 && (
-        <p className="jp-Dtrain-under">
+        <p className="jp-DtrainUi-under">
           {trans.__('Time-outs are off while the debugger is on.')}
         </p>
       )}
@@ -109,12 +110,12 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
   );
   return (
     <div
-      className="jp-Dtrain-debugMode"
+      className="jp-DtrainDebug-mode"
       role="radiogroup"
       aria-label={trans.__('Step')}
     >
       <span aria-hidden>{trans.__('Step')}</span>
-      <span className="jp-Dtrain-segments">
+      <span className="jp-DtrainDebug-segments">
         {modes.map(({ mode, label }) => (
           <button
             key={mode}
@@ -175,7 +176,7 @@ function Grid({ model, view, trans, onError }: ISending): JSX.Element {
   return (
     <div
       ref={grid}
-      className="jp-Dtrain-debugGrid"
+      className="jp-DtrainDebug-grid"
       role="listbox"
       aria-label={trans.__('Ranks: choose the one to look at')}
       onKeyDown={move}
@@ -210,7 +211,7 @@ function Grid({ model, view, trans, onError }: ISending): JSX.Element {
 /** Too many ranks for a square each: where they are, and how many. */
 function Places({ model, view, trans, onError }: ISending): JSX.Element {
   return (
-    <ul className="jp-Dtrain-debugPlaces">
+    <ul className="jp-DtrainDebug-places">
       {byPlace(view, trans).map(group => (
         <li key={`${group.glyph} ${group.place}`}>
           <button
@@ -227,7 +228,9 @@ function Places({ model, view, trans, onError }: ISending): JSX.Element {
               group.ranks.length,
               group.place
             )}
-            <span className="jp-Dtrain-under">{compact(group.ranks)}</span>
+            <span className="jp-DtrainUi-under">
+              {formatRanks(group.ranks)}
+            </span>
           </button>
         </li>
       ))}

@@ -1,20 +1,20 @@
 import { IDebugger } from '@jupyterlab/debugger';
-import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
+import { Widget } from '@lumino/widgets';
 import React from 'react';
 
 import { Across } from './across';
 import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './focus';
-import { DebugModel, SetBreakpoint } from './model';
+import { DebugModel } from './model';
+import { pointsOf } from './points';
 import { Ranks } from './ranks';
 
 /** What both sections need. */
 export interface IDebugWidgets {
   model: DebugModel;
   debug: IDebugger;
-  tracker: INotebookTracker;
   trans: TranslationBundle;
   onError: (error: unknown) => void;
 }
@@ -24,9 +24,9 @@ abstract class Section extends ReactWidget {
   constructor(protected args: IDebugWidgets) {
     super();
     this.addClass('jp-Dtrain');
-    this.addClass('jp-Dtrain-debug');
+    this.addClass('jp-DtrainDebug');
     this.node.setAttribute('role', 'region');
-    args.model.changed.connect(this._changed, this);
+    args.model.changed.connect(this.changed, this);
     this._focus = new KeyboardFocus(this.node);
   }
 
@@ -35,14 +35,34 @@ abstract class Section extends ReactWidget {
     super.dispose();
   }
 
-  private _changed(): void {
+  /** Told of its content once it is drawn, and whenever that is another element. */
+  onContent: (content: HTMLElement) => void = () => undefined;
+
+  protected abstract content(): JSX.Element | null;
+
+  protected render(): JSX.Element {
+    return (
+      <div
+        className="jp-DtrainDebug-content"
+        ref={element => {
+          if (element) {
+            this.onContent(element);
+          }
+        }}
+      >
+        {this.content()}
+      </div>
+    );
+  }
+
+  protected changed(): void {
     this.update();
   }
 
   private _focus: KeyboardFocus;
 }
 
-/** The ranks, and their breakpoints. */
+/** The ranks: who is looked at, and whom a step moves. */
 export class RanksSection extends Section {
   constructor(args: IDebugWidgets) {
     super(args);
@@ -51,52 +71,53 @@ export class RanksSection extends Section {
     this.node.setAttribute('aria-label', args.trans.__('Ranks'));
   }
 
-  protected render(): JSX.Element {
+  protected content(): JSX.Element {
     const { model, trans, onError } = this.args;
     const { view } = model;
     if (!view) {
       return (
-        <p className="jp-Dtrain-under">
+        <p className="jp-DtrainUi-under">
           {trans.__(
             'Ranks appear here with the debugger on (the bug in the notebook’s toolbar) and a distributed cell.'
           )}
         </p>
       );
     }
-    return (
-      <>
-        <Ranks model={model} view={view} trans={trans} onError={onError} />
-        <Breakpoints
-          model={model}
-          points={view.points}
-          nameOf={point => this._nameOf(point)}
-          trans={trans}
-        />
-      </>
-    );
+    return <Ranks model={model} view={view} trans={trans} onError={onError} />;
+  }
+}
+
+/** Breakpoints, in JupyterLab's own section for them: each has one name, and one place. */
+export class PointsSection extends Section {
+  constructor(
+    args: IDebugWidgets,
+    /** JupyterLab's section; its own list is hidden while ranks are debugged. */
+    private _panel: Widget
+  ) {
+    super(args);
+    this.id = 'dtrain-debug-points';
+    this.node.setAttribute('aria-label', args.trans.__('Breakpoints of ranks'));
+    const { breakpoints } = args.debug.model;
+    breakpoints.changed.connect(this.changed, this);
+    breakpoints.restored.connect(this.changed, this);
   }
 
-  /** A cell by its number where the notebook still has that text; a file by its name. */
-  private _nameOf(point: SetBreakpoint): string {
-    const { debug, tracker, trans } = this.args;
-    const path = debug.session?.connection?.path;
-    const kernel = debug.session?.connection?.kernel?.name ?? '';
-    const panel = tracker.find(p => p.sessionContext.session?.path === path);
-    const cell = panel?.content.widgets.find(
-      c =>
-        c.model.type === 'code' &&
-        debug.config.getCodeId(c.model.sharedModel.getSource(), kernel) ===
-          point.path
-    );
-    if (cell) {
-      const count = cell.model.sharedModel.toJSON().execution_count;
-      return trans.__(
-        'cell [%1]:%2',
-        typeof count === 'number' ? count : ' ',
-        point.line
-      );
+  protected content(): JSX.Element | null {
+    const { model, debug, trans } = this.args;
+    const on = !!model.view?.on;
+    this._panel.toggleClass('jp-DtrainDebug-own', on);
+    if (!model.view || !on) {
+      return null;
     }
-    return `${point.path.slice(point.path.lastIndexOf('/') + 1)}:${point.line}`;
+    const { breakpoints } = debug.model;
+    return (
+      <Breakpoints
+        model={model}
+        points={pointsOf(breakpoints, model.view.points)}
+        show={({ own }) => own && breakpoints.clicked.emit(own)}
+        trans={trans}
+      />
+    );
   }
 }
 
@@ -109,7 +130,7 @@ export class AcrossSection extends Section {
     this.node.setAttribute('aria-label', args.trans.__('Across Ranks'));
   }
 
-  protected render(): JSX.Element {
+  protected content(): JSX.Element {
     const { model, trans, onError } = this.args;
     return <Across model={model} trans={trans} onError={onError} />;
   }

@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { GlyphKind } from '../ui/glyph';
 import { DebugView, RankView } from './model';
 
-/** "0-3,5" of ranks in order. */
+/** "0-3,5" of ranks in order, as a field takes them. */
 export function compact(ranks: readonly number[]): string {
   const spans: string[] = [];
   for (let i = 0; i < ranks.length;) {

@@ -2,6 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
 import { JobPlan, Profile } from '../tokens';
+import { labelOf } from './labels';
+import { formatSize } from '../ui/format';
 import { IForm } from './request';
 import { IProblem, Row } from './row';
 
@@ -20,11 +22,11 @@ export function Environment(props: {
   );
   const chosen = other ? 'other' : form.environment;
   return (
-    <Row label={trans.__('Environment')} problem={problem} trans={trans}>
-      {id => (
+    <Row label={labelOf('environment', trans)} problem={problem} trans={trans}>
+      {aria => (
         <>
           <select
-            id={id}
+            {...aria}
             data-field="environment"
             className="jp-mod-styled"
             value={chosen}
@@ -48,7 +50,7 @@ export function Environment(props: {
                 {trans.__("this notebook's Python")}
               </option>
             )}
-            <option value="other">{trans.__('another …')}</option>
+            <option value="other">{trans.__('another…')}</option>
           </select>
           {other && (
             <input
@@ -78,61 +80,29 @@ export function Files(props: {
   const bytes = packed.reduce((n, f) => n + f.bytes, 0);
   return (
     <Row
-      label={trans.__('Files')}
+      label={labelOf('files', trans)}
       help={
         packed.length
-          ? trans.__(
-              '%1 files, %2 KiB are copied; .dtrainignore leaves files out.',
+          ? trans._n(
+              '%1 file is copied (%2). .dtrainignore leaves files out.',
+              '%1 files are copied (%2). .dtrainignore leaves files out.',
               packed.length,
-              Math.ceil(bytes / 1024)
+              formatSize(bytes)
             )
           : ''
       }
       trans={trans}
     >
-      {id => (
+      {aria => (
         <label>
           <input
-            id={id}
+            {...aria}
             type="checkbox"
             checked={form.files}
             onChange={event => change({ files: event.target.checked })}
           />{' '}
-          {trans.__("Small files of the notebook's folder")}
+          {trans.__("Small files in the notebook's folder")}
         </label>
-      )}
-    </Row>
-  );
-}
-
-/** What is copied to each node's own disk. */
-export function Data(props: {
-  form: IForm;
-  change: (part: Partial<IForm>) => void;
-  problem?: IProblem;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { form, change, problem, trans } = props;
-  return (
-    <Row
-      label={trans.__('Data to copy to nodes')}
-      problem={problem}
-      help={trans.__(
-        'Files and folders, one a line, for each node\'s own disk; read them with dt.staged("/data/…").'
-      )}
-      trans={trans}
-    >
-      {id => (
-        <textarea
-          id={id}
-          data-field="stage"
-          className="jp-mod-styled"
-          rows={2}
-          spellCheck={false}
-          aria-invalid={!!problem}
-          value={form.stage}
-          onChange={event => change({ stage: event.target.value })}
-        />
       )}
     </Row>
   );

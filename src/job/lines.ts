@@ -3,23 +3,23 @@ import { formatRanks } from '../ui/format';
 
 /** A row of the log as it is shown: equal lines of several ranks are one. */
 export interface ILogRow {
+  /** Tells it apart from others. */
+  key: string;
   time: number;
   ranks: string;
+  /** How many ranks wrote it. */
+  count: number;
   text: string;
   error: boolean;
-  /** Lines of the same shape that follow it, folded. */
+  /** The very same line, so often again right after it, folded. */
   like: number;
   /** Frames of libraries that this row stands for; 0 for an ordinary line. */
   frames: number;
 }
 
-const NUMBER = /\d+(\.\d+)?(e[+-]?\d+)?/gi;
 const TOGETHER_S = 1;
-
-/** What a line is but for its numbers. */
-export function shape(text: string): string {
-  return text.replace(NUMBER, '#');
-}
+/** Rows that are looked through for the same line of another rank. */
+const BACK = 200;
 
 function isFrame(text: string): boolean {
   return /^ {2}File "/.test(text);
@@ -35,82 +35,136 @@ function inLibrary(line: LogLine, inside: boolean): boolean {
     : inside && line.text.startsWith('    ');
 }
 
+interface IMade extends ILogRow {
+  members: number[];
+}
+
+function rowOf(line: LogLine, number: number): IMade {
+  return {
+    key: `${line.time} ${line.rank} ${number}`,
+    time: line.time,
+    ranks: '',
+    count: 1,
+    text: line.text,
+    error: line.error ?? false,
+    like: 0,
+    frames: 0,
+    members: [line.rank]
+  };
+}
+
 /**
- * Rows of a log.
+ * Rows of a log. A line that says anything of its own is a row: what differs in a number, too.
  *
- * @param fold - lines that differ only in numbers become one row with a count
+ * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too
+ * @param open - keys of rows that are not folded
  */
-export function rowsOf(lines: readonly LogLine[], fold: boolean): ILogRow[] {
-  const rows: (ILogRow & { members: number[]; shape: string })[] = [];
+export function rowsOf(
+  lines: readonly LogLine[],
+  fold: boolean,
+  open: ReadonlySet<string> = new Set()
+): ILogRow[] {
+  const rows = together(lines, fold, open);
+  const found: IMade[] = [];
+  /** The first of the rows that are the same. */
+  let first: IMade | undefined;
+  for (const row of rows) {
+    const again = fold && first && isSame(first, row);
+    if (first && again && !open.has(first.key)) {
+      first.like += 1;
+      continue;
+    }
+    first = again ? first : row;
+    found.push(row);
+  }
+  return found.map(({ members, ...row }) => ({
+    ...row,
+    ranks: formatRanks(members),
+    count: members.length
+  }));
+}
+
+function isSame(one: IMade, other: IMade): boolean {
+  return (
+    !one.frames &&
+    !other.frames &&
+    one.text === other.text &&
+    one.error === other.error &&
+    one.members.join() === other.members.join()
+  );
+}
+
+/** Equal lines that ranks wrote at the same time as one, in the order of each rank. */
+function together(
+  lines: readonly LogLine[],
+  fold: boolean,
+  open: ReadonlySet<string>
+): IMade[] {
+  const rows: IMade[] = [];
+  /** Rank → where its last line is; the next one comes after it. */
+  const reached = new Map<number, number>();
   /** Rank → the row that its library frames are folded into. */
-  const library = new Map<number, (typeof rows)[number]>();
-  for (const line of lines) {
+  const library = new Map<number, IMade>();
+  lines.forEach((line, number) => {
     if (fold && inLibrary(line, library.has(line.rank))) {
       const known = library.get(line.rank);
+      if (known && open.has(known.key)) {
+        rows.push(rowOf(line, number));
+        return;
+      }
       if (known) {
         known.frames += isFrame(line.text) ? 1 : 0;
-      } else {
-        const row = {
-          time: line.time,
-          ranks: '',
-          text: '',
-          error: true,
-          like: 0,
-          frames: 1,
-          members: [line.rank],
-          shape: ''
-        };
-        library.set(line.rank, row);
-        rows.push(row);
+        return;
       }
-      continue;
+      const row = rowOf(line, number);
+      library.set(line.rank, row);
+      if (!open.has(row.key)) {
+        row.text = '';
+        row.frames = 1;
+      }
+      rows.push(row);
+      return;
     }
     library.delete(line.rank);
-    const last = rows[rows.length - 1];
-    const same =
-      last &&
-      last.text === line.text &&
-      last.error === line.error &&
-      line.time - last.time < TOGETHER_S &&
-      !last.members.includes(line.rank);
-    if (same) {
-      last.members.push(line.rank);
-      continue;
-    }
-    const form = shape(line.text);
-    if (
-      fold &&
-      last &&
-      !line.error &&
-      !last.error &&
-      form.includes('#') &&
-      last.shape === form
-    ) {
-      last.like += 1;
-      if (line.rank <= Math.min(...last.members)) {
-        last.text = line.text;
-        last.time = line.time;
+    const after = Math.max(
+      reached.get(line.rank) ?? -1,
+      rows.length - BACK - 1
+    );
+    for (let i = after + 1; i < rows.length; i++) {
+      const row = rows[i];
+      if (
+        row.text === line.text &&
+        row.error === (line.error ?? false) &&
+        !row.frames &&
+        // a traceback begins anew: its lines stay below its own head
+        !line.text.startsWith('Traceback (') &&
+        Math.abs(line.time - row.time) < TOGETHER_S &&
+        !row.members.includes(line.rank)
+      ) {
+        row.members.push(line.rank);
+        reached.set(line.rank, i);
+        return;
       }
-      if (!last.members.includes(line.rank)) {
-        last.members.push(line.rank);
-      }
-      continue;
     }
-    rows.push({
-      time: line.time,
-      ranks: '',
-      text: line.text,
-      error: line.error,
-      like: 0,
-      frames: 0,
-      members: [line.rank],
-      shape: form
-    });
+    reached.set(line.rank, rows.length);
+    rows.push(rowOf(line, number));
+  });
+  for (const row of rows) {
+    row.members.sort((a, b) => a - b);
   }
-  return rows.map(({ members, shape: _, ...row }) => ({
-    ...row,
-    ranks: formatRanks(members)
-  }));
+  return rows;
+}
+
+/** This row is the next line of the row before, in a traceback: its time and ranks stand there. */
+export function goesOn(before: ILogRow | undefined, row: ILogRow): boolean {
+  return (
+    before !== undefined &&
+    before.error &&
+    row.error &&
+    before.ranks === row.ranks &&
+    row.time - before.time < TOGETHER_S &&
+    !row.text.startsWith('Traceback (')
+  );
 }
 
 const CELL = /File "([^"]+\.ipynb)(\[\d+\])", line (\d+)/;

@@ -1,24 +1,16 @@
 import { TranslationBundle } from '@jupyterlab/translation';
+import { searchIcon } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useReducer, useState } from 'react';
 
 import { CommandIDs } from '../commands';
 import { IClusters, Job } from '../tokens';
-import { formatSpan } from '../ui/format';
-import { Glyph } from '../ui/glyph';
-import { IMenuItem, openContextMenu } from '../ui/menu';
+import { submitIcon } from '../ui/icons';
+import { JobRow } from './listrow';
 import { Jobs } from './model';
+import { usePoll } from './poll';
 import { SlotsSection } from './slots';
-import {
-  hasEnded,
-  jobGlyph,
-  JobFilter,
-  jobLine,
-  jobState,
-  passesFilter,
-  passesText,
-  ranFor
-} from './words';
+import { hasEnded, JobFilter, passesFilter, passesText, ranFor } from './words';
 
 export interface IJobsProps {
   model: IClusters;
@@ -29,21 +21,10 @@ export interface IJobsProps {
 
 /** Rows drawn at first; the rest when asked for. */
 const ROWS = 100;
+/** Without a server what is known stays, and it is asked again, ms. */
+const LOOK_MS = 2000;
 
 type Order = 'name' | 'profile' | 'time';
-
-/** What can be done with a job, as a menu. */
-export function menuOfJob(job: Job): IMenuItem[] {
-  const args = { id: job.id, name: job.name };
-  const wanted: [string, boolean][] = [
-    [CommandIDs.openJob, true],
-    [CommandIDs.resumeJob, job.may.includes('resume')],
-    [CommandIDs.duplicateJob, job.may.includes('duplicate')],
-    [CommandIDs.cancelJob, job.may.includes('cancel')],
-    [CommandIDs.deleteJob, job.may.includes('delete')]
-  ];
-  return wanted.filter(w => w[1]).map(([command]) => ({ command, args }));
-}
 
 /** All jobs: those that the server told lately, and older ones. */
 export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
@@ -56,19 +37,10 @@ export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
     };
   }, [model]);
   const newest = model.jobs.map(j => j.id).join();
-  useEffect(() => {
-    let gone = false;
-    const take = (found: readonly Job[]): void => {
-      if (!gone) {
-        setOlder(found);
-      }
-    };
-    // without a server what is known stays
-    jobs.all().then(take, () => undefined);
-    return () => {
-      gone = true;
-    };
-  }, [jobs, newest]);
+  usePoll(`jobs ${newest}`, LOOK_MS, async () => {
+    setOlder(await jobs.all());
+    return false; // frames tell of what changes
+  });
   const live = new Set(model.jobs.map(j => j.id));
   return [...model.jobs, ...older.filter(j => !live.has(j.id))];
 }
@@ -103,7 +75,7 @@ export function JobList(props: IJobsProps): JSX.Element {
     <th
       scope="col"
       aria-sort={order === key ? 'ascending' : 'none'}
-      className={`jp-Dtrain-jobs-${key}`}
+      className={`jp-DtrainJob-table-${key}`}
     >
       <button
         type="button"
@@ -115,30 +87,35 @@ export function JobList(props: IJobsProps): JSX.Element {
   );
   return (
     <>
-      <p className="jp-Dtrain-sentenceLine" role="status">
+      <p className="jp-DtrainJob-sentenceLine" role="status">
         {all.length === 0
-          ? trans.__('No job was submitted yet.')
-          : trans._n('%1 job is active.', '%1 jobs are active.', active)}
+          ? trans.__('No jobs yet. Open a notebook, and choose Submit.')
+          : active === 0
+            ? trans.__('No job is active.')
+            : trans._n('%1 job is active.', '%1 jobs are active.', active)}
       </p>
-      <div className="jp-Dtrain-viewHead">
-        <input
-          type="search"
-          value={text}
-          placeholder={trans.__('Name, state, profile')}
-          aria-label={trans.__('Filter jobs')}
-          onChange={event => setText(event.target.value)}
-        />
+      <div className="jp-DtrainUi-viewHead jp-DtrainJob-listHead">
+        <span className="jp-DtrainJob-search">
+          <searchIcon.react tag="span" />
+          <input
+            type="search"
+            value={text}
+            placeholder={trans.__('Name, state, profile')}
+            aria-label={trans.__('Filter jobs')}
+            onChange={event => setText(event.target.value)}
+          />
+        </span>
         <button
           type="button"
-          className="jp-Dtrain-button"
+          className="jp-DtrainUi-button jp-DtrainJob-send"
           onClick={() => void commands.execute(CommandIDs.submitNotebook)}
         >
+          <submitIcon.react tag="span" />
           {trans.__('Submit…')}
         </button>
       </div>
-      <SlotsSection {...props} />
       <div
-        className="jp-Dtrain-chips"
+        className="jp-DtrainJob-chips"
         role="group"
         aria-label={trans.__('State')}
       >
@@ -146,6 +123,7 @@ export function JobList(props: IJobsProps): JSX.Element {
           <button
             key={key}
             type="button"
+            className="jp-DtrainJob-chip"
             aria-pressed={filter === key}
             onClick={() => setFilter(key)}
           >
@@ -154,7 +132,7 @@ export function JobList(props: IJobsProps): JSX.Element {
         ))}
       </div>
       {all.length > 0 && (
-        <table className="jp-Dtrain-jobs">
+        <table className="jp-DtrainJob-table">
           <thead>
             <tr>
               {head('name', trans.__('Job'))}
@@ -170,104 +148,17 @@ export function JobList(props: IJobsProps): JSX.Element {
         </table>
       )}
       {shown.length > most && (
-        <p className="jp-Dtrain-open">
+        <p className="jp-DtrainUi-open">
           <button
             type="button"
-            className="jp-Dtrain-button"
+            className="jp-DtrainUi-button"
             onClick={() => setMost(most + 10 * ROWS)}
           >
             {trans.__('Show more of %1', shown.length)}
           </button>
         </p>
       )}
-    </>
-  );
-}
-
-function JobRow(props: IJobsProps & { job: Job; now: number }): JSX.Element {
-  const { job, commands, trans, now } = props;
-  const time = ranFor(job, now);
-  return (
-    <tr
-      data-job={job.id}
-      data-state={job.state}
-      onContextMenu={event => openContextMenu(event, commands, menuOfJob(job))}
-    >
-      <td>
-        <Glyph kind={jobGlyph(job)} label={jobState(job, trans)} />
-        <div>
-          <button
-            type="button"
-            className="jp-Dtrain-jobName"
-            onClick={() =>
-              void commands.execute(CommandIDs.openJob, {
-                id: job.id,
-                name: job.name
-              })
-            }
-          >
-            <b>{job.name}</b>
-          </button>{' '}
-          <span>{jobState(job, trans)}</span>
-          <p className="jp-Dtrain-under">{jobLine(job, trans)}</p>
-        </div>
-      </td>
-      <td>
-        {job.profile}
-        <p className="jp-Dtrain-under">
-          {job.size.nodes} × {job.size.ranks_per_node}
-        </p>
-      </td>
-      <td className="jp-Dtrain-number">
-        {time === null ? '–' : formatSpan(time)}
-      </td>
-    </tr>
-  );
-}
-
-/** Jobs in the sidebar: the newest, with their state. */
-export function JobSection(props: {
-  model: IClusters;
-  commands: CommandRegistry;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { model, commands, trans } = props;
-  return (
-    <>
-      <ul className="jp-Dtrain-list">
-        {model.jobs.slice(0, 6).map(job => (
-          <li
-            key={job.id}
-            onContextMenu={event =>
-              openContextMenu(event, commands, menuOfJob(job))
-            }
-          >
-            <button
-              type="button"
-              className="jp-Dtrain-listItem"
-              onClick={() =>
-                void commands.execute(CommandIDs.openJob, {
-                  id: job.id,
-                  name: job.name
-                })
-              }
-            >
-              <Glyph kind={jobGlyph(job)} label={jobState(job, trans)} />
-              <b>{job.name}</b>
-              <span className="jp-Dtrain-under">{jobLine(job, trans)}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-      <p className="jp-Dtrain-open">
-        <button
-          type="button"
-          className="jp-Dtrain-button"
-          onClick={() => void commands.execute(CommandIDs.showJobs)}
-        >
-          {trans.__('All jobs')}
-        </button>
-      </p>
+      <SlotsSection {...props} />
     </>
   );
 }

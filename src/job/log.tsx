@@ -2,101 +2,17 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import React, { useEffect, useMemo, useRef, useState } from 'react';
 
-import { RequestError } from '../request/rest';
-import { Job, LogLine } from '../tokens';
-import { followsFrom, placeOf, rowsOf } from './lines';
+import { Job } from '../tokens';
+import { useFind } from './find';
+import { goesOn, rowsOf } from './lines';
+import { LogRow } from './logrow';
 import { Jobs } from './model';
-import { hasEnded } from './words';
+import { useLog } from './reader';
+import { LogToolbar } from './logtoolbar';
+import { hasEnded, whyNoError } from './words';
 
 const ROW_HEIGHT = 19;
-const POLL_MS = 150;
-/** Lines kept in the page; the whole log is on disk. */
-const MOST = 20_000;
-
-interface IReader {
-  lines: readonly LogLine[];
-  error: string;
-  firstError(): void;
-  find(text: string): void;
-  fromStart(): void;
-  /** Time of the first line; changes when another part is read. */
-  first: number | null;
-}
-
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23'
-});
-
-/** Reads a log in pieces, and goes on as it grows. */
-function useLog(jobs: Jobs, job: Job, ranks: string, follow: boolean): IReader {
-  const [lines, setLines] = useState<readonly LogLine[]>([]);
-  const [error, setError] = useState('');
-  const offset = useRef<string>('');
-  const turn = useRef(0);
-  const ended = hasEnded(job);
-
-  const take = async (
-    start: string,
-    more: { firstError?: boolean; search?: string } = {}
-  ): Promise<boolean> => {
-    const mine = ++turn.current;
-    const fresh =
-      start !== offset.current || !!more.search || !!more.firstError;
-    try {
-      const piece = await jobs.logs(job.id, { offset: start, ranks, ...more });
-      if (mine !== turn.current) {
-        return false;
-      }
-      setError('');
-      offset.current = piece.offset;
-      if (fresh) {
-        setLines(piece.lines);
-      } else if (piece.lines.length) {
-        setLines(before => [...before, ...piece.lines].slice(-MOST));
-      }
-      return piece.lines.length > 0;
-    } catch (failure) {
-      if (failure instanceof RequestError) {
-        setError(failure.message);
-        return false;
-      }
-      throw failure;
-    }
-  };
-
-  useEffect(() => {
-    let gone = false;
-    let timer = 0;
-    const go = async (first: boolean): Promise<void> => {
-      const start = first
-        ? { at: job.error ? 'start' : 'end', firstError: !!job.error }
-        : { at: offset.current, firstError: false };
-      const some = await take(start.at, { firstError: start.firstError });
-      if (!gone && (!ended || some || first)) {
-        timer = window.setTimeout(() => void go(false), some ? 50 : POLL_MS);
-      }
-    };
-    void go(true);
-    return () => {
-      gone = true;
-      turn.current++;
-      clearTimeout(timer);
-    };
-    // another job, other ranks, or its end: begin anew
-  }, [job.id, ranks, ended, follow]);
-
-  return {
-    lines,
-    error,
-    first: lines.length ? lines[0].time : null,
-    firstError: () => void take('start', { firstError: true }),
-    find: text => void take(offset.current || 'start', { search: text }),
-    fromStart: () => void take('start')
-  };
-}
+const NONE: ReadonlySet<string> = new Set();
 
 /** The log of a job: time, ranks, text. */
 export function JobLog(props: {
@@ -107,186 +23,185 @@ export function JobLog(props: {
 }): JSX.Element {
   const { jobs, job, trans } = props;
   const [ranks, setRanks] = useState('');
-  const [text, setText] = useState('');
   const [fold, setFold] = useState(true);
-  const [follow, setFollow] = useState(!hasEnded(job));
-  const reader = useLog(jobs, job, ranks, follow);
-  const rows = useMemo(() => rowsOf(reader.lines, fold), [reader.lines, fold]);
+  const [open, setOpen] = useState(NONE);
+  const noError = whyNoError(job, trans);
+  const failed = noError === null ? (job.error?.rank ?? null) : null;
+  const [follow, setFollow] = useState(failed === null && !hasEnded(job));
+  const reader = useLog(jobs, job, ranks, trans);
+  const rows = useMemo(
+    () => rowsOf(reader.lines, fold, open),
+    [reader.lines, fold, open]
+  );
   const host = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => host.current,
+    getItemKey: index => rows[index].key,
     estimateSize: () => ROW_HEIGHT,
     overscan: 20
   });
+  const count = rows.length;
   useEffect(() => {
-    if (follow && rows.length) {
-      virtual.scrollToIndex(rows.length - 1);
+    if (follow && count) {
+      virtual.scrollToIndex(count - 1);
     }
-  }, [rows.length, follow]);
-  const failed = job.error?.rank ?? null;
+  }, [virtual, count, follow]);
   useEffect(() => {
     if (failed !== null) {
       setFollow(false);
     }
   }, [failed]);
+  /** Key of the row that was brought into view, until whoever reads goes elsewhere. */
+  const held = useRef<string | null>(null);
+  /** The part whose error was brought into view: once, and then whoever reads scrolls. */
+  const brought = useRef<string | null>(null);
   useEffect(() => {
-    const own = `${failed}`;
-    const at = rows.findIndex(r => r.error && r.ranks === own);
-    if (!follow && failed !== null && at >= 0) {
+    const part = `${reader.first} ${failed}`;
+    if (follow || failed === null || brought.current === part) {
+      return;
+    }
+    const at = rows.findIndex(r => r.error && r.ranks === `${failed}`);
+    if (at >= 0) {
+      brought.current = part;
+      held.current = rows[at].key;
       virtual.scrollToIndex(Math.max(0, at - 2), { align: 'start' });
     }
-  }, [reader.first, failed]);
+  }, [virtual, rows, reader.first, failed, follow]);
+  const resized = useRef(() => undefined as void);
+  resized.current = () => {
+    const at = rows.findIndex(r => r.key === held.current);
+    if (follow && count) {
+      virtual.scrollToIndex(count - 1);
+    } else if (at >= 0) {
+      virtual.scrollToIndex(Math.max(0, at - 2), { align: 'start' });
+    }
+  };
+  useEffect(() => {
+    // charts that are drawn above it take room from its end
+    const observer = new ResizeObserver(() => resized.current());
+    observer.observe(host.current!);
+    return () => observer.disconnect();
+  }, []);
+  const letGo = (): void => {
+    held.current = null;
+  };
+  const { hit, find } = useFind(
+    rows,
+    reader,
+    () => virtual.range?.startIndex ?? 0,
+    index => virtual.scrollToIndex(index, { align: 'center' })
+  );
+  const toError = (): void => {
+    if (failed === null) {
+      return;
+    }
+    setFollow(false);
+    brought.current = null;
+    reader.firstError();
+  };
+  const toggleFollow = (): void => {
+    // of a log that has ended its last lines are shown, once
+    const on = !follow || hasEnded(job);
+    if (on) {
+      reader.toEnd();
+      virtual.scrollToIndex(count - 1);
+    }
+    setFollow(on);
+  };
   const keys = (event: React.KeyboardEvent): void => {
     if (event.target instanceof HTMLInputElement || event.ctrlKey) {
       return;
     }
     if (event.key === 'e' || event.key === 'E') {
-      setFollow(false);
-      reader.firstError();
+      toError();
     } else if (event.key === 'f' || event.key === 'F') {
-      setFollow(!follow);
+      toggleFollow();
     }
   };
   return (
     <section
-      className="jp-Dtrain-log"
+      className="jp-DtrainJob-log"
       aria-label={trans.__('Log of %1', job.name)}
       onKeyDown={keys}
+      onKeyDownCapture={letGo}
+      onPointerDownCapture={letGo}
     >
-      <div className="jp-Dtrain-viewHead">
-        <input
-          value={ranks}
-          className="jp-Dtrain-rankSet"
-          placeholder={trans.__('All ranks')}
-          aria-label={trans.__('Ranks')}
-          onChange={event => setRanks(event.target.value.trim())}
-        />
-        <input
-          type="search"
-          value={text}
-          placeholder={trans.__('Find in the log')}
-          aria-label={trans.__('Find in the log')}
-          onChange={event => setText(event.target.value)}
-          onKeyDown={event => {
-            if (event.key === 'Enter' && text) {
-              setFollow(false);
-              reader.find(text);
-            }
-          }}
-        />
-        <button
-          type="button"
-          className="jp-Dtrain-button"
-          aria-pressed={fold}
-          onClick={() => setFold(!fold)}
-        >
-          {trans.__('Fold repeats')}
-        </button>
-        <button
-          type="button"
-          className="jp-Dtrain-button"
-          disabled={!job.error}
-          onClick={() => {
-            setFollow(false);
-            reader.firstError();
-          }}
-        >
-          {trans.__('First error')}
-        </button>
-        <button
-          type="button"
-          className="jp-Dtrain-button"
-          onClick={() => {
-            setFollow(false);
-            reader.fromStart();
-          }}
-        >
-          {trans.__('Start')}
-        </button>
-        <button
-          type="button"
-          className="jp-Dtrain-button"
-          aria-pressed={follow}
-          onClick={() => setFollow(!follow)}
-        >
-          {trans.__('Follow')}
-        </button>
-      </div>
-      {reader.error && (
-        <p className="jp-Dtrain-note" role="status">
-          {reader.error}
+      <LogToolbar
+        size={job.world.size}
+        ranks={ranks}
+        setRanks={setRanks}
+        fold={fold}
+        setFold={wanted => {
+          setFold(wanted);
+          setOpen(NONE);
+        }}
+        follow={follow && !hasEnded(job)}
+        ended={hasEnded(job)}
+        toggleFollow={toggleFollow}
+        noError={noError}
+        toError={toError}
+        toStart={() => {
+          setFollow(false);
+          brought.current = `${reader.first} ${failed}`;
+          reader.fromStart();
+        }}
+        find={text => {
+          setFollow(false);
+          find(text);
+        }}
+        trans={trans}
+      />
+      {reader.trouble && (
+        <p className="jp-DtrainUi-note" role="status">
+          {reader.trouble}
         </p>
       )}
       <div
         ref={host}
-        className="jp-Dtrain-logRows"
+        className="jp-DtrainJob-logRows"
         tabIndex={0}
         role="log"
         aria-live="off"
         aria-label={trans.__('Lines')}
         onWheel={event => {
+          letGo();
           if (event.deltaY < 0) {
             setFollow(false);
           }
         }}
       >
+        {count === 0 && !reader.trouble && (
+          <p className="jp-DtrainJob-logEmpty">
+            {hasEnded(job)
+              ? trans.__('No rank has written a line.')
+              : trans.__('No line yet. What ranks write appears here.')}
+          </p>
+        )}
         <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
           {virtual.getVirtualItems().map(item => {
             const row = rows[item.index];
-            const place = placeOf(row.text);
             return (
               <div
                 key={item.key}
                 ref={virtual.measureElement}
                 data-index={item.index}
                 data-error={row.error || undefined}
-                className="jp-Dtrain-logRow"
+                data-culprit={
+                  (row.error && row.ranks === `${failed}`) || undefined
+                }
+                data-hit={row.key === hit?.key || undefined}
+                data-goes-on={goesOn(rows[item.index - 1], row) || undefined}
+                className="jp-DtrainJob-logRow"
                 style={{ transform: `translateY(${item.start}px)` }}
               >
-                <time>{clock.format(row.time * 1000)}</time>
-                <span className="jp-Dtrain-logRanks">{row.ranks}</span>
-                <span className="jp-Dtrain-logText">
-                  {row.frames > 0 ? (
-                    <button
-                      type="button"
-                      className="jp-Dtrain-link"
-                      onClick={() => setFold(false)}
-                    >
-                      {trans._n(
-                        '%1 library frame',
-                        '%1 library frames',
-                        row.frames
-                      )}
-                    </button>
-                  ) : place ? (
-                    <button
-                      type="button"
-                      className="jp-Dtrain-link"
-                      onClick={() => props.openCell(place.cell, place.line)}
-                    >
-                      {row.text}
-                    </button>
-                  ) : (
-                    row.text
-                  )}
-                  {row.error && followsFrom(row.text) && (
-                    <span className="jp-Dtrain-under">
-                      {' '}
-                      {trans.__('(follows from another rank)')}
-                    </span>
-                  )}
-                  {row.like > 0 && (
-                    <span className="jp-Dtrain-under">
-                      {' '}
-                      {trans._n(
-                        '(%1 more like this)',
-                        '(%1 more like this)',
-                        row.like
-                      )}
-                    </span>
-                  )}
-                </span>
+                <LogRow
+                  row={row}
+                  found={hit?.text ?? ''}
+                  trans={trans}
+                  unfold={() => setOpen(new Set([...open, row.key]))}
+                  openCell={props.openCell}
+                />
               </div>
             );
           })}

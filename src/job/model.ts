@@ -1,3 +1,4 @@
+import { INotebookContent } from '@jupyterlab/nbformat';
 import { ServerConnection } from '@jupyterlab/services';
 
 import { request } from '../request/rest';
@@ -37,8 +38,9 @@ export class Jobs {
     return request(this._settings, 'POST', path, body);
   }
 
-  submit(body: Wanted): Promise<Job> {
-    return request(this._settings, 'POST', 'jobs', body);
+  /** The plan that was looked at, as it is. */
+  submit(notebook: string, plan: string): Promise<Job> {
+    return request(this._settings, 'POST', 'jobs', { notebook, plan });
   }
 
   slots(profile: string): Promise<Slots> {
@@ -54,6 +56,11 @@ export class Jobs {
       'DELETE',
       `slots/${encodeURIComponent(id)}?${query}`
     );
+  }
+
+  /** The notebook with what the first rank has shown. */
+  executed(id: string): Promise<INotebookContent> {
+    return request(this._settings, 'GET', `jobs/${id}/notebook`);
   }
 
   requestOf(id: string): Promise<JobRequest> {
@@ -74,10 +81,6 @@ export class Jobs {
 
   metrics(id: string): Promise<JobMetrics> {
     return request(this._settings, 'GET', `jobs/${id}/metrics`);
-  }
-
-  stacks(id: string): Promise<{ rank: number; text: string | null }[]> {
-    return request(this._settings, 'GET', `jobs/${id}/stacks`);
   }
 
   logs(id: string, query: ILogQuery): Promise<LogPiece> {

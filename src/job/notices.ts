@@ -6,11 +6,16 @@ import { CommandIDs } from '../commands';
 import { IClusters, Job } from '../tokens';
 import { hasEnded } from './words';
 
-/** A job's start and end are told, of jobs that were seen before. */
+/**
+ * A job's start and end are told, of jobs that were seen before.
+ *
+ * @param inView - whether somebody looks at the job: they see it
+ */
 export function announceJobs(
   model: IClusters,
   commands: CommandRegistry,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  inView: (id: string) => boolean
 ): void {
   const states = new Map<string, Job['state']>();
   let first = true;
@@ -21,7 +26,7 @@ export function announceJobs(
       if (first || before === job.state || before === undefined) {
         continue;
       }
-      if (job.state === 'running' || hasEnded(job)) {
+      if ((job.state === 'running' || hasEnded(job)) && !inView(job.id)) {
         tell(job, commands, trans);
       }
     }

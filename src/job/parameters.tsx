@@ -1,7 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { FormError, IParameter, linesOf, withValue } from './request';
+import { IParameter, linesOf, NoAssignment, withValue } from './assignments';
+import { IFault } from './faults';
+import { labelOf } from './labels';
 import { IProblem, Row } from './row';
 
 /** A field for each parameter of the tagged cell, or all as text. */
@@ -9,6 +11,8 @@ export function Parameters(props: {
   text: string;
   change: (text: string) => void;
   problem?: IProblem;
+  /** Of the form; those of a parameter stand at its field. */
+  faults: readonly IFault[];
   trans: TranslationBundle;
 }): JSX.Element {
   const { text, change, problem, trans } = props;
@@ -17,21 +21,28 @@ export function Parameters(props: {
   try {
     fields = asText ? null : linesOf(text);
   } catch (error) {
-    if (!(error instanceof FormError)) {
+    if (!(error instanceof NoAssignment)) {
       throw error;
     }
     // what can't be read as fields stays a text
   }
   if (fields?.length) {
+    const wrong = new Set(
+      props.faults.map(f => f.parameter).filter(name => name !== undefined)
+    );
+    const words = props.faults
+      .filter(f => f.parameter !== undefined)
+      .map(f => f.text);
     return (
       <Row
-        label={trans.__('Parameters')}
+        label={labelOf('parameters', trans)}
+        problem={words.length ? { text: words.join('\n') } : problem}
         help={
           <>
             {trans.__('From the cell tagged parameters.')}{' '}
             <button
               type="button"
-              className="jp-Dtrain-link"
+              className="jp-DtrainUi-link"
               onClick={() => setAsText(true)}
             >
               {trans.__('Edit as text')}
@@ -41,12 +52,19 @@ export function Parameters(props: {
         group
         trans={trans}
       >
-        {() => (
-          <div className="jp-Dtrain-parameters">
-            {fields?.map(({ name, value }) => (
-              <label key={name}>
-                <span>{name}</span>
+        {aria => (
+          <div className="jp-DtrainJob-parameters">
+            {fields?.map(({ name, value }, index) => (
+              <label key={name} data-wrong={wrong.has(name) || undefined}>
+                <span title={name}>{name}</span>
                 <input
+                  data-field={
+                    (wrong.size ? wrong.has(name) : index === 0)
+                      ? 'parameters'
+                      : undefined
+                  }
+                  aria-invalid={wrong.has(name)}
+                  aria-describedby={aria['aria-describedby']}
                   className="jp-mod-styled"
                   value={value}
                   spellCheck={false}
@@ -63,15 +81,15 @@ export function Parameters(props: {
   }
   return (
     <Row
-      label={trans.__('Parameters')}
+      label={labelOf('parameters', trans)}
       problem={problem}
       help={
         <>
-          {trans.__('They replace those of the cell tagged parameters.')}{' '}
+          {trans.__('These replace the values in the cell tagged parameters.')}{' '}
           {asText && (
             <button
               type="button"
-              className="jp-Dtrain-link"
+              className="jp-DtrainUi-link"
               onClick={() => setAsText(false)}
             >
               {trans.__('Edit as fields')}
@@ -81,9 +99,9 @@ export function Parameters(props: {
       }
       trans={trans}
     >
-      {id => (
+      {aria => (
         <textarea
-          id={id}
+          {...aria}
           data-field="parameters"
           className="jp-mod-styled"
           rows={3}

@@ -1,84 +1,18 @@
-import { TranslationBundle } from '@jupyterlab/translation';
 import { Clipboard } from '@jupyterlab/apputils';
-import React, { useEffect, useId, useRef, useState } from 'react';
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useId, useState } from 'react';
 
 import { JobPlan } from '../tokens';
+import { Code, Highlight } from './code';
+import { tabsOf } from './tabs';
 
-/** Writes code into an element, in the theme's colours. */
-export type Highlight = (
-  code: string,
-  language: string,
-  into: HTMLElement
-) => Promise<void>;
-
-interface ITab {
-  key: string;
-  label: string;
-  text: string;
-  language: string;
-}
-
-/** A line that is wrong, and why. */
-interface IMark {
-  line: number;
-  text: string;
-}
-
-/** More text than this is shown plain. */
-const COLOURED = 200_000;
-
-function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
-  const text = (name: string): string =>
-    plan.files.find(f => f.path === name)?.text ?? '';
-  const nodes = plan.files.filter(f => /^node\.\d+\.sh$/.test(f.path));
-  const tabs: ITab[] = [
-    {
-      key: 'script',
-      label: trans.__('Script'),
-      text: text('code/main.py'),
-      language: 'python'
-    },
-    {
-      key: 'job',
-      label: trans.__('Job file'),
-      text: text('job.sh'),
-      language: 'shell'
-    },
-    ...nodes.map(f => ({
-      key: f.path,
-      label: f.path,
-      text: f.text ?? '',
-      language: 'shell'
-    })),
-    {
-      key: 'files',
-      language: '',
-      label: trans.__('Files to copy'),
-      text: plan.files
-        .map(f => `${String(f.bytes).padStart(10)}  ${f.path}`)
-        .join('\n')
-    },
-    {
-      key: 'command',
-      label: trans.__('As a command'),
-      text: plan.command,
-      language: 'shell'
-    }
-  ];
-  if (plan.changes) {
-    tabs.push({
-      key: 'changes',
-      language: 'diff',
-      label: trans.__('Since the last job'),
-      text: plan.changes
-    });
-  }
-  return tabs;
-}
+export type { Highlight } from './code';
 
 /** What will run, in tabs: to read, to copy, to download. */
 export function Preview(props: {
   plan: JobPlan;
+  /** The form has changed since, and can't be sent. */
+  stale: boolean;
   highlight: Highlight;
   trans: TranslationBundle;
 }): JSX.Element {
@@ -110,10 +44,10 @@ export function Preview(props: {
   };
   return (
     <section
-      className="jp-Dtrain-preview"
+      className="jp-DtrainJob-preview"
       aria-label={trans.__('What will run')}
     >
-      <div className="jp-Dtrain-tabs">
+      <div className="jp-DtrainJob-tabs">
         <div role="tablist" onKeyDown={move}>
           {tabs.map(tab => (
             <button
@@ -132,92 +66,34 @@ export function Preview(props: {
         </div>
         <button
           type="button"
-          className="jp-Dtrain-link"
+          className="jp-DtrainUi-link"
           onClick={() => Clipboard.copyToSystem(shown.text)}
         >
           {trans.__('Copy')}
         </button>
-        <button type="button" className="jp-Dtrain-link" onClick={download}>
+        <button type="button" className="jp-DtrainUi-link" onClick={download}>
           {trans.__('Download')}
         </button>
       </div>
+      {props.stale && (
+        <p className="jp-DtrainUi-note">
+          {trans.__('As it was at the last check; the form has changed.')}
+        </p>
+      )}
       <div
         id={`${id}-text`}
-        className="jp-Dtrain-code"
+        className="jp-DtrainJob-code"
         role="tabpanel"
         aria-labelledby={`${id}-${shown.key}`}
         tabIndex={0}
       >
         <Code
           {...shown}
-          marks={shown.key === 'job' ? marksOf(props.plan) : []}
+          key={shown.key}
           highlight={props.highlight}
+          trans={trans}
         />
       </div>
     </section>
-  );
-}
-
-/** Lines of the job file that the scheduler would not take. */
-function marksOf(plan: JobPlan): IMark[] {
-  const lines =
-    plan.files.find(f => f.path === 'job.sh')?.text?.split('\n') ?? [];
-  return plan.findings
-    .filter(f => f.severity === 'problem' && f.field)
-    .map(f => ({
-      line: lines.findIndex(line => line.startsWith(`#SBATCH --${f.field}=`)),
-      text: f.fix
-    }))
-    .filter(mark => mark.line >= 0);
-}
-
-/** Code with numbers of its lines. */
-function Code(props: {
-  text: string;
-  language: string;
-  marks: readonly IMark[];
-  highlight: Highlight;
-}): JSX.Element {
-  const { text, language, marks, highlight } = props;
-  const element = useRef<HTMLPreElement>(null);
-  useEffect(() => {
-    const into = element.current;
-    if (!into) {
-      return;
-    }
-    into.textContent = text;
-    if (!language || text.length > COLOURED) {
-      return;
-    }
-    let gone = false;
-    const coloured = document.createElement('pre');
-    void highlight(text, language, coloured).then(() => {
-      if (!gone) {
-        into.replaceChildren(...coloured.childNodes);
-      }
-    });
-    return () => {
-      gone = true;
-    };
-  }, [text, language]);
-  const count = text.replace(/\n$/, '').split('\n').length;
-  return (
-    <div className="jp-Dtrain-lines">
-      <pre aria-hidden="true">
-        {Array.from({ length: count }, (_, n) => n + 1).join('\n')}
-      </pre>
-      <div>
-        {marks.map(mark => (
-          <p
-            key={mark.line}
-            className="jp-Dtrain-lineMark"
-            style={{ '--jp-dtrain-line': mark.line } as React.CSSProperties}
-          >
-            {mark.text}
-          </p>
-        ))}
-        <pre ref={element} />
-      </div>
-    </div>
   );
 }

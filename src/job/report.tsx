@@ -5,6 +5,9 @@ import { questionsOf } from '../cluster/signin';
 import { RequestError } from '../request/rest';
 import { Finding, JobPlan } from '../tokens';
 import { Glyph, GlyphKind } from '../ui/glyph';
+import { IFault } from './faults';
+import { labelOf } from './labels';
+import { FIELDS } from './request';
 
 const GLYPHS: Record<Finding['severity'], GlyphKind> = {
   problem: 'failed',
@@ -12,114 +15,121 @@ const GLYPHS: Record<Finding['severity'], GlyphKind> = {
   note: 'todo'
 };
 
-/** What the check found: one sentence, then each finding with its fix and place. */
-export function Report(props: {
+interface IReportProps {
   plan: JobPlan | null;
-  error: Error | null;
+  /** Of the form itself. */
+  faults: readonly IFault[];
+  error: RequestError | null;
   busy: boolean;
   /** When it was checked. */
   at?: Date;
   trans: TranslationBundle;
   open: (finding: Finding) => void;
+  openFault: (fault: IFault) => void;
   again: () => void;
-  /** Answer what a host asks. */
+  /** Go to what will run, where that lies below the form; null where there is nothing yet. */
+  preview: (() => void) | null;
+  /** Answer a host’s prompt. */
   signIn: () => void;
-}): JSX.Element {
-  const { plan, error, trans } = props;
-  const found = plan?.findings ?? [];
-  const count = (severity: string): number =>
-    found.filter(f => f.severity === severity).length;
-  const [problems, warnings] = [count('problem'), count('warning')];
-  const sentence = error
-    ? trans.__("This can't be submitted.")
-    : problems
-      ? trans._n(
-          '%1 problem stops this job',
-          '%1 problems stop this job',
-          problems
-        ) +
-        (warnings ? trans._n(', %1 warning', ', %1 warnings', warnings) : '')
-      : warnings
-        ? trans._n(
-            'Ready, with %1 warning',
-            'Ready, with %1 warnings',
-            warnings
-          )
-        : plan
-          ? trans.__('Ready to submit')
-          : trans.__('Being checked …');
+}
+
+/** What the check found: one sentence, then each finding with its fix and place. */
+export function Report(props: IReportProps): JSX.Element {
+  const { plan, error, faults, trans } = props;
+  const found = error ? [] : (plan?.findings ?? []);
+  const notes = found.filter(f => f.severity === 'note');
   return (
-    <section aria-label={trans.__('Check')}>
-      <div className="jp-Dtrain-reportHead">
+    <section className="jp-DtrainJob-check" aria-label={trans.__('Check')}>
+      <div className="jp-DtrainJob-reportHead">
         <h2>
-          <span role="status">{sentence}</span>
+          <span role="status">{sentence(props, found)}</span>
         </h2>
-        {props.at && !props.busy && (
-          <span className="jp-Dtrain-under">
+        {props.at && !props.busy && faults.length === 0 && (
+          <span className="jp-DtrainUi-under">
             {trans.__(
               'Checked at %1; nothing was run.',
               props.at.toLocaleTimeString()
             )}
           </span>
         )}
-        <button type="button" className="jp-Dtrain-link" onClick={props.again}>
-          {props.busy ? trans.__('Checking …') : trans.__('Check again')}
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={props.again}
+        >
+          {props.busy ? trans.__('Checking…') : trans.__('Check again')}
         </button>
+        {props.preview && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link jp-DtrainJob-toPreview"
+            onClick={props.preview}
+          >
+            {trans.__('See what will run')}
+          </button>
+        )}
       </div>
-      <ul className="jp-Dtrain-findings">
+      <ul className="jp-DtrainJob-findings">
+        {faults.map(fault => (
+          <li
+            key={`${fault.field} ${fault.parameter ?? ''}`}
+            data-severity="problem"
+          >
+            <Glyph kind="failed" label={trans.__('problem')} />
+            <div>
+              <b>{fault.text}</b>
+            </div>
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              onClick={() => props.openFault(fault)}
+            >
+              {labelOf(fault.field, trans)}
+            </button>
+          </li>
+        ))}
         {error && (
           <li data-severity="problem">
             <Glyph kind="failed" label={trans.__('problem')} />
             <div>
-              <b>
-                {error instanceof RequestError
-                  ? error.body.message
-                  : error.message}
-              </b>
-              {error instanceof RequestError && <p>{error.body.hint}</p>}
+              <b>{error.body.message}</b>
+              <p>{error.body.hint}</p>
             </div>
             {questionsOf(error) && (
               <button
                 type="button"
-                className="jp-Dtrain-link"
+                className="jp-DtrainUi-link"
                 onClick={props.signIn}
               >
-                {trans.__('Sign in …')}
+                {trans.__('Sign in…')}
               </button>
             )}
           </li>
         )}
-        {found.map((finding, index) => (
-          <li key={index} data-severity={finding.severity}>
-            <Glyph kind={GLYPHS[finding.severity]} label={finding.severity} />
-            <div>
-              <b>{finding.message}</b>
-              {finding.fix && <p>{finding.fix}</p>}
-              {finding.diff && (
-                <details>
-                  <summary>{trans.__('Show the change')}</summary>
-                  <pre>{finding.diff}</pre>
-                </details>
-              )}
-            </div>
-            {(finding.cell || finding.field) && (
-              <button
-                type="button"
-                className="jp-Dtrain-link"
-                onClick={() => props.open(finding)}
-              >
-                {finding.cell
-                  ? trans.__(
-                      'cell %1, line %2',
-                      finding.cell,
-                      finding.line ?? 1
-                    )
-                  : trans.__('Show the field')}
-              </button>
-            )}
+        {found
+          .filter(f => f.severity !== 'note')
+          .map((finding, index) => (
+            <Item key={index} {...props} finding={finding} />
+          ))}
+        {notes.length > 0 && (
+          <li className="jp-DtrainJob-notes">
+            <details>
+              <summary>
+                {trans._n(
+                  '%1 note on what a job does differently',
+                  '%1 notes on what a job does differently',
+                  notes.length
+                )}
+              </summary>
+              <ul>
+                {notes.map((finding, index) => (
+                  <Item key={index} {...props} finding={finding} />
+                ))}
+              </ul>
+            </details>
           </li>
-        ))}
-        {plan && plan.cells > 0 && (
+        )}
+        {plan && !error && plan.cells > 0 && (
           <li data-severity="good">
             <Glyph kind="good" label={trans.__('good')} />
             <div>
@@ -127,8 +137,8 @@ export function Report(props: {
               {plan.modules === null
                 ? ''
                 : trans._n(
-                    '%1 imported module is in the environment.',
-                    '%1 imported modules are in the environment.',
+                    '%1 module found in the environment.',
+                    '%1 modules found in the environment.',
                     plan.modules
                   )}
             </div>
@@ -136,5 +146,65 @@ export function Report(props: {
         )}
       </ul>
     </section>
+  );
+}
+
+function sentence(props: IReportProps, found: readonly Finding[]): string {
+  const { plan, error, faults, trans } = props;
+  const count = (severity: string): number =>
+    found.filter(f => f.severity === severity).length;
+  const warnings = count('warning');
+  if (error && !error.body.details.field) {
+    return trans.__("This can't be submitted.");
+  }
+  const problems = faults.length + count('problem') + (error ? 1 : 0);
+  if (problems) {
+    const stop = trans._n(
+      '%1 problem stops this job',
+      '%1 problems stop this job',
+      problems
+    );
+    return warnings
+      ? stop + trans._n(', %1 warning', ', %1 warnings', warnings)
+      : stop;
+  }
+  if (warnings) {
+    return trans._n(
+      'Ready, with %1 warning',
+      'Ready, with %1 warnings',
+      warnings
+    );
+  }
+  return plan ? trans.__('Ready to submit') : trans.__('Checking…');
+}
+
+function Item(props: IReportProps & { finding: Finding }): JSX.Element {
+  const { finding, trans } = props;
+  const field = FIELDS[finding.field ?? ''];
+  return (
+    <li data-severity={finding.severity}>
+      <Glyph kind={GLYPHS[finding.severity]} label={finding.severity} />
+      <div>
+        <b>{finding.message}</b>
+        {finding.fix && <p>{finding.fix}</p>}
+        {finding.diff && (
+          <details>
+            <summary>{trans.__('Show the change')}</summary>
+            <pre>{finding.diff}</pre>
+          </details>
+        )}
+      </div>
+      {(finding.cell || field) && (
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={() => props.open(finding)}
+        >
+          {finding.cell
+            ? trans.__('cell %1, line %2', finding.cell, finding.line ?? 1)
+            : labelOf(field, trans)}
+        </button>
+      )}
+    </li>
   );
 }

@@ -1,35 +1,11 @@
 import { expect, it } from 'vitest';
 
-import {
-  defaultsOf,
-  emptyForm,
-  FormError,
-  linesOf,
-  parametersOf,
-  wantedOf,
-  withValue
-} from './request';
+import { emptyForm, formOf, wantedOf } from './request';
 
-it('reads parameters as Python and JSON write them', () => {
-  expect(
-    parametersOf(
-      "lr = 3e-4\nepochs=3 # few\nname = 'a b'\nfast = True\nsizes = [1, 2]\nword = adam\n"
-    )
-  ).toEqual({
-    lr: 3e-4,
-    epochs: 3,
-    name: 'a b',
-    fast: true,
-    sizes: [1, 2],
-    word: 'adam'
-  });
-});
-
-it('says which field is wrong', () => {
-  const form = { ...emptyForm(undefined, ''), nodes: 'two' };
-  expect(() => wantedOf(form, 'a.ipynb')).toThrow(FormError);
-  expect(() => parametersOf('no equals sign')).toThrow(FormError);
-});
+const request = {
+  ...wantedOf(emptyForm(undefined, ''), 'a.ipynb'),
+  ranks: null
+} as unknown as Parameters<typeof formOf>[0];
 
 it('leaves open what is left open', () => {
   const wanted = wantedOf(emptyForm(undefined, ''), 'a.ipynb');
@@ -40,23 +16,6 @@ it('leaves open what is left open', () => {
     name: null,
     time: null
   });
-});
-
-it('takes plain assignments from the tagged cell', () => {
-  expect(defaultsOf('# set\nlr = 0.1\nif x == 1:\n    y = 2\nepochs = 3')).toBe(
-    'lr = 0.1\nepochs = 3'
-  );
-});
-
-it('changes one parameter and leaves the rest as it was typed', () => {
-  const text = '# rates\nlr = 0.1  # small\nepochs=3';
-  expect(withValue(text, 'lr', '0.2')).toBe(
-    '# rates\nlr = 0.2  # small\nepochs=3'
-  );
-  expect(linesOf(text)).toEqual([
-    { name: 'lr', value: '0.1' },
-    { name: 'epochs', value: '3' }
-  ]);
 });
 
 it('sends what is put in the place of the profile', () => {
@@ -72,4 +31,19 @@ it('sends what is put in the place of the profile', () => {
     interface: null,
     options: ['--exclusive', '--reservation=r']
   });
+});
+
+it('leaves a parameter that was not changed to the notebook, and takes those of an earlier job', () => {
+  const defaults = 'lr = 0.1\nepochs = 3';
+  const form = {
+    ...emptyForm(undefined, ''),
+    parameters: 'lr = 0.1\nepochs = 9'
+  };
+  const sent = wantedOf(form, 'a.ipynb', defaults);
+  expect(sent.parameters).toEqual({ epochs: 9 });
+  const again = formOf(
+    { ...request, parameters: { epochs: 9, more: 'x' } },
+    defaults
+  );
+  expect(again.parameters).toBe('lr = 0.1\nepochs = 9\nmore = "x"');
 });

@@ -1,4 +1,5 @@
 import { JobRequest, Profile } from '../tokens';
+import { parametersOf, withGiven } from './assignments';
 
 /** Fields of the form; texts, as they are typed. */
 export interface IForm {
@@ -76,7 +77,6 @@ export function emptyForm(
 
 /** The form of an earlier job; all but the name is remembered. */
 export function formOf(request: JobRequest, parameters: string): IForm {
-  const given = Object.entries(request.parameters);
   return {
     profile: request.profile,
     partition: request.partition ?? '',
@@ -90,9 +90,7 @@ export function formOf(request: JobRequest, parameters: string): IForm {
     time: request.time ?? '',
     launcher: request.launcher === 'agents' ? '' : (request.launcher ?? ''),
     name: '',
-    parameters: given.length
-      ? given.map(([k, v]) => `${k} = ${JSON.stringify(v)}`).join('\n')
-      : parameters,
+    parameters: withGiven(parameters, request.parameters),
     environment: request.environment ?? '',
     files: request.files,
     retries: String(request.retries),
@@ -106,38 +104,28 @@ export function formOf(request: JobRequest, parameters: string): IForm {
   };
 }
 
-/** A form that can't be sent: which field, and why. */
-export class FormError extends Error {
-  constructor(
-    readonly field: keyof IForm,
-    message: string
-  ) {
-    super(message);
-  }
-}
-
 /**
- * What the server is asked.
+ * What the server is asked, of a form without faults.
  *
- * @throws FormError
+ * @param defaults - assignments of the notebook's tagged cell
  */
-export function wantedOf(form: IForm, notebook: string): Wanted {
+export function wantedOf(form: IForm, notebook: string, defaults = ''): Wanted {
   const text = (field: Exclude<keyof IForm, 'files'>): string | null =>
     form[field].trim() || null;
   return {
     notebook,
     profile: form.profile,
     partition: text('partition'),
-    nodes: numberOf('nodes', form.nodes),
-    ranks_per_node: numberOf('ranksPerNode', form.ranksPerNode),
+    nodes: numberOf(form.nodes),
+    ranks_per_node: numberOf(form.ranksPerNode),
     time: text('time'),
     launcher: form.launcher || null,
     name: text('name'),
-    parameters: parametersOf(form.parameters),
+    parameters: parametersOf(form.parameters, defaults),
     environment: text('environment'),
     files: form.files,
-    retries: numberOf('retries', form.retries) ?? 0,
-    warn_s: numberOf('warn', form.warn) ?? 0,
+    retries: numberOf(form.retries) ?? 0,
+    warn_s: numberOf(form.warn) ?? 0,
     after: text('after'),
     mail: text('mail'),
     notify: text('notify'),
@@ -154,94 +142,6 @@ function linesIn(text: string): string[] {
     .filter(line => line);
 }
 
-function numberOf(field: keyof IForm, text: string): number | null {
-  if (!text.trim()) {
-    return null;
-  }
-  if (!/^\d+$/.test(text.trim())) {
-    throw new FormError(field, `"${text}"`);
-  }
-  return Number(text);
-}
-
-/** A parameter as it is typed; `value` is JSON, as Python writes it, or a plain text. */
-export interface IParameter {
-  name: string;
-  value: string;
-}
-
-/**
- * Lines of "name = value", one by one.
- *
- * @throws FormError
- */
-export function linesOf(text: string): IParameter[] {
-  const found: IParameter[] = [];
-  for (const line of text.split('\n')) {
-    const bare = line.replace(/\s#.*$/, '').trim();
-    if (!bare || bare.startsWith('#')) {
-      continue;
-    }
-    const at = bare.indexOf('=');
-    if (at < 1) {
-      throw new FormError('parameters', `"${bare}"`);
-    }
-    const [name, value] = [bare.slice(0, at), bare.slice(at + 1)];
-    found.push({ name: name.trim(), value: value.trim() });
-  }
-  return found;
-}
-
-/**
- * Parameters by name.
- *
- * @throws FormError
- */
-export function parametersOf(text: string): Record<string, unknown> {
-  return Object.fromEntries(
-    linesOf(text).map(({ name, value }) => [name, valueOf(value)])
-  );
-}
-
-/** The text with another value of one parameter; comments and other lines stay. */
-export function withValue(text: string, name: string, value: string): string {
-  return text
-    .split('\n')
-    .map(line => {
-      const at = line.indexOf('=');
-      const comment = /\s+#.*$/.exec(line)?.[0] ?? '';
-      return at > 0 && line.slice(0, at).trim() === name
-        ? `${name} = ${value}${comment}`
-        : line;
-    })
-    .join('\n');
-}
-
-function valueOf(text: string): unknown {
-  const python: Record<string, unknown> = {
-    True: true,
-    False: false,
-    None: null
-  };
-  if (text in python) {
-    return python[text];
-  }
-  const quoted = /^'([^'\\]*)'$/.exec(text);
-  if (quoted) {
-    return quoted[1];
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    // a bare word is a text
-    return text;
-  }
-}
-
-/** Simple assignments of the cell that is tagged `parameters`. */
-export function defaultsOf(source: string): string {
-  return source
-    .split('\n')
-    .filter(line => /^[A-Za-z_]\w*\s*=[^=]/.test(line))
-    .join('\n');
+function numberOf(text: string): number | null {
+  return text.trim() ? Number(text) : null;
 }

@@ -1,10 +1,19 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useId } from 'react';
 
-/** What is wrong with a field, and what would mend it. */
+import { Glyph } from '../ui/glyph';
+
+/** What is wrong with a field, and what would mend it. `title`: what it comes to. */
 export interface IProblem {
   text: string;
+  title?: string;
   value?: string;
+}
+
+/** What ties a control to its label and its problem. */
+export interface IAria {
+  id: string;
+  'aria-describedby'?: string;
 }
 
 /** A field with its label, its problem and what helps. */
@@ -17,13 +26,14 @@ export function Row(props: {
   /** Several controls, each with a name of its own. */
   group?: boolean;
   trans: TranslationBundle;
-  children: (id: string) => React.ReactNode;
+  children: (aria: IAria) => React.ReactNode;
 }): JSX.Element {
   const { problem, mend, trans } = props;
   const id = useId();
+  const described = problem ? `${id}-problem` : undefined;
   return (
     <div
-      className="jp-Dtrain-field"
+      className="jp-DtrainJob-field"
       role={props.group ? 'group' : undefined}
       aria-labelledby={props.group ? `${id}-label` : undefined}
     >
@@ -33,22 +43,26 @@ export function Row(props: {
         <label htmlFor={id}>{props.label}</label>
       )}
       <div>
-        {props.children(id)}
+        {props.children({ id, 'aria-describedby': described })}
         {problem && (
-          <p className="jp-Dtrain-fieldError">
-            {problem.text}{' '}
-            {problem.value && mend && (
-              <button
-                type="button"
-                className="jp-Dtrain-link"
-                onClick={() => mend(problem.value ?? '')}
-              >
-                {trans.__('Set %1', problem.value)}
-              </button>
-            )}
+          <p className="jp-DtrainJob-fieldError" id={described}>
+            <Glyph kind="failed" label={trans.__('Problem')} />
+            <span>
+              {problem.title && <b>{problem.title} </b>}
+              {problem.text}{' '}
+              {problem.value && mend && (
+                <button
+                  type="button"
+                  className="jp-DtrainUi-link"
+                  onClick={() => mend(problem.value ?? '')}
+                >
+                  {trans.__('Set %1', problem.value)}
+                </button>
+              )}
+            </span>
           </p>
         )}
-        {props.help && <p className="jp-Dtrain-under">{props.help}</p>}
+        {props.help && <p className="jp-DtrainUi-under">{props.help}</p>}
       </div>
     </div>
   );
@@ -68,7 +82,7 @@ export function Stepper(props: {
   const by = (step: number): void =>
     change(String(Math.max(1, (Number(value) || 0) + step)));
   return (
-    <span className="jp-Dtrain-stepper">
+    <span className="jp-DtrainJob-stepper">
       <button
         type="button"
         aria-label={trans.__('%1: one fewer', label)}

@@ -1,12 +1,14 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useEffect, useState } from 'react';
+import React, { useState } from 'react';
 
+import { guarded } from '../cluster/actions';
 import { confirmLoss } from '../cluster/dialogs';
 import { CommandIDs } from '../commands';
-import { RequestError } from '../request/rest';
 import { Holder, IClusters, Slots } from '../tokens';
 import { Jobs } from './model';
+import { usePoll } from './poll';
+import { refusalOf } from './refusal';
 
 /** Asked for so often while it is looked at, ms. */
 const AGAIN = 5000;
@@ -33,56 +35,48 @@ export function heldOf(node: Slots['nodes'][number]): IHeld[] {
   return [...found.values()].sort((a, b) => b.slots - a.slots);
 }
 
-/** Who holds the slots of this machine, or of a profile's hosts: why a job does not start. */
-export function SlotsSection(props: {
+interface ISlotsProps {
   model: IClusters;
   jobs: Jobs;
   commands: CommandRegistry;
   trans: TranslationBundle;
-}): JSX.Element {
-  const { model, jobs, trans } = props;
+}
+
+/** Who holds the slots of this machine, or of a profile's hosts: why a job does not start. */
+export function SlotsSection(props: ISlotsProps): JSX.Element {
+  const { trans } = props;
   const [open, setOpen] = useState(false);
+  return (
+    <details
+      className="jp-DtrainJob-slots"
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>{trans.__('Slots: who holds them, and who waits')}</summary>
+      {open && <Machines {...props} />}
+    </details>
+  );
+}
+
+/** The slots of a profile's machines, as they are now. */
+function Machines(props: ISlotsProps): JSX.Element {
+  const { model, jobs, trans } = props;
   const [profile, setProfile] = useState('local');
-  const [found, setFound] = useState<Slots | null>(null);
+  const [found, setFound] = useState<{ profile: string; slots: Slots }>();
   const [error, setError] = useState('');
-  const showing = async (
-    asked: Promise<Slots>,
-    gone: () => boolean = () => false
-  ): Promise<void> => {
-    let slots: Slots | null = null;
-    let problem = '';
+  const showing = async (asked: Promise<Slots>): Promise<void> => {
     try {
-      slots = await asked;
+      setFound({ profile, slots: await asked });
+      setError('');
     } catch (failure) {
-      if (!(failure instanceof RequestError)) {
-        throw failure;
-      }
-      problem = `${failure.body.message} ${failure.body.hint}`.trim();
-    }
-    if (!gone()) {
-      setFound(before => slots ?? before);
-      setError(problem);
+      const refusal = refusalOf(failure, trans);
+      setError(refusal.message);
+      throw refusal;
     }
   };
-  useEffect(() => {
-    if (!open) {
-      return;
-    }
-    let gone = false;
-    let timer = 0;
-    const ask = async (): Promise<void> => {
-      await showing(jobs.slots(profile), () => gone);
-      if (!gone) {
-        timer = window.setTimeout(() => void ask(), AGAIN);
-      }
-    };
-    setFound(null);
-    void ask();
-    return () => {
-      gone = true;
-      clearTimeout(timer);
-    };
-  }, [open, profile, jobs]);
+  const refresh = usePoll(`slots ${profile}`, AGAIN, async () => {
+    await showing(jobs.slots(profile));
+    return true;
+  });
   const stop = async (holder: Holder): Promise<void> => {
     const sure = await confirmLoss(
       trans.__('Stop process %1?', holder.pid ?? ''),
@@ -94,18 +88,16 @@ export function SlotsSection(props: {
       trans
     );
     if (sure) {
-      await showing(jobs.stopHolder(holder.id, profile));
+      await guarded(trans, async () => {
+        await jobs.stopHolder(holder.id, profile);
+        refresh();
+      });
     }
   };
-  const profiles = model.profiles.filter(
-    p => p.backend === 'local' || p.backend === 'ssh'
-  );
+  const profiles = model.profiles.filter(p => p.traits && !p.traits.schedules);
+  const nodes = found?.profile === profile ? found.slots.nodes : [];
   return (
-    <details
-      className="jp-Dtrain-slots"
-      onToggle={event => setOpen(event.currentTarget.open)}
-    >
-      <summary>{trans.__('Slots: who holds them, and who waits')}</summary>
+    <>
       {profiles.length > 1 && (
         <select
           className="jp-mod-styled"
@@ -121,7 +113,7 @@ export function SlotsSection(props: {
         </select>
       )}
       {error && <p role="status">{error}</p>}
-      {found?.nodes.map(node => (
+      {nodes.map(node => (
         <section key={node.name} aria-label={node.name}>
           <p>
             <b>{node.name}</b>{' '}
@@ -135,7 +127,7 @@ export function SlotsSection(props: {
             {heldOf(node).map(held => (
               <li key={held.holder.id}>
                 <Name {...props} holder={held.holder} />{' '}
-                <span className="jp-Dtrain-under">
+                <span className="jp-DtrainUi-under">
                   {trans._n('%1 slot', '%1 slots', held.slots)}
                   {held.devices[0].startsWith('cuda')
                     ? ` · ${held.devices.join(', ')}`
@@ -145,7 +137,7 @@ export function SlotsSection(props: {
                 {held.holder.may_stop && (
                   <button
                     type="button"
-                    className="jp-Dtrain-link"
+                    className="jp-DtrainUi-link"
                     aria-label={trans.__(
                       'Stop process %1',
                       held.holder.pid ?? ''
@@ -160,13 +152,13 @@ export function SlotsSection(props: {
             {node.waiting.map(holder => (
               <li key={holder.id}>
                 <Name {...props} holder={holder} />{' '}
-                <span className="jp-Dtrain-under">{trans.__('waits')}</span>
+                <span className="jp-DtrainUi-under">{trans.__('waits')}</span>
               </li>
             ))}
           </ul>
         </section>
       ))}
-    </details>
+    </>
   );
 }
 
@@ -189,7 +181,7 @@ function Name(props: {
   return (
     <button
       type="button"
-      className="jp-Dtrain-link"
+      className="jp-DtrainUi-link"
       onClick={() =>
         void commands.execute(command, { id: holder.id, name: holder.name })
       }

@@ -1,7 +1,10 @@
+import { LabIcon } from '@jupyterlab/ui-components';
+import { Message } from '@lumino/messaging';
 import React from 'react';
 
-import { distributedIcon } from '../ui/icons';
+import { submitIcon } from '../ui/icons';
 import { SeenWidget } from '../ui/seen';
+import { jobIcon, jobsIcon } from '../ui/views';
 import { IFormProps, SubmitForm } from './form';
 import { IJobsProps, JobList } from './list';
 import { IJobProps, JobBody } from './view';
@@ -11,23 +14,38 @@ abstract class JobWidget extends SeenWidget {
   constructor(
     id: string,
     label: string,
+    icon: LabIcon,
     look: (seen: boolean, viewer: string) => void
   ) {
     super(look);
     this.id = id;
     this.title.label = label;
-    this.title.icon = distributedIcon;
+    this.title.caption = label;
+    this.title.icon = icon;
     this.title.closable = true;
-    this.addClass('jp-Dtrain-view');
+    this.addClass('jp-DtrainUi-view');
+    this.addClass('jp-DtrainJob-inFront');
     this.node.setAttribute('aria-label', label);
+    this.node.tabIndex = -1;
+  }
+
+  /** Keys go to what is in front; JupyterLab, too, takes it for the current view only then. */
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    if (!this.node.contains(document.activeElement)) {
+      this.node.focus({ preventScroll: true });
+    }
   }
 }
 
 /** `Jobs`. */
 export class JobsView extends JobWidget {
   constructor(private _props: IJobsProps) {
-    super('dtrain-lab-jobs', _props.trans.__('Jobs'), (seen, viewer) =>
-      _props.model.setVisible(seen, viewer)
+    super(
+      'dtrain-lab-jobs',
+      _props.trans.__('Jobs'),
+      jobsIcon,
+      (seen, viewer) => _props.model.setVisible(seen, viewer)
     );
   }
 
@@ -42,9 +60,10 @@ export class JobView extends JobWidget {
     super(
       `dtrain-lab-job-${_props.id}`,
       _props.trans.__('Job: %1', _props.name),
+      jobIcon,
       (seen, viewer) => _props.model.setVisible(seen, viewer)
     );
-    this.addClass('jp-Dtrain-jobView');
+    this.addClass('jp-DtrainJob-view');
   }
 
   /** What a restored layout opens it with. */
@@ -63,9 +82,10 @@ export class SubmitView extends JobWidget {
     super(
       `dtrain-lab-submit-${_props.notebook.path}`,
       _props.trans.__('Submit: %1', _props.notebook.path.split('/').pop()),
+      submitIcon,
       (seen, viewer) => _props.model.setVisible(seen, viewer)
     );
-    this.addClass('jp-Dtrain-submitView');
+    this.addClass('jp-DtrainJob-submitView');
   }
 
   protected render(): JSX.Element {

@@ -24,7 +24,7 @@ export function jobGlyph(job: Job): GlyphKind {
     case 'lost':
       return 'lost';
     case 'cancelled':
-      return 'todo';
+      return 'cancelled';
     case 'queued':
       return job.reason?.final ? 'stuck' : 'idle';
     default:
@@ -40,7 +40,7 @@ export function jobState(job: Job, trans: TranslationBundle): string {
     starting: trans.__('Starting'),
     running: trans.__('Running'),
     stopping: trans.__('Stopping'),
-    succeeded: trans.__('Succeeded'),
+    succeeded: trans.__('Done'),
     failed: trans.__('Failed'),
     cancelled: trans.__('Cancelled'),
     lost: trans.__('Lost')
@@ -62,6 +62,19 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
   if (job.state === 'running' && cells && !job.metrics.verdicts.length) {
     const cell = trans.__('cell %1 of %2', cells.done, cells.total);
     return steps ? `${cell}, ${trans.__('step %1', steps)}` : cell;
+  }
+  if (job.state === 'succeeded') {
+    return trans.__('The executed notebook is ready');
+  }
+  const at = job.error;
+  if (job.state === 'failed' && at?.cell && at.line) {
+    return trans.__(
+      'Rank %1, cell %2, line %3: %4',
+      at.rank,
+      at.cell,
+      at.line,
+      at.message ? `${at.type}: ${at.message}` : at.type
+    );
   }
   return job.summary.text;
 }
@@ -93,19 +106,38 @@ export function passesText(
   return has.some(part => part.toLowerCase().includes(wanted));
 }
 
+const hoursFormat = new Intl.NumberFormat(undefined, {
+  maximumFractionDigits: 1
+});
+
+/** GPU-hours and the like: 0.5, 768, 4,300. */
+export function formatHours(hours: number): string {
+  return hoursFormat.format(hours);
+}
+
+/** A point in time, short: its time of day, and its date where that is not today's. */
+export function moment(at: number, now = Date.now()): string {
+  const date = new Date(at * 1000);
+  const today = date.toDateString() === new Date(now).toDateString();
+  return date.toLocaleString(undefined, {
+    ...(today ? {} : { dateStyle: 'medium' }),
+    timeStyle: 'short'
+  });
+}
+
 /** Hours that a job may take, and what is left of its account's. */
 export function budgetWords(
   budget: NonNullable<JobPlan['budget']>,
   trans: TranslationBundle
 ): string {
-  const left = budget.left_hours.toFixed(1);
+  const left = formatHours(budget.left_hours);
   const hours =
     budget.unit === 'GPU' ? trans.__('GPU-hours') : trans.__('CPU-hours');
   return budget.asked_hours === null
-    ? trans.__('%1 %2 are left', left, hours)
+    ? trans.__('%1 %2 left', left, hours)
     : trans.__(
-        'At most %1 of the %2 %3 that are left',
-        budget.asked_hours.toFixed(1),
+        'At most %1 of the %2 %3 left',
+        formatHours(budget.asked_hours),
         left,
         hours
       );
@@ -120,5 +152,16 @@ export function roomWords(
   if (quota !== null && (free === null || quota < free)) {
     return trans.__('Your quota leaves %1 GiB', formatGiB(quota));
   }
-  return free === null ? '' : trans.__('%1 GiB are free', formatGiB(free));
+  return free === null ? '' : trans.__('%1 GiB of disk free', formatGiB(free));
+}
+
+/** Why a job's log has no first error to go to; null where it has one. */
+export function whyNoError(job: Job, trans: TranslationBundle): string | null {
+  if (job.state === 'cancelled') {
+    // its error is how its ranks were ended, and that is in no line
+    return trans.__('The job was cancelled: that is no error of a rank.');
+  }
+  return (job.error?.rank ?? null) === null
+    ? trans.__('No rank has failed.')
+    : null;
 }

@@ -45,7 +45,9 @@ export async function runQuietly(
   return shown ?? { ename: 'Aborted', evalue: 'The kernel is busy.' };
 }
 
-const NAMES = "[n for n in get_ipython().user_ns if not n.startswith('_')]";
+// identifiers: no quote and no backslash, so that their repr is a text of JSON; of any alphabet, as they are
+const NAMES =
+  "[n for n in get_ipython().user_ns if not n.startswith('_') and n.isidentifier()]";
 
 /** Names that a kernel has in memory; null where it can't say. */
 export async function namesIn(
@@ -58,7 +60,9 @@ export async function namesIn(
     code: '',
     silent: true,
     store_history: false,
-    user_expressions: { names: `__import__('json').dumps(${NAMES})` }
+    user_expressions: {
+      names: `__import__('json').dumps(${NAMES}, ensure_ascii=False)`
+    }
   });
   const { content } = await future.done;
   if (content.status !== 'ok') {

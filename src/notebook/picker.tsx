@@ -2,23 +2,23 @@ import {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { IToolbarWidgetRegistry } from '@jupyterlab/apputils';
+import { IToolbarWidgetRegistry, Notification } from '@jupyterlab/apputils';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import {
   ITranslator,
   nullTranslator,
   TranslationBundle
 } from '@jupyterlab/translation';
-import { ReactWidget } from '@jupyterlab/ui-components';
+import { MenuSvg, ReactWidget } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
-import { Menu } from '@lumino/widgets';
 import React from 'react';
 
 import { attachedTo } from '../cluster/attached';
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
+import { TOAST_MS } from '../ui/action';
 import { Glyph } from '../ui/glyph';
-import { clusterGlyph, stateWord } from '../ui/sentence';
+import { pickedOf } from './words';
 
 /** The cluster picker in the notebook's toolbar. */
 export const pickerPlugin: JupyterFrontEndPlugin<void> = {
@@ -50,7 +50,7 @@ class Picker extends ReactWidget {
     private _trans: TranslationBundle
   ) {
     super();
-    this.addClass('jp-Dtrain-picker');
+    this.addClass('jp-DtrainNotebook-picker');
     _model.changed.connect(this._changed, this);
   }
 
@@ -62,20 +62,27 @@ class Picker extends ReactWidget {
   protected render(): JSX.Element {
     const trans = this._trans;
     const cluster = attachedTo(this._model.clusters, this._panel.context.path);
+    const { text, glyph, word, why } = pickedOf(
+      cluster,
+      this._model.link,
+      trans
+    );
     return (
       <button
         type="button"
         aria-haspopup="menu"
-        title={trans.__('Cluster of this notebook')}
-        onClick={event => this._open(event.currentTarget)}
+        aria-disabled={why ? true : undefined}
+        title={why ?? trans.__('Cluster of this notebook')}
+        onClick={event => {
+          if (why) {
+            Notification.info(why, { autoClose: TOAST_MS });
+          } else {
+            this._open(event.currentTarget);
+          }
+        }}
       >
-        {cluster && (
-          <Glyph
-            kind={clusterGlyph(cluster)}
-            label={stateWord(cluster.state, trans)}
-          />
-        )}
-        <span>{cluster ? cluster.name : trans.__('No cluster')}</span>
+        {glyph && <Glyph kind={glyph} label={word} />}
+        <span>{text}</span>
         <svg viewBox="0 0 16 16" aria-hidden="true">
           <path d="M4 6l4 4 4-4" />
         </svg>
@@ -84,7 +91,7 @@ class Picker extends ReactWidget {
   }
 
   private _open(button: HTMLElement): void {
-    const menu = new Menu({ commands: this._commands });
+    const menu = new MenuSvg({ commands: this._commands });
     for (const cluster of this._model.clusters) {
       menu.addItem({
         command: CommandIDs.attachNotebook,

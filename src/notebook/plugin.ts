@@ -2,7 +2,8 @@ import {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { Notification } from '@jupyterlab/apputils';
+import { ICommandPalette, Notification } from '@jupyterlab/apputils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import {
   INotebookTracker,
   NotebookActions,
@@ -15,10 +16,15 @@ import {
   TranslationBundle
 } from '@jupyterlab/translation';
 
-import { SNIPPET } from '../cluster/empty';
+import { attachedTo } from '../cluster/attached';
+import { LOAD_LINE, SNIPPET } from '../cluster/empty';
+import { guarded } from '../cluster/guarded';
 import { CommandIDs } from '../commands';
-import { IClusters } from '../tokens';
+import { IClusters, ISelection } from '../tokens';
+import { TOAST_MS } from '../ui/action';
+import { ICell, showCell } from './cells';
 import { isIPython, runQuietly } from './kernel';
+import { openQuickstart } from './quickstart';
 
 // not as an extension: a later %load_ext of the user's would say that it is loaded already
 const LOAD = "__import__('dtrain_lab').load_ipython_extension(get_ipython())";
@@ -28,12 +34,15 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:notebook',
   description: 'Attaches notebooks to clusters; loads the magics silently.',
   autoStart: true,
-  requires: [IClusters, INotebookTracker],
-  optional: [ITranslator],
+  requires: [IClusters, ISelection, INotebookTracker],
+  optional: [IDefaultFileBrowser, ICommandPalette, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     model: IClusters,
+    selection: ISelection,
     tracker: INotebookTracker,
+    browser: IDefaultFileBrowser | null,
+    palette: ICommandPalette | null,
     translator: ITranslator | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
@@ -47,12 +56,22 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           ? trans.__('Use %1', args.name)
           : trans.__('Attach to the Notebook'),
       caption: trans.__('Run the cells of the current notebook here'),
-      isEnabled: () => !!tracker.currentWidget && !!model.selected,
+      isEnabled: () => !!tracker.currentWidget && model.clusters.length > 0,
+      isToggleable: true,
+      isToggled: args => {
+        const path = tracker.currentWidget?.context.path;
+        const own = path ? attachedTo(model.clusters, path) : null;
+        return !!own && own.id === args.id;
+      },
       execute: async args => {
         const cluster =
-          model.clusters.find(c => c.id === args.id) ?? model.selected;
+          model.clusters.find(c => c.id === args.id) ?? selection.cluster;
         const panel = tracker.currentWidget;
-        if (cluster && panel) {
+        if (!panel) {
+          Notification.info(trans.__('Open a notebook first.'), {
+            autoClose: TOAST_MS
+          });
+        } else if (cluster) {
           await attach(panel, cluster.name, trans);
         }
       },
@@ -66,25 +85,99 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
 
     commands.addCommand(CommandIDs.insertSnippet, {
       label: trans.__('Insert a Distributed Cell'),
-      isEnabled: () => !!tracker.currentWidget,
-      execute: () => {
-        const panel = tracker.currentWidget;
+      caption: trans.__(
+        'Below the current cell; without a notebook, in a new one'
+      ),
+      execute: async args => {
+        const panel = tracker.currentWidget ?? (await newNotebook(app));
         if (!panel) {
-          Notification.info(trans.__('Open a notebook first.'));
           return;
         }
-        for (const source of SNIPPET.split(/\n(?=%%)/)) {
-          NotebookActions.insertBelow(panel.content);
+        await panel.context.ready;
+        const fresh = isEmpty(panel);
+        const sources = args.load === false ? [SNIPPET] : [LOAD_LINE, SNIPPET];
+        sources.forEach((source, i) => {
+          if (i > 0 || !fresh) {
+            NotebookActions.insertBelow(panel.content);
+          }
           panel.content.activeCell?.model.sharedModel.setSource(source);
-        }
+        });
+        app.shell.activateById(panel.id);
+        Notification.success(
+          trans.__(
+            'The cell is in %1. Run it with Shift+Enter.',
+            panel.title.label
+          ),
+          { autoClose: TOAST_MS }
+        );
       },
-      describedBy: { args: { type: 'object', properties: {} } }
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: {
+            load: {
+              type: 'boolean',
+              description: 'With the line that loads the magics, too'
+            }
+          }
+        }
+      }
     });
 
+    commands.addCommand(CommandIDs.showCell, {
+      label: trans.__('Go to the Cell'),
+      execute: async args => {
+        if (typeof args.notebook === 'string') {
+          const place = args as unknown as ICell;
+          await showCell(place, tracker, commands);
+        }
+      },
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: {
+            notebook: { type: 'string', description: 'Path of the notebook' },
+            cell_id: { type: 'string', description: 'Id of the cell' },
+            cell: { type: 'string', description: 'Its name: [7]' },
+            line: { type: 'number', description: 'A line in it, from 1' }
+          },
+          required: ['notebook']
+        }
+      }
+    });
+
+    commands.addCommand(CommandIDs.openQuickstart, {
+      label: trans.__('Open the Quickstart Notebook'),
+      caption: trans.__('Train on several ranks, step by step'),
+      execute: () =>
+        guarded(trans, () =>
+          openQuickstart(
+            browser?.model.path ?? '',
+            app.serviceManager.contents,
+            app.serviceManager.serverSettings,
+            commands
+          )
+        ),
+      describedBy: { args: { type: 'object', properties: {} } }
+    });
+    palette?.addItem({
+      command: CommandIDs.openQuickstart,
+      category: trans.__('Distributed')
+    });
+    palette?.addItem({
+      command: CommandIDs.insertSnippet,
+      category: trans.__('Distributed')
+    });
+
+    const tell = (kernel: Kernel.IKernelConnection | null | undefined): void =>
+      selection.setNotebook({
+        path: tracker.currentWidget?.context.path ?? null,
+        kernel: kernel?.name ?? null,
+        lacks: !!kernel && lacking.has(kernel.id)
+      });
     const prepare = async (): Promise<void> => {
       const kernel = tracker.currentWidget?.sessionContext.session?.kernel;
-      model.kernel = kernel?.name ?? null;
-      model.notebook = tracker.currentWidget?.context.path ?? null;
+      tell(kernel);
       if (kernel && model.site && !loaded.has(kernel.id)) {
         loaded.add(kernel.id);
         kernel.statusChanged.connect((_, status) => {
@@ -97,12 +190,29 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           lacking.add(kernel.id);
         }
       }
-      model.kernelLacks = !!kernel && lacking.has(kernel.id);
+      tell(kernel);
     };
     model.changed.connect(() => void prepare());
     tracker.currentChanged.connect(() => void prepare());
   }
 };
+
+/** A new notebook of the server's usual kernel. */
+async function newNotebook(
+  app: JupyterFrontEnd
+): Promise<NotebookPanel | null> {
+  await app.serviceManager.kernelspecs.ready;
+  const panel: unknown = await app.commands.execute('notebook:create-new', {
+    kernelName: app.serviceManager.kernelspecs.specs?.default
+  });
+  return panel instanceof NotebookPanel ? panel : null;
+}
+
+/** Nothing is written in it yet. */
+function isEmpty(panel: NotebookPanel): boolean {
+  const { widgets } = panel.content;
+  return widgets.every(w => w.model.sharedModel.getSource().trim() === '');
+}
 
 /** Make the magics ready; false where the kernel has no dtrain-lab. */
 async function load(kernel: Kernel.IKernelConnection): Promise<boolean> {
@@ -120,7 +230,9 @@ async function attach(
 ): Promise<void> {
   const kernel = panel.sessionContext.session?.kernel;
   if (!kernel) {
-    Notification.warning(trans.__('This notebook has no kernel.'));
+    Notification.warning(trans.__('This notebook has no kernel.'), {
+      autoClose: TOAST_MS
+    });
     return;
   }
   const code = `${LOAD}\nget_ipython().run_line_magic('distributed', 'attach ${name}')`;
@@ -134,9 +246,10 @@ async function attach(
       trans.__(
         "This notebook's kernel has no dtrain-lab. Run in a cell: %1",
         '%pip install dtrain-lab'
-      )
+      ),
+      { autoClose: false }
     );
   } else {
-    Notification.error(error.evalue);
+    Notification.error(error.evalue, { autoClose: false });
   }
 }

@@ -1,16 +1,42 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
+import { CommandRegistry } from '@lumino/commands';
 import { Poll, Throttler } from '@lumino/polling';
 import { PanelLayout } from '@lumino/widgets';
 import React from 'react';
 
-import { Cluster } from '../tokens';
-import { magicOf, readOutputs, trimOutputs } from './read';
-import { CellView, Choice } from './view';
+import { CommandIDs } from '../commands';
+import { IClusters } from '../tokens';
+import { Choice, IBarActions } from './bar';
+import { Between } from './between';
+import { markDisplays, MoreFigures } from './displays';
+import { IFailureActions } from './failure';
+import { ILine, parseLines } from './lines';
+import { blocksOf, countParts } from './parts';
+import { ICellOutput, magicOf, readOutputs, trimOutputs } from './read';
+import { MOST_LINES } from './rows';
+import { isOver } from './run';
+import { NotebookRuns } from './runs';
+import { IStanding, standingOf } from './state';
+import { shortLines } from './trim';
+import { CellView } from './view';
 
 /** At most so often a cell's output is read and drawn, ms. */
 const EVERY = 200;
+/** All lines of a cell that runs are read again this often, once somebody has asked for them, ms. */
+const AGAIN = 5000;
+
+/** What a cell's view leans on. */
+export interface IContext {
+  clusters: IClusters;
+  runs: NotebookRuns;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  /** Show a line of the cell with this name; of the given one where it is its own. */
+  goTo: (cell: string, line: number, own: CodeCell | null) => void;
+  file: IFailureActions['file'];
+}
 
 /**
  * A distributed cell's bar and lines, between its input and its other outputs.
@@ -20,26 +46,40 @@ const EVERY = 200;
 export class CellOutputView extends ReactWidget {
   constructor(
     private _cell: CodeCell,
-    private _trans: TranslationBundle,
-    private _cluster: () => Cluster | null,
-    private _goTo: (cell: string, line: number) => void
+    private _context: IContext
   ) {
     super();
-    this.addClass('jp-Dtrain-output');
+    this.addClass('jp-DtrainOutput');
     const { model } = _cell;
     model.outputs.changed.connect(this._changed, this);
-    model.stateChanged.connect(this._stateChanged, this);
+    model.stateChanged.connect(this._changed, this);
+    model.metadataChanged.connect(this._changed, this);
     model.sharedModel.changed.connect(this._changed, this);
+    _context.runs.changed.connect(this._changed, this);
+    _context.clusters.changed.connect(this._heard, this);
+    _context.commands.commandChanged.connect(this._commandChanged, this);
     const layout = _cell.layout as PanelLayout;
     const outputs = layout.widgets.findIndex(w =>
       w.node.contains(_cell.outputArea.node)
     );
+    this._more = new MoreFigures(_context.trans, () => {
+      this._allFigures = true;
+      this.update();
+    });
+    this._between = new Between(_cell.outputArea.node);
     layout.insertWidget(outputs, this);
+    layout.insertWidget(outputs + 2, this._more);
     this._changed();
   }
 
   override dispose(): void {
     if (!this.isDisposed) {
+      const { clusters, runs, commands } = this._context;
+      clusters.changed.disconnect(this._heard, this);
+      runs.changed.disconnect(this._changed, this);
+      commands.commandChanged.disconnect(this._commandChanged, this);
+      this._between.set([]);
+      this._widgets.disconnect();
       void this._throttle.dispose();
       this._clock.dispose();
       super.dispose();
@@ -48,95 +88,185 @@ export class CellOutputView extends ReactWidget {
 
   protected render(): JSX.Element | null {
     const cell = this._cell;
-    const magic = cell.isDisposed
-      ? null
-      : magicOf(cell.model.sharedModel.getSource());
-    const running = cell.model?.executionState === 'running';
-    if (magic) {
-      trimOutputs(cell);
+    const { clusters, runs } = this._context;
+    if (cell.isDisposed || runs.isDisposed) {
+      return null;
     }
-    const output = magic && readOutputs(cell);
+    const magic = magicOf(cell.model.sharedModel.getSource());
+    const run = runs.run(cell);
+    const live = runs.isLive(cell);
+    const kept = run && !run.cleared;
+    const output =
+      kept || magic ? (trimOutputs(cell), readOutputs(cell)) : null;
+    const found = output && runs.found(cell);
+    const standing = output
+      ? standingOf(cell, found, run, live, !!output.failure)
+      : null;
+    if (output?.failure?.interrupted && standing?.state === 'failed') {
+      standing.state = 'interrupted';
+    }
+    if (standing && clusters.link === 'lost') {
+      standing.unheard = { since: clusters.seen };
+    }
+    const over = !standing?.state || isOver(standing.state);
     const shown =
       !!output &&
       !cell.outputHidden &&
-      (running || output.ranks.length > 0 || !!output.failure);
+      (!over || output.ranks.length > 0 || !!output.failure || !!kept);
     this.setHidden(!shown);
-    cell.toggleClass('jp-Dtrain-cell', shown);
-    if (!shown || !output) {
+    cell.toggleClass('jp-DtrainOutput-cell', shown);
+    this._tick(shown && !over);
+    if (!shown || !output || !standing) {
+      this._more.count = 0;
+      this._between.set([]);
       return null;
     }
-    this._mark(output.places);
-    const cluster = this._cluster();
-    const size = cluster?.world.size ?? 0;
-    const all = Array.from({ length: size }, (_, rank) => rank);
-    const ranks = magic.ranks ?? (all.length ? all : output.ranks);
-    const known = ranks.length ? ranks : output.ranks;
+    const ranks = this._ranks(standing, magic?.ranks ?? null, output);
+    const whole = this._whole && withAll(output, this._whole);
+    const displays = markDisplays(
+      this._cell.outputArea,
+      whole ?? output,
+      this._choice,
+      ranks,
+      this._allFigures
+    );
+    this._more.count = displays.beyond;
+    if (output.kinds.includes('widget') && !this._watchesWidgets) {
+      this._watchesWidgets = true;
+      this._widgets.observe(this._cell.outputArea.node, {
+        attributes: true,
+        attributeFilter: ['class'],
+        subtree: true
+      });
+    }
+    if (whole && !over && Date.now() - this._wholeAt > AGAIN) {
+      this._loadWhole();
+    }
+    const canShow = !output.left || !!whole || !!found;
+    const { lines } = whole ?? output;
+    const blocks =
+      displays.any && countParts(lines) > 1
+        ? blocksOf(lines, this._choice, ranks)
+        : [];
     return (
       <CellView
         state={{
-          output,
-          ranks: known,
-          running,
-          seconds: this._seconds(running),
+          output: whole ?? output,
+          ranks,
+          standing,
           choice: this._choice,
-          cluster
+          between: this._between.set(blocks),
+          gone: displays.gone,
+          left: {
+            gone: whole ? 0 : output.left,
+            first: this._first,
+            show: canShow ? () => this._showMore(output) : null
+          }
         }}
-        trans={this._trans}
-        onChoose={choice => {
-          this._choice = choice;
-          this.update();
-        }}
-        onPlace={this._goTo}
+        trans={this._context.trans}
+        actions={this._actions(standing)}
       />
     );
   }
 
-  /** Hide what the view shows in its own way, and say of each picture whose it is. */
-  private _mark(places: readonly (number | null | undefined)[]): void {
-    const { widgets } = this._cell.outputArea;
-    widgets.forEach((widget, i) => {
-      const place = places[i];
-      const other = typeof this._choice === 'number' && place !== this._choice;
-      widget.node.toggleAttribute(
-        'data-dtrain-hidden',
-        place === null || (place !== undefined && other)
-      );
-      if (typeof place === 'number') {
-        widget.node.dataset.dtrainRank = String(place);
-        widget.node.style.order = String(place);
-      }
-    });
-    this._cell.outputArea.node.toggleAttribute(
-      'data-dtrain-figures',
-      places.some(place => typeof place === 'number')
-    );
+  private _ranks(
+    standing: IStanding,
+    named: readonly number[] | null,
+    output: ICellOutput
+  ): readonly number[] {
+    return standing.ranks.length ? standing.ranks : (named ?? output.ranks);
   }
 
-  private _seconds(running: boolean): number | null {
-    if (this._began === null) {
-      return null;
+  private _actions(standing: IStanding): IBarActions & IFailureActions {
+    const { commands, trans, goTo, file } = this._context;
+    const { cluster, record } = standing;
+    const gone = trans.__('The cluster that ran this cell has ended.');
+    const can = (id: string, args = {}): (() => void) | null =>
+      cluster &&
+      commands.hasCommand(id) &&
+      commands.isEnabled(id, { id: cluster.id, ...args })
+        ? () => void commands.execute(id, { id: cluster.id, ...args })
+        : null;
+    return {
+      choose: choice => {
+        this._choice = choice;
+        this.update();
+      },
+      interrupt: can(CommandIDs.interruptRanks),
+      stacks: can(CommandIDs.showStacks),
+      place: (cell, line) =>
+        goTo(cell, line, !record || record.cell === cell ? this._cell : null),
+      file,
+      debug: rank => {
+        const lost = cluster?.ranks[rank]?.state === 'lost';
+        const act = lost ? null : can(CommandIDs.debugRank, { rank });
+        const why = !cluster
+          ? gone
+          : lost
+            ? trans.__('Rank %1 was lost.', rank)
+            : trans.__('There is no debugger here.');
+        return { act, why };
+      },
+      compare: () => ({
+        act: can(CommandIDs.compareVariable),
+        why: cluster
+          ? trans.__('The debugger is off. Turn it on with Debug.')
+          : gone
+      })
+    };
+  }
+
+  private _showMore(output: ICellOutput): void {
+    this._first += MOST_LINES;
+    if (output.left && !this._whole) {
+      this._loadWhole();
     }
-    const end = running ? Date.now() : this._ended;
-    return end === null ? null : (end - this._began) / 1000;
+    this.update();
   }
 
-  private _stateChanged(
+  /** Read the lines that the page has not kept from the journal. */
+  private _loadWhole(): void {
+    const { runs } = this._context;
+    const found = runs.found(this._cell);
+    this._wholeAt = Date.now();
+    if (!found) {
+      return;
+    }
+    void runs.all(found).then(journal => {
+      const { lines, displays } = journal.whole();
+      this._whole = {
+        displays,
+        lines: lines.flatMap(({ name, text, part }) =>
+          parseLines(shortLines(text), name === 'stderr').map(line =>
+            part ? { ...line, part } : line
+          )
+        )
+      };
+      this.update();
+    });
+  }
+
+  /** Seconds go by without any output, too. */
+  private _tick(on: boolean): void {
+    if (on !== this._ticks) {
+      this._ticks = on;
+      void (on ? this._clock.start() : this._clock.stop());
+    }
+  }
+
+  private _commandChanged(
     _: unknown,
-    change: { name: string; newValue: unknown }
+    args: CommandRegistry.ICommandChangedArgs
   ): void {
-    if (change.name === 'executionState') {
-      const running = change.newValue === 'running';
-      if (running) {
-        this._began = Date.now();
-        this._ended = null;
-      } else {
-        this._ended = Date.now();
-      }
-      if (running && magicOf(this._cell.model.sharedModel.getSource())) {
-        void this._clock.start();
-      } else {
-        void this._clock.stop();
-      }
+    const { id } = args;
+    if (id === CommandIDs.compareVariable || id === CommandIDs.debugRank) {
+      this._changed();
+    }
+  }
+
+  /** Its figures are those that the panel shows now. */
+  private _heard(): void {
+    if (this._ticks) {
       this._changed();
     }
   }
@@ -145,9 +275,10 @@ export class CellOutputView extends ReactWidget {
     void this._throttle.invoke();
   }
 
-  private _began: number | null = null;
+  private _allFigures = false;
+  /** Text that stands among what ranks display. */
+  private _between: Between;
   private _choice: Choice = 'together';
-  /** Seconds go by without any output, too. */
   private _clock = new Poll({
     auto: false,
     name: 'dtrain-lab:cell',
@@ -155,6 +286,36 @@ export class CellOutputView extends ReactWidget {
     frequency: { interval: 1000, backoff: false },
     standby: 'when-hidden'
   });
-  private _ended: number | null = null;
+  /** Lines of the beginning that are drawn. */
+  private _first = MOST_LINES / 2;
+  private _more: MoreFigures;
   private _throttle = new Throttler(() => this.update(), { limit: EVERY });
+  private _ticks = false;
+  private _watchesWidgets = false;
+  /** Whether a widget can be shown is known when its view was asked for. */
+  private _widgets = new MutationObserver(() => this._changed());
+  /** All lines, once somebody has asked for those that the page has not kept. */
+  private _whole: IAll | null = null;
+  private _wholeAt = 0;
+}
+
+/** All lines of a cell, and the part of each display of a rank. */
+interface IAll {
+  lines: readonly ILine[];
+  displays: ReadonlyMap<number, readonly number[]>;
+}
+
+/** A cell's output with all its lines: between the displays that they were printed between. */
+function withAll(output: ICellOutput, { lines, displays }: IAll): ICellOutput {
+  const seen = new Map<number, number>();
+  const parts = output.parts.map((part, i) => {
+    const rank = output.places[i];
+    if (rank === null || rank === undefined) {
+      return part;
+    }
+    const before = seen.get(rank) ?? 0;
+    seen.set(rank, before + 1);
+    return displays.get(rank)?.[before] ?? part;
+  });
+  return { ...output, lines, parts, left: 0 };
 }

@@ -1,14 +1,18 @@
+import { formatRanks } from '../ui/format';
+import { IRange } from './fold';
+
 /** A line as the kernel writes it: the ranks that printed it, and its text. */
 export interface ILine {
   ranks: readonly number[];
   text: string;
   error: boolean;
-  /** Where lines of other ranks were folded into this one: the range of the number that differs. */
-  range?: string;
+  /** Of the output, as `Parts` has them; the first one unless told. */
+  part?: number;
+  /** Where lines of other ranks were folded into this one: the number that differs, and how far. */
+  range?: IRange;
 }
 
 const LABEL = /^\[(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\] ?/;
-const NUMBER = /-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi;
 
 /** "0,2-3" as ranks. */
 export function parseRanks(text: string): number[] {
@@ -48,73 +52,42 @@ export function parseLines(text: string, error: boolean): ILine[] {
   });
 }
 
-/** Groups back to which a line is compared. */
-const LOOK_BACK = 64;
-
-/**
- * Fold lines of different ranks that differ only in numbers into the lowest rank's.
- *
- * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line with "2.137 to 2.180",
- * also where other lines came between; each rank's own lines keep their order, those of stdout and those of
- * stderr: between the two there is none.
- */
-export function foldLines(lines: readonly ILine[]): ILine[] {
-  const groups: { shape: string; run: ILine[]; ranks: Set<number> }[] = [];
-  /** Rank and stream → index of the group that has its last line. */
-  const last = new Map<string, number>();
-  for (const line of lines) {
-    const shape = `${line.error}${line.text.replace(NUMBER, '#')}`;
-    const behind = Math.max(
-      -1,
-      ...line.ranks.map(r => last.get(`${r} ${line.error}`) ?? -1)
-    );
-    const from = Math.max(behind + 1, groups.length - LOOK_BACK);
-    let at = line.ranks.length
-      ? groups.findIndex(
-          (g, i) =>
-            i >= from &&
-            g.shape === shape &&
-            g.ranks.size > 0 &&
-            line.ranks.every(r => !g.ranks.has(r))
-        )
-      : -1;
-    if (at < 0) {
-      at = groups.push({ shape, run: [], ranks: new Set() }) - 1;
-    }
-    groups[at].run.push(line);
-    for (const rank of line.ranks) {
-      groups[at].ranks.add(rank);
-      last.set(`${rank} ${line.error}`, at);
-    }
-  }
-  return groups.map(g => foldRun(g.run));
-}
-
-function foldRun(run: readonly ILine[]): ILine {
-  if (run.length === 1) {
-    return run[0];
-  }
-  const sorted = [...run].sort((a, b) => a.ranks[0] - b.ranks[0]);
-  const ranks = sorted.flatMap(l => l.ranks);
-  const numbers = sorted.map(l => l.text.match(NUMBER) ?? []);
-  const at = numbers[0].findIndex((n, i) => numbers.some(m => m[i] !== n));
-  if (at < 0) {
-    return { ...sorted[0], ranks };
-  }
-  const values = numbers.map(m => m[at]).sort((a, b) => Number(a) - Number(b));
-  const range = `${values[0]} to ${values[values.length - 1]}`;
-  return { ...sorted[0], ranks, range };
-}
-
 /** The lines of one rank. */
 export function linesOf(lines: readonly ILine[], rank: number): ILine[] {
   return lines.filter(l => !l.ranks.length || l.ranks.includes(rank));
 }
 
-/** A progress bar's share and the rest of its text; null where it shows no percentage. */
-export function parseBar(text: string): { share: number; rest: string } | null {
-  const match = /(\d{1,3})%\|[^|]*\|?\s*(.*)$/.exec(text);
+/** A progress bar as it is drawn. */
+export interface IBar {
+  /** What it is of; empty where it has no name. */
+  label: string;
+  share: number;
+  /** How far: "160/250". */
+  count: string;
+  /** What tqdm says of time: "00:01<00:02, 57 it/s". */
+  rest: string;
+}
+
+const BAR =
+  /^(.*?):?\s*(\d{1,3})%\s*\|[^|]*\|?\s*([\d.,kMGTB]+\/[\d.,kMGTB]+)?\s*(?:\[(.*?)\]?)?\s*$/;
+
+/** A longer text is no bar of one line; looking for one takes time that grows with its square. */
+const MOST_BAR = 1000;
+
+/** Read a progress bar; null where a text is none. */
+export function parseBar(text: string): IBar | null {
+  const match = text.length > MOST_BAR ? null : BAR.exec(text);
   return match
-    ? { share: Math.min(1, Number(match[1]) / 100), rest: match[2] }
+    ? {
+        label: match[1].trim(),
+        share: Math.min(1, Number(match[2]) / 100),
+        count: match[3] ?? '',
+        rest: match[4] ?? ''
+      }
     : null;
+}
+
+/** Ranks as the kernel labels lines: "0,2-4". */
+export function labelOf(ranks: readonly number[]): string {
+  return formatRanks(ranks).replace(/–/g, '-').replace(/, /g, ',');
 }

@@ -4,13 +4,17 @@ import {
 } from '@jupyterlab/application';
 import { Cell, CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { CodeEditor } from '@jupyterlab/codeeditor';
+import { PageConfig, PathExt } from '@jupyterlab/coreutils';
+import { IDocumentWidget } from '@jupyterlab/docregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
 
-import { Poll } from '@lumino/polling';
-
-import { attachedTo } from '../cluster/attached';
-import { Cluster, IClusters } from '../tokens';
-import { replay } from './replay';
+import { IClusters } from '../tokens';
+import { IFailureActions } from './failure';
+import { CellRecords } from './records';
+import { NotebookRuns } from './runs';
+import { contentsPath } from './traceback';
 
 /** Output of distributed cells: the bar, the choice of rank, folded lines, progress, failures. */
 export const outputPlugin: JupyterFrontEndPlugin<void> = {
@@ -27,7 +31,12 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const known = new WeakSet<Cell>();
-    const dress = async (panel: NotebookPanel): Promise<void> => {
+    const { commands, serviceManager } = app;
+    const records = new CellRecords(model, serviceManager.serverSettings);
+    const dress = async (
+      panel: NotebookPanel,
+      runs: NotebookRuns
+    ): Promise<void> => {
       const { CellOutputView } = await import('./cell');
       for (const cell of panel.content.widgets) {
         if (cell instanceof CodeCell && !known.has(cell)) {
@@ -35,70 +44,43 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
           // a cell that was never in view has no parts yet
           void cell.ready.then(() => {
             if (!cell.isDisposed) {
-              new CellOutputView(
-                cell,
+              new CellOutputView(cell, {
+                clusters: model,
+                runs,
+                commands,
                 trans,
-                () => attachedTo(model.clusters, panel.context.path),
-                (label, line) => goTo(panel, label, line)
-              );
+                goTo: (label, line, own) => goTo(panel, label, line, own),
+                file: path => fileOf(path, panel, commands)
+              });
             }
           });
         }
       }
     };
     tracker.widgetAdded.connect((__, panel) => {
-      const change = (): void => void dress(panel);
+      const runs = new NotebookRuns(panel, records, serviceManager);
+      const change = (): void => void dress(panel, runs);
       void panel.context.ready.then(change);
       panel.content.modelContentChanged.connect(change);
       panel.content.cellInViewportChanged.connect(change);
-      void panel.context.ready.then(() => catchUp(panel, model, app));
     });
   }
 };
 
-/** How often a cell that runs without this page is read again, ms. */
-const AGAIN = 2000;
-
-/** Once the notebook's cluster is known, put back what the page has missed. */
-function catchUp(
+/** Show a line of the cell with this name. */
+function goTo(
   panel: NotebookPanel,
-  model: IClusters,
-  app: JupyterFrontEnd
+  label: string,
+  line: number,
+  own: CodeCell | null
 ): void {
-  const { serverSettings } = app.serviceManager;
-  let cluster: Cluster | null = null;
-  const poll = new Poll({
-    auto: false,
-    name: 'dtrain-lab:replay',
-    factory: async () => {
-      if (!cluster || !(await replay(panel, cluster, serverSettings))) {
-        void poll.stop();
-      }
-    },
-    frequency: { interval: AGAIN, backoff: true, max: 30_000 },
-    standby: 'when-hidden'
-  });
-  const look = (): void => {
-    cluster = attachedTo(model.clusters, panel.context.path);
-    if (cluster) {
-      model.changed.disconnect(look);
-      void poll.start();
-    }
-  };
-  model.changed.connect(look);
-  panel.disposed.connect(() => {
-    model.changed.disconnect(look);
-    poll.dispose();
-  });
-  look();
-}
-
-/** Show a line of the cell with this number. */
-function goTo(panel: NotebookPanel, label: string, line: number): void {
   const number = Number(label.replace(/\D/g, ''));
-  const index = panel.content.widgets.findIndex(
-    cell => cell instanceof CodeCell && cell.model.executionCount === number
-  );
+  const cells = panel.content.widgets;
+  const index = own
+    ? cells.indexOf(own)
+    : cells.findIndex(
+        cell => cell instanceof CodeCell && cell.model.executionCount === number
+      );
   if (index >= 0) {
     panel.content.activeCellIndex = index;
     const cell = panel.content.widgets[index];
@@ -107,4 +89,42 @@ function goTo(panel: NotebookPanel, label: string, line: number): void {
       cell.editor?.setCursorPosition({ line: line - 1, column: 0 });
     });
   }
+}
+
+/** How a file of a traceback is called in this notebook, and how it is opened. */
+function fileOf(
+  path: string,
+  panel: NotebookPanel,
+  commands: CommandRegistry
+): ReturnType<IFailureActions['file']> {
+  const known = contentsPath(path, PageConfig.getOption('serverRoot'));
+  if (known === null) {
+    return { name: path, open: null };
+  }
+  const folder = PathExt.dirname(panel.context.localPath);
+  const near = folder ? PathExt.relative(folder, known) : known;
+  return {
+    name: near.startsWith('..') ? known : near,
+    open: line => void openAt(known, line, commands)
+  };
+}
+
+/** Open a file at a line. */
+async function openAt(
+  path: string,
+  line: number,
+  commands: CommandRegistry
+): Promise<void> {
+  const widget = (await commands.execute('docmanager:open', {
+    path
+  })) as IDocumentWidget | undefined;
+  if (!widget) {
+    return;
+  }
+  await widget.context.ready;
+  const { editor } = widget.content as { editor?: CodeEditor.IEditor };
+  const position = { line: line - 1, column: 0 };
+  editor?.setCursorPosition(position);
+  editor?.revealPosition(position);
+  editor?.focus();
 }

@@ -4,13 +4,16 @@ import {
   isDisplayUpdate,
   isError,
   isStream,
+  IOutput,
   IStream
 } from '@jupyterlab/nbformat';
 
 import { Signal } from '@lumino/signaling';
 
 import { ILine, parseLines, parseRanks } from './lines';
-import { around, trimmed } from './trim';
+import { Parts } from './parts';
+import { FAILED, INTERRUPTED } from './run';
+import { around, shortLines, trimmed } from './trim';
 
 /** Characters of a cell's text that are read; the middle of more is left out. */
 const MOST_TEXT = 200_000;
@@ -21,18 +24,38 @@ export interface IAreaRow {
   text: string;
 }
 
+/** Figures lie side by side; tables and widgets take the room that they need. */
+export type DisplayKind = 'figure' | 'table' | 'widget';
+
 /** What a distributed cell has put out, as its outputs have it. */
 export interface ICellOutput {
   lines: readonly ILine[];
   /** Lines that were left out of the middle. */
   left: number;
   area: readonly IAreaRow[];
-  /** The sentence of a failure, and its tracebacks; null where there is none. */
-  failure: { sentence: string; rows: readonly string[] } | null;
+  /**
+   * The sentence of a failure, and its tracebacks; null where there is none.
+   *
+   * `interrupted`: by the user, and by nothing else.
+   */
+  failure: {
+    sentence: string;
+    rows: readonly string[];
+    interrupted: boolean;
+  } | null;
   /** Ranks that have put out anything, in order. */
   ranks: readonly number[];
+  /** Of each output, how it is laid out. */
+  kinds: readonly DisplayKind[];
   /** Rank of each output that stays a picture; null for one that the view shows in its own way. */
   places: readonly (number | null | undefined)[];
+  /** Part of each output that stays a picture, as `Parts` has them. */
+  parts: readonly number[];
+}
+
+/** Does a cell go on by itself (`--no-wait`): its end says nothing of the ranks'? */
+export function isDetached(source: string): boolean {
+  return /^%%distributed\b[^\n]*\s--no-wait\b/.test(source);
 }
 
 /** Is this a cell of ranks, and which ones does its magic name? Null for another cell. */
@@ -53,30 +76,43 @@ export function readOutputs(cell: CodeCell): ICellOutput {
   const { outputs } = cell.model;
   const lines: ILine[] = [];
   const places: (number | null | undefined)[] = [];
+  const kinds: DisplayKind[] = [];
   const area: IAreaRow[] = [];
   const seen = new Set<number>();
   let failure: ICellOutput['failure'] = null;
   let left = 0;
-  for (let i = 0; i < outputs.length; i++) {
-    const output = outputs.get(i).toJSON();
+  const all = Array.from({ length: outputs.length }, (_, i) =>
+    outputs.get(i).toJSON()
+  );
+  const told = new Parts(
+    new Set(all.map(rankOf).filter(rank => rank !== null))
+  );
+  const parts: number[] = [];
+  for (const output of all) {
+    kinds.push(kindOf(output));
+    const rank = rankOf(output);
+    parts.push(rank === null ? 0 : told.display(rank));
     if (isStream(output)) {
       const text = Array.isArray(output.text)
         ? output.text.join('')
         : output.text;
       const [rest, gone] = around(text);
-      const [shown, cut] = cutMiddle(rest);
+      const [shown, cut] = cutMiddle(shortLines(rest));
       left += gone + cut;
-      lines.push(...parseLines(shown, output.name === 'stderr'));
+      for (const line of parseLines(shown, output.name === 'stderr')) {
+        const part = told.text(line.ranks);
+        lines.push(part ? { ...line, part } : line);
+      }
       places.push(null);
-    } else if (isError(output) && output.ename === 'RanksFailed') {
+    } else if (isError(output) && isOurs(output.ename)) {
       const [sentence, ...rows] = output.traceback;
-      failure = { sentence, rows };
+      failure = { sentence, rows, interrupted: output.ename === INTERRUPTED };
       places.push(null);
     } else if (isDisplayData(output) || isDisplayUpdate(output)) {
       const ours = output.metadata.dtrain as
         { rank?: number; area?: IAreaRow[] } | undefined;
       area.push(...(ours?.area ?? []));
-      places.push(ours?.area ? null : ours?.rank);
+      places.push(ours?.area || isBlank(output) ? null : ours?.rank);
       if (ours?.rank !== undefined) {
         seen.add(ours.rank);
       }
@@ -88,7 +124,39 @@ export function readOutputs(cell: CodeCell): ICellOutput {
     row.ranks.forEach(rank => seen.add(rank));
   }
   const ranks = [...seen].sort((a, b) => a - b);
-  return { lines, left, area, failure, ranks, places };
+  return { lines, left, area, failure, ranks, places, parts, kinds };
+}
+
+function isOurs(name: string): boolean {
+  return name === FAILED || name === INTERRUPTED;
+}
+
+/** The rank that displays an output; null where none does, or has cleared it. */
+function rankOf(output: IOutput): number | null {
+  if (!isDisplayData(output) && !isDisplayUpdate(output)) {
+    return null;
+  }
+  const ours = output.metadata.dtrain as
+    { rank?: number; area?: IAreaRow[] } | undefined;
+  return ours?.area || isBlank(output) ? null : (ours?.rank ?? null);
+}
+
+/** Did the rank clear what stood here? */
+function isBlank(output: IOutput): boolean {
+  const data = (output.data as object | undefined) ?? {};
+  return Object.values(data).every(value => value === '');
+}
+
+const IMAGE = /^image\//;
+const WIDGET = 'application/vnd.jupyter.widget-view+json';
+
+function kindOf(output: IOutput): DisplayKind {
+  const types = Object.keys((output.data as object | undefined) ?? {});
+  if (types.includes(WIDGET)) {
+    return 'widget';
+  }
+  const image = types.some(type => IMAGE.test(type));
+  return image && !types.includes('text/html') ? 'figure' : 'table';
 }
 
 /** Leave out the middle of streams that are too long for a page, in the notebook that it shows and saves. */

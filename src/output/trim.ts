@@ -2,25 +2,66 @@
 export const MOST_KEPT = 400_000;
 /** Characters that are left on each side. */
 const SIDE = 100_000;
-const MARK =
-  /^… (\d+) lines are left out here\. All of it: %distributed output\n/m;
+/** Characters of one line that are kept and drawn; of a longer one, both ends. */
+export const MOST_LINE = 20_000;
+const LINE_SIDE = 8_000;
+const LONG_LINE = new RegExp(`[^\\n]{${MOST_LINE + 1},}`, 'g');
+const LINE_MARK = / … (\d+) characters of this line are left out … /;
+/** What says that lines are left out: of the page, of the kernel (`kernel/pace.py`), and of notebooks of before. */
+const MARK = /^… (\d+) lines are left out (?:of the middle|here)[.:].*\n/gm;
+
+/** How it is said that lines are left out. */
+export const MARK_TEXT = (lines: number): string =>
+  `… ${lines} lines are left out of the middle.\n`;
 
 /** A text without its middle, and how many lines that was; null where it is short enough. */
-export function trimmed(text: string): string | null {
-  if (text.length <= MOST_KEPT) {
+export function trimmed(whole: string): string | null {
+  if (whole.length <= MOST_KEPT) {
     return null;
   }
-  const mark = MARK.exec(text);
-  const before = mark ? Number(mark[1]) : 0;
-  const first = mark ? mark.index : text.lastIndexOf('\n', SIDE) + 1;
-  const from = mark ? mark.index + mark[0].length : first;
+  // first within lines: a line that is longer than a side has no end to cut at, and all of the text would go
+  const text = shortLines(whole);
+  if (text.length <= MOST_KEPT) {
+    return text;
+  }
+  const mark = text.search(MARK);
+  const side = text.lastIndexOf('\n', SIDE) + 1;
+  const first = mark < 0 ? side : Math.min(mark, side);
   const last = text.indexOf('\n', text.length - SIDE) + 1;
-  const cut = before + text.slice(from, last).split('\n').length - 1;
-  return `${text.slice(0, first)}… ${cut} lines are left out here. All of it: %distributed output\n${text.slice(last)}`;
+  const [rest, gone] = around(text.slice(first, last));
+  const cut = gone + rest.split('\n').length - 1;
+  return text.slice(0, first) + MARK_TEXT(cut) + text.slice(last);
 }
 
-/** The text on both sides of what was left out, and how many lines that was. */
+/** A text whose long lines have lost their middles, and say how many characters that was. */
+export function shortLines(text: string): string {
+  return text.length > MOST_LINE
+    ? text.replace(LONG_LINE, line => shortLine(line))
+    : text;
+}
+
+/** Both ends of a line; one that was cut before and has grown is cut at the same place. */
+function shortLine(line: string): string {
+  const mark = LINE_MARK.exec(line);
+  const before = mark ? Number(mark[1]) : 0;
+  const first = mark ? mark.index : between(line, LINE_SIDE);
+  const from = mark ? mark.index + mark[0].length : first;
+  const last = Math.max(from, between(line, line.length - LINE_SIDE));
+  const cut = before + last - from;
+  return `${line.slice(0, first)} … ${cut} characters of this line are left out … ${line.slice(last)}`;
+}
+
+/** A place near to this one that does not part the two halves of a character. */
+function between(line: string, at: number): number {
+  return /[\uDC00-\uDFFF]/.test(line.charAt(at)) ? at + 1 : at;
+}
+
+/** The text around what was left out, and how many lines that was. */
 export function around(text: string): [string, number] {
-  const mark = MARK.exec(text);
-  return mark ? [text.replace(mark[0], ''), Number(mark[1])] : [text, 0];
+  let left = 0;
+  const rest = text.replace(MARK, (_, lines: string) => {
+    left += Number(lines);
+    return '';
+  });
+  return [rest, left];
 }

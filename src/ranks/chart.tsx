@@ -1,6 +1,16 @@
 import React, { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 
+import { themeColour, hatch } from '../ui/theme';
+import {
+  formatTick,
+  placeNames,
+  timeTicks,
+  valueRange,
+  valueTicks
+} from './axis';
+import { withGaps } from './gaps';
+
 /** One line or area of a chart; shares or numbers, null for gaps. */
 export interface ISeries {
   label: string;
@@ -8,6 +18,8 @@ export interface ISeries {
   /** Name of a CSS variable. */
   colour: string;
   filled?: boolean;
+  /** Filled with stripes, as waiting is everywhere. */
+  hatched?: boolean;
 }
 
 /** Something that happened at a time, ms. */
@@ -24,13 +36,17 @@ export function TimeChart(props: {
   window: number;
   /** End of the axis, ms; now unless told. */
   until?: number;
-  format: (value: number) => string;
+  /** What stands below the end of the axis; its time where there is no word. */
+  end?: string;
+  /** Of the values beside the axis. */
+  format?: (value: number) => string;
   summary: string;
 }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(props);
   latest.current = props;
+  const theme = document.body.dataset.jpThemeName;
 
   useEffect(() => {
     const node = host.current!;
@@ -44,7 +60,7 @@ export function TimeChart(props: {
       observer.disconnect();
       made.destroy();
     };
-  }, [props.series.length]);
+  }, [props.series.length, theme]);
 
   useEffect(() => {
     plot.current?.setData(data(props));
@@ -53,23 +69,31 @@ export function TimeChart(props: {
   return (
     <div
       ref={host}
-      className="jp-Dtrain-chart"
+      className="jp-DtrainRanks-chart"
       role="img"
       aria-label={props.summary}
     />
   );
 }
 
-const HEIGHT = 150;
+const HEIGHT = 140;
+/** Rows of names of marks. */
+const NAME_ROWS = 4;
+const NAME_HEIGHT = 14;
+/** Room to the left for numbers: the same in all charts, so that their times stand below each other. */
+const LEFT = 46;
+const RIGHT = 16;
+/** Room for a time below the axis. */
+const TICK_WIDTH = 76;
 
 function data(props: {
   times: readonly number[];
   series: readonly ISeries[];
 }): uPlot.AlignedData {
-  return [
+  return withGaps(
     props.times.map(t => t / 1000),
-    ...props.series.map(s => [...s.values])
-  ] as uPlot.AlignedData;
+    props.series.map(s => s.values)
+  ) as uPlot.AlignedData;
 }
 
 function options(
@@ -77,34 +101,50 @@ function options(
   node: HTMLElement
 ): uPlot.Options {
   const style = getComputedStyle(node);
-  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const colour = themeColour;
+  const format = (value: number): string =>
+    (latest.current.format ?? formatTick)(value);
   const axis = {
     stroke: colour('--jp-ui-font-color2'),
     font: `11px ${style.fontFamily}`,
-    grid: { stroke: colour('--jp-border-color2'), width: 1 },
     ticks: { show: false }
+  };
+  const ends = (): [number, number] => {
+    const to = (latest.current.until ?? Date.now()) / 1000;
+    return [to - latest.current.window, to];
+  };
+  const ticks = (): ReturnType<typeof timeTicks> => {
+    const plotted = Math.max(1, node.clientWidth - LEFT - RIGHT);
+    const room = Math.max(2, Math.floor(plotted / TICK_WIDTH));
+    const free = (latest.current.window * TICK_WIDTH) / 2 / plotted;
+    return timeTicks(...ends(), latest.current.end ?? null, room, free);
   };
   return {
     width: node.clientWidth || 400,
     height: HEIGHT,
+    padding: [8, RIGHT, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: false, y: false } },
     scales: {
-      x: {
-        time: true,
-        range: () => {
-          const now = (latest.current.until ?? Date.now()) / 1000;
-          return [now - latest.current.window, now];
-        }
-      },
-      y: { range: (_, __, most) => [0, (most || 1) * 1.1] }
+      x: { time: true, range: () => ends() },
+      y: { range: (_, least, most) => valueRange(least, most) }
     },
     axes: [
-      axis,
       {
         ...axis,
-        size: 52,
-        values: (_, splits) => splits.map(v => latest.current.format(v))
+        size: 24,
+        gap: 4,
+        grid: { show: false },
+        splits: () => ticks().map(t => t.at),
+        values: () => ticks().map(t => t.label)
+      },
+      {
+        ...axis,
+        size: LEFT,
+        gap: 6,
+        grid: { stroke: colour('--jp-border-color2'), width: 1 },
+        splits: (_, __, from, to) => valueTicks(from, to),
+        values: (_, splits) => splits.map(format)
       }
     ],
     series: [
@@ -112,43 +152,54 @@ function options(
       ...latest.current.series.map(s => ({
         label: s.label,
         stroke: colour(s.colour),
-        fill: s.filled ? colour(s.colour) : undefined,
-        width: 1.5,
+        fill: s.hatched
+          ? (plot: uPlot) => hatch(plot.ctx, s.colour)
+          : s.filled
+            ? colour(s.colour)
+            : undefined,
+        width: s.filled || s.hatched ? 0 : 1.5,
         points: { show: false }
       }))
     ],
-    hooks: { draw: [plot => drawMarks(plot, latest.current.marks, colour)] }
+    hooks: { draw: [plot => drawMarks(plot, latest.current.marks)] }
   };
 }
 
-function drawMarks(
-  plot: uPlot,
-  marks: readonly IMark[],
-  colour: (name: string) => string
-): void {
+function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
   const { ctx, bbox } = plot;
+  const right = bbox.left + bbox.width;
   ctx.save();
-  ctx.strokeStyle = ctx.fillStyle = colour('--jp-ui-font-color1');
+  ctx.strokeStyle = ctx.fillStyle = themeColour('--jp-ui-font-color1');
   ctx.font = `${11 * devicePixelRatio}px ${getComputedStyle(plot.root).fontFamily}`;
   ctx.textAlign = 'left';
-  ctx.setLineDash([4, 4]);
-  let free = bbox.left;
-  for (const { at, label } of [...marks].sort((a, b) => a.at - b.at)) {
-    const x = plot.valToPos(at / 1000, 'x', true);
-    if (x >= bbox.left && x <= bbox.left + bbox.width) {
-      ctx.beginPath();
-      ctx.moveTo(x, bbox.top);
-      ctx.lineTo(x, bbox.top + bbox.height);
-      ctx.stroke();
-      const { width } = ctx.measureText(label);
-      const fits = x + width + 6 <= bbox.left + bbox.width;
-      const from = fits ? x + 4 : x - width - 4;
-      // a name that would cover the one before is left out, its line is not
-      if (from >= free) {
-        ctx.fillText(label, from, bbox.top + 11 * devicePixelRatio);
-        free = Math.max(x, from + width) + 4;
-      }
-    }
+  ctx.textBaseline = 'middle';
+  const shown = [...marks]
+    .sort((a, b) => a.at - b.at)
+    .map(({ at, label }) => ({
+      label,
+      x: plot.valToPos(at / 1000, 'x', true),
+      width: ctx.measureText(label).width
+    }))
+    .filter(({ x }) => x >= bbox.left && x <= right);
+  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+  for (const { x } of shown) {
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
   }
+  const ground = themeColour('--jp-layout-color1');
+  const ink = themeColour('--jp-ui-font-color1');
+  const row = NAME_HEIGHT * devicePixelRatio;
+  placeNames(shown, bbox.left, right, NAME_ROWS).forEach((place, i) => {
+    if (place) {
+      // names stand low, where lines seldom are; on their own ground, also over an area
+      const y = bbox.top + bbox.height - (place.row + 0.9) * row;
+      ctx.fillStyle = ground;
+      ctx.fillRect(place.from - 2, y - row / 2, shown[i].width + 4, row);
+      ctx.fillStyle = ink;
+      ctx.fillText(shown[i].label, place.from, y);
+    }
+  });
   ctx.restore();
 }

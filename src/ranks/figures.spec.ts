@@ -1,16 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../testing/clusters';
-import {
-  figuresOf,
-  hasNetwork,
-  heatOf,
-  median,
-  networkOf,
-  passes,
-  rebuilds,
-  slowed
-} from './figures';
+import { figuresOf, hasNetwork, heatOf, passes, rebuilds } from './figures';
+import { median, networkOf } from '../ui/own';
 
 const point = (at: number, own: number[], generation = 0) => ({
   at,
@@ -38,6 +30,15 @@ it('finds the rank whose own time is long where step times are equal', () => {
   );
 });
 
+it('compares two ranks with each other: their median is half of the difference', () => {
+  const ranks = [0, 1].map(n =>
+    makeRank(n, { step_s: 0.1, comm_overhead: n === 1 ? 0 : 0.5 })
+  );
+  const [quick, slow] = figuresOf(makeCluster({ ranks }));
+  expect(slow.over).toBeCloseTo(1);
+  expect(quick.over).toBeCloseTo(-0.5);
+});
+
 it('knows nothing of a rank without steps', () => {
   expect(figuresOf(makeCluster())[0]).toMatchObject({ own: null, over: null });
   expect(median([])).toBeNull();
@@ -58,11 +59,17 @@ it('filters by rank, node, device and state', () => {
 });
 
 it('maps own time over time, against the median of that time', () => {
-  const points = [point(0, [1, 1]), point(15, [1, 3])];
+  const points = [point(0, [1, 1, NaN]), point(15, [1, 3, NaN])];
   const heat = heatOf(makeCluster(), points, [0, 1], 2, 0, 20);
+  // three ranks, one of them not known
   expect([...heat.cells]).toEqual([0, -0.5, 0, 0.5]);
   const later = heatOf(makeCluster(), points, [0], 4, 0, 40);
   expect([...later.cells]).toEqual([0, -0.5, NaN, NaN]);
+  const apart = heatOf(makeCluster(), points, [0], 8, 0, 40);
+  expect([...apart.cells].slice(0, 5)).toEqual([0, 0, 0, -0.5, NaN]);
+  const pair = [point(0, [1, 1]), point(15, [1, 3])];
+  const two = heatOf(makeCluster(), pair, [0, 1], 2, 0, 20);
+  expect(two.cells[3]).toBe(2);
 });
 
 it('maps nodes where there are too many ranks, each by its slowest', () => {
@@ -93,18 +100,4 @@ it('marks where the world was rebuilt', () => {
   expect(rebuilds([point(1, []), point(2, [], 1), point(3, [], 1)])).toEqual([
     2
   ]);
-});
-
-it('tells once that a rank has become slow, and not for a single slow step', () => {
-  const late = new Map<number, number>();
-  const told: number[][] = [];
-  const play = (...own: number[]): number =>
-    told.push(slowed(Float32Array.from(own), 0.11, late));
-  play(0.1, 0.2);
-  play(0.1, 0.1);
-  for (let i = 0; i < 10; i++) {
-    play(0.1, 0.2);
-  }
-  expect(told.flat()).toEqual([1]);
-  expect(told.findIndex(t => t.length)).toBe(7);
 });

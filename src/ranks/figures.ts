@@ -1,57 +1,14 @@
-import { Cluster, IPoint, Node, Rank } from '../tokens';
+import { Cluster, IPoint, Rank } from '../tokens';
+import { ownTimes, usualOf } from '../ui/own';
 
 /** What the table shows of a rank; seconds, null where not known. */
 export interface IRankFigures {
   rank: Rank;
   own: number | null;
-  /** Own time against the median of all ranks: 0.1 is 10 % slower; null where not known. */
+  /** Own time against that of other ranks (`usualOf`): 0.1 is 10 % slower; null where not known. */
   over: number | null;
   transfer: number | null;
   waiting: number | null;
-}
-
-/** The median; null of nothing. */
-export function median(values: ArrayLike<number>): number | null {
-  // of typed arrays, sort compares numbers by itself: tenfold faster
-  return middleOf(Float64Array.from(values).sort());
-}
-
-function middleOf(sorted: Float64Array): number | null {
-  if (!sorted.length) {
-    return null;
-  }
-  const half = sorted.length >> 1;
-  return sorted.length % 2
-    ? sorted[half]
-    : (sorted[half - 1] + sorted[half]) / 2;
-}
-
-/** Own time of each rank, s, NaN where not known; and the median of what is known. */
-interface IOwnTimes {
-  own: Float64Array;
-  middle: number | null;
-}
-
-const owned = new WeakMap<readonly Rank[], IOwnTimes>();
-
-/** Worked out once a frame for all views. */
-export function ownTimes(ranks: readonly Rank[]): IOwnTimes {
-  const before = owned.get(ranks);
-  if (before) {
-    return before;
-  }
-  const own = new Float64Array(ranks.length);
-  let count = 0;
-  for (let i = 0; i < own.length; i++) {
-    const { step_s, comm_overhead } = ranks[i];
-    own[i] = step_s === null ? NaN : step_s * (1 - (comm_overhead ?? 0));
-    count += step_s === null ? 0 : 1;
-  }
-  // sorted, NaN comes last
-  const sorted = own.slice().sort().subarray(0, count);
-  const times = { own, middle: middleOf(sorted) };
-  owned.set(ranks, times);
-  return times;
 }
 
 const known = new WeakMap<Cluster, IRankFigures[]>();
@@ -65,6 +22,7 @@ export function figuresOf(cluster: Cluster): readonly IRankFigures[] {
   const { own, middle } = ownTimes(cluster.ranks);
   const figures = cluster.ranks.map((rank, i) => {
     const mine = Number.isNaN(own[i]) ? null : own[i];
+    const usual = usualOf(own, i, middle);
     const shared = rank.step_s === null ? null : (rank.comm_overhead ?? null);
     const communication =
       shared === null || rank.step_s === null ? null : shared * rank.step_s;
@@ -73,7 +31,7 @@ export function figuresOf(cluster: Cluster): readonly IRankFigures[] {
     return {
       rank,
       own: mine,
-      over: mine !== null && middle ? mine / middle - 1 : null,
+      over: mine !== null && usual ? mine / usual - 1 : null,
       waiting,
       transfer: communication === null ? null : communication - waiting!
     };
@@ -106,12 +64,6 @@ export function passes(filter: string, rank: Rank): boolean {
   });
 }
 
-/** Bytes a second that a node sends and receives; null where not known. */
-export function networkOf(node: Node): number | null {
-  const { sent_bytes_per_s: sent, received_bytes_per_s: received } = node;
-  return sent === null || received === null ? null : sent + received;
-}
-
 /** Is there a network between the nodes of this world, or are they one machine? */
 export function hasNetwork(cluster: Cluster): boolean {
   return new Set(cluster.nodes.map(n => n.address)).size > 1;
@@ -119,17 +71,20 @@ export function hasNetwork(cluster: Cluster): boolean {
 
 /** A heat map: a row a rank, or a node's slowest where there are too many. */
 export interface IHeat {
-  rows: { label: string; ranks: readonly number[] }[];
-  /** Row × column: own time against that column's median; NaN where not known. */
+  rows: { label: string; group: string; ranks: readonly number[] }[];
+  /** Row × column: own time against that of other ranks (`usualOf`); NaN where not known. */
   cells: Float32Array;
   columns: number;
 }
+
+/** Columns in a row without a point of their own that make no gap: points come when they come. */
+const MOST_GAP = 2;
 
 /** Rows of a heat map up to here; above, a row a node. */
 export const MOST_HEAT_ROWS = 128;
 
 /**
- * Own time of ranks over time, against the median of all ranks at that time.
+ * Own time of ranks over time, against that of the others at that time.
  *
  * Columns divide the time from `from` to `to`, ms, so that the map stands below the charts of that time.
  */
@@ -143,7 +98,11 @@ export function heatOf(
 ): IHeat {
   const rows =
     shown.length <= MOST_HEAT_ROWS
-      ? shown.map(r => ({ label: `${r}`, ranks: [r] }))
+      ? shown.map(r => ({
+          label: `${r}`,
+          group: cluster.ranks[r]?.node ?? '',
+          ranks: [r]
+        }))
       : byNode(cluster, shown);
   const cells = new Float32Array(rows.length * columns).fill(NaN);
   const latest = new Map<number, IPoint>();
@@ -153,8 +112,7 @@ export function heatOf(
       latest.set(Math.min(column, columns - 1), point);
     }
   }
-  for (const [column, point] of latest) {
-    const { middle, own } = point;
+  for (const [column, { middle, own }] of bridged(latest)) {
     if (middle) {
       rows.forEach((row, i) => {
         cells[i * columns + column] = slowestOf(own, row.ranks, middle);
@@ -164,6 +122,20 @@ export function heatOf(
   return { rows, cells, columns };
 }
 
+/** Short gaps between points are drawn like what was before them. */
+function bridged(known: ReadonlyMap<number, IPoint>): Map<number, IPoint> {
+  const all = new Map(known);
+  const columns = [...known.keys()].sort((a, b) => a - b);
+  columns.slice(1).forEach((next, i) => {
+    if (next - columns[i] <= MOST_GAP + 1) {
+      for (let column = columns[i] + 1; column < next; column++) {
+        all.set(column, known.get(columns[i])!);
+      }
+    }
+  });
+  return all;
+}
+
 function slowestOf(
   own: Float32Array,
   ranks: readonly number[],
@@ -171,7 +143,7 @@ function slowestOf(
 ): number {
   let most = NaN;
   for (const rank of ranks) {
-    const over = own[rank] / middle - 1;
+    const over = own[rank] / usualOf(own, rank, middle)! - 1;
     if (!Number.isNaN(over) && !(over <= most)) {
       most = over;
     }
@@ -182,13 +154,13 @@ function slowestOf(
 function byNode(
   cluster: Cluster,
   shown: readonly number[]
-): { label: string; ranks: number[] }[] {
+): { label: string; group: string; ranks: number[] }[] {
   const nodes = new Map<string, number[]>();
   for (const rank of shown) {
     const node = cluster.ranks[rank].node;
     nodes.set(node, [...(nodes.get(node) ?? []), rank]);
   }
-  return [...nodes].map(([label, ranks]) => ({ label, ranks }));
+  return [...nodes].map(([label, ranks]) => ({ label, group: label, ranks }));
 }
 
 /** Where the world was rebuilt: times, ms. */
@@ -196,34 +168,4 @@ export function rebuilds(points: readonly IPoint[]): number[] {
   return points
     .filter((p, i) => i > 0 && p.generation !== points[i - 1].generation)
     .map(p => p.at);
-}
-
-/** Points in a row that tell a change from a single slow step. */
-const LASTING = 6;
-
-/**
- * Ranks that become slow with this point: they have been so for some points in a row.
- *
- * @param own own time of each rank, s; NaN where not known.
- * @param from a rank is slow from this time, s.
- * @param late points in a row for which a rank has been slow; brought up to date.
- */
-export function slowed(
-  own: Float32Array,
-  from: number,
-  late: Map<number, number>
-): number[] {
-  const found: number[] = [];
-  own.forEach((mine, rank) => {
-    if (!(mine >= from)) {
-      late.delete(rank);
-      return;
-    }
-    const length = (late.get(rank) ?? 0) + 1;
-    late.set(rank, length);
-    if (length === LASTING) {
-      found.push(rank);
-    }
-  });
-  return found;
 }

@@ -1,16 +1,19 @@
-import React, { useEffect, useRef } from 'react';
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useEffect, useId, useRef } from 'react';
 
 import { Rank } from '../tokens';
+import { target } from '../ui/roving';
 import { themeColour } from '../ui/theme';
-import { ownTimes } from './figures';
+import { ownTimes } from '../ui/own';
 import { tint } from './heat';
+import { rankWord } from './words';
 
 /** Colours as the canvas takes them. */
 type Rgb = readonly [number, number, number];
 
 /**
  * A square a rank, for worlds too large for elements of their own. Own time against the median gives the
- * tint; stuck and lost ranks have the colour of errors. The table gives the same by keyboard.
+ * tint; stuck and lost ranks have the colour of errors. One tab stop: arrows, Home and End choose a rank.
  *
  * The canvas has one pixel a rank, and is scaled up: thousands of squares cost no more than a picture.
  */
@@ -20,9 +23,15 @@ export function RankMap(props: {
   middle: number | null;
   columns: number;
   selected: number | null;
-  onSelect?: (rank: number) => void;
+  onSelect: (rank: number) => void;
+  onMenu: (
+    event: React.MouseEvent<HTMLElement>,
+    ranks: readonly number[]
+  ) => void;
   summary: string;
+  trans: TranslationBundle;
 }): JSX.Element {
+  const id = useId();
   const ref = useRef<HTMLCanvasElement>(null);
   const image = useRef<ImageData | null>(null);
   const { ranks, columns, selected } = props;
@@ -42,34 +51,67 @@ export function RankMap(props: {
       );
     }
   });
-  const click = (event: React.MouseEvent<HTMLElement>): void => {
+  const find = (event: React.MouseEvent<HTMLElement>): Rank | undefined => {
     const box = event.currentTarget.getBoundingClientRect();
-    const column = Math.floor(
-      ((event.clientX - box.left) / box.width) * columns
-    );
-    const row = Math.floor(((event.clientY - box.top) / box.height) * rows);
-    const found = ranks[row * columns + column];
-    if (found) {
-      props.onSelect?.(found.rank);
+    const x = (event.clientX - box.left) / box.width;
+    const y = (event.clientY - box.top) / box.height;
+    const [column, row] = [Math.floor(x * columns), Math.floor(y * rows)];
+    return ranks[row * columns + column];
+  };
+  const move = (event: React.KeyboardEvent<HTMLElement>): void => {
+    const to =
+      chosen < 0
+        ? event.key.startsWith('Arrow')
+          ? 0
+          : null
+        : target(event.key, chosen, ranks.length, columns);
+    if (to !== null) {
+      event.preventDefault();
+      props.onSelect(ranks[to].rank);
     }
   };
+  const shown = ranks[chosen] as Rank | undefined;
   return (
     <div
-      className="jp-Dtrain-mapFrame"
+      className="jp-DtrainRanks-mapFrame"
       style={{ '--columns': columns, '--rows': rows } as React.CSSProperties}
-      onClick={click}
+      role="listbox"
+      tabIndex={0}
+      aria-label={props.summary}
+      aria-activedescendant={shown ? id : undefined}
+      onKeyDown={move}
+      onClick={event => {
+        const rank = find(event);
+        if (rank) {
+          props.onSelect(rank.rank);
+        }
+      }}
+      onContextMenu={event => {
+        const rank = event.clientX || event.clientY ? find(event) : shown;
+        if (rank) {
+          props.onMenu(event, [rank.rank]);
+        }
+      }}
     >
       <canvas
         ref={ref}
-        className="jp-Dtrain-map"
+        className="jp-DtrainRanks-map"
         width={columns}
         height={rows}
-        role="img"
-        aria-label={props.summary}
+        aria-hidden="true"
       />
-      {chosen >= 0 && (
+      {shown && (
         <span
-          className="jp-Dtrain-mapChosen"
+          id={id}
+          role="option"
+          aria-selected="true"
+          aria-label={props.trans.__(
+            'Rank %1 on %2, %3',
+            shown.rank,
+            shown.node,
+            rankWord(shown, props.trans)
+          )}
+          className="jp-DtrainRanks-mapChosen"
           style={{
             left: `${((chosen % columns) * 100) / columns}%`,
             top: `${(Math.floor(chosen / columns) * 100) / rows}%`

@@ -7,15 +7,33 @@ export function menuOfRanks(
   cluster: Cluster,
   ranks: readonly number[]
 ): IMenuItem[] {
-  const { id } = cluster;
-  return [
-    {
-      command: CommandIDs.restartRanks,
-      args: { id, ranks: [...ranks], ask: true }
-    },
-    { command: CommandIDs.interruptRanks, args: { id } },
-    { command: CommandIDs.showStacks, args: { id, ranks: [...ranks] } },
-    { command: CommandIDs.showRanks, args: { id, ranks: [...ranks] } },
-    { command: CommandIDs.copyReport, args: { id } }
+  const { id, may } = cluster;
+  const one = ranks.length === 1;
+  const wanted: [IMenuItem, boolean][] = [
+    [{ command: CommandIDs.showRanks, args: { id, ranks: [...ranks] } }, true],
+    [
+      { command: CommandIDs.showStacks, args: { id, ranks: [...ranks] } },
+      may.includes('stacks')
+    ],
+    [
+      {
+        command: CommandIDs.debugRank,
+        args: { id, rank: ranks[0], pause: true }
+      },
+      one && cluster.running.length > 0 && cluster.notebooks.length > 0
+    ],
+    [
+      { command: CommandIDs.interruptRanks, args: { id } },
+      may.includes('interrupt')
+    ],
+    [
+      {
+        command: CommandIDs.restartRanks,
+        args: { id, ranks: [...ranks], ask: true }
+      },
+      may.includes('restart')
+    ],
+    [{ command: CommandIDs.copyReport, args: { id } }, true]
   ];
+  return wanted.filter(w => w[1]).map(([item]) => item);
 }

@@ -1,39 +1,20 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React from 'react';
+import React, { useState } from 'react';
 
-import { Node } from '../tokens';
-import { formatMegabytes, formatShare, formatTime } from '../ui/format';
+import { formatTime } from '../ui/format';
+import { Glyph, GlyphKind } from '../ui/glyph';
+import { moveFocus } from '../ui/roving';
 import { stateWord } from '../ui/sentence';
 import { IRankFigures } from './figures';
-import { tint } from './heat';
+import { tintOf } from './heat';
+import { rankGlyph, rankWord } from './words';
 
-/** What a node does as a whole: its cores, its network, and whether it is slowed down. */
-function NodeFacts(props: {
-  node: Node | undefined;
-  trans: TranslationBundle;
-}): JSX.Element | null {
-  const { node, trans } = props;
-  if (!node || node.cpu_utilization === null) {
-    return null;
-  }
-  const parts = [
-    trans.__('CPU %1', formatShare(node.cpu_utilization)),
-    trans.__(
-      '↑ %1 ↓ %2 MB/s',
-      formatMegabytes(node.sent_bytes_per_s),
-      formatMegabytes(node.received_bytes_per_s)
-    )
-  ];
-  if (node.throttled) {
-    parts.push(trans.__('slowed down: %1', node.throttled));
-  }
-  return <span className="jp-Dtrain-under">{parts.join(' · ')}</span>;
-}
+/** Devices of a node beside each other; more are wrapped. */
+const MOST_COLUMNS = 8;
 
 /** Now, by node and device: a square a rank. One tab stop; arrows move. */
 export function NodeGrid(props: {
   figures: readonly IRankFigures[];
-  nodes: readonly Node[];
   selected: number | null;
   onSelect: (rank: number) => void;
   onMenu: (
@@ -43,35 +24,42 @@ export function NodeGrid(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { figures, selected, trans } = props;
+  const [stop, setStop] = useState<number | null>(null);
   const nodes = new Map<string, IRankFigures[]>();
   for (const f of figures) {
-    nodes.set(f.rank.node, [...(nodes.get(f.rank.node) ?? []), f]);
-  }
-  const first = figures[0]?.rank.rank ?? null;
-  const stop = figures.some(f => f.rank.rank === selected) ? selected : first;
-  const move = (event: React.KeyboardEvent<HTMLElement>): void => {
-    const squares = [
-      ...event.currentTarget.querySelectorAll<HTMLElement>('[data-square]')
-    ];
-    const from = squares.indexOf(event.target as HTMLElement);
-    const to = {
-      ArrowRight: from + 1,
-      ArrowLeft: from - 1,
-      Home: 0,
-      End: squares.length - 1
-    }[event.key];
-    if (to !== undefined && squares[to]) {
-      event.preventDefault();
-      squares[to].focus();
+    const mine = nodes.get(f.rank.node);
+    if (mine) {
+      mine.push(f);
+    } else {
+      nodes.set(f.rank.node, [f]);
     }
+  }
+  const most = Math.max(1, ...[...nodes.values()].map(r => r.length));
+  const columns = Math.min(MOST_COLUMNS, most);
+  const shown = new Set(figures.map(f => f.rank.rank));
+  const at = [stop, selected].find(r => r !== null && shown.has(r));
+  const first = at ?? figures[0]?.rank.rank;
+  const move = (event: React.KeyboardEvent<HTMLElement>): void => {
+    const squares =
+      event.currentTarget.querySelectorAll<HTMLElement>('[data-square]');
+    moveFocus(event, [...squares], columns);
   };
   return (
     <div
-      className="jp-Dtrain-nodeGrid"
+      className="jp-DtrainRanks-nodeGrid"
       role="group"
       aria-label={trans.__('Ranks by node')}
+      style={{ '--most': columns } as React.CSSProperties}
       onKeyDown={move}
     >
+      {nodes.size > 1 && (
+        <div aria-hidden="true" className="jp-DtrainRanks-gridHead">
+          <span />
+          {Array.from({ length: columns }, (_, i) => (
+            <span key={i}>{i}</span>
+          ))}
+        </div>
+      )}
       {[...nodes].map(([node, ranks]) => (
         <div
           key={node}
@@ -82,44 +70,66 @@ export function NodeGrid(props: {
             )
           }
         >
-          <span>
-            {node}{' '}
-            <NodeFacts
-              node={props.nodes.find(n => n.name === node)}
-              trans={trans}
-            />
-          </span>
-          <span className="jp-Dtrain-squares">
-            {ranks.map(f => {
-              const [name, share] = tint(f.over ?? NaN);
-              const percent = `${Math.round(share * 70)}%`;
-              return (
-                <button
-                  key={f.rank.rank}
-                  type="button"
-                  data-square
-                  data-state={f.rank.state}
-                  aria-pressed={f.rank.rank === selected}
-                  aria-label={trans.__(
-                    'Rank %1, %2, own time %3',
-                    f.rank.rank,
-                    stateWord(f.rank.state, trans),
-                    formatTime(f.own)
-                  )}
-                  tabIndex={f.rank.rank === stop ? 0 : -1}
-                  style={{
-                    background: `color-mix(in srgb, var(${name}) ${percent}, var(--jp-layout-color2))`
-                  }}
-                  onClick={() => props.onSelect(f.rank.rank)}
-                  onContextMenu={event => props.onMenu(event, [f.rank.rank])}
-                >
-                  {f.rank.rank}
-                </button>
-              );
-            })}
+          <span>{node}</span>
+          <span className="jp-DtrainRanks-cells">
+            {ranks.map(f => (
+              <button
+                key={f.rank.rank}
+                type="button"
+                data-square={f.rank.rank}
+                data-state={f.rank.state}
+                data-slow={rankGlyph(f.rank) === 'slow' || undefined}
+                aria-pressed={f.rank.rank === selected}
+                aria-label={trans.__(
+                  'Rank %1, %2, own time %3',
+                  f.rank.rank,
+                  rankWord(f.rank, trans),
+                  formatTime(f.own)
+                )}
+                tabIndex={f.rank.rank === first ? 0 : -1}
+                style={{ background: tintOf(f.over ?? NaN) }}
+                onFocus={() => setStop(f.rank.rank)}
+                onClick={() => props.onSelect(f.rank.rank)}
+                onContextMenu={event => props.onMenu(event, [f.rank.rank])}
+              >
+                {f.rank.rank}
+              </button>
+            ))}
           </span>
         </div>
       ))}
+      <Counts figures={figures} trans={trans} />
     </div>
+  );
+}
+
+/** How many ranks are in which state. */
+function Counts(props: {
+  figures: readonly IRankFigures[];
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { trans } = props;
+  const counts = new Map<GlyphKind, number>();
+  for (const { rank } of props.figures) {
+    const kind = rankGlyph(rank);
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const order: GlyphKind[] = ['lost', 'stuck', 'slow', 'busy', 'in collective'];
+  const place = (kind: GlyphKind): number =>
+    order.includes(kind) ? order.indexOf(kind) : order.length;
+  return (
+    <p className="jp-DtrainRanks-counts">
+      {[...counts]
+        .sort(([a], [b]) => place(a) - place(b))
+        .map(([kind, count]) => {
+          const word =
+            kind === 'slow' ? trans.__('slow') : stateWord(kind, trans);
+          return (
+            <span key={kind}>
+              <Glyph kind={kind} label={word} /> {word} {count}
+            </span>
+          );
+        })}
+    </p>
   );
 }

@@ -1,7 +1,8 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, it } from 'vitest';
 
-import { makeCluster } from '../testing/clusters';
-import { partsOf } from './parts';
+import { makeCluster, makeRank } from '../testing/clusters';
+import { partsOf, waitsOf } from './parts';
 
 const { metrics } = makeCluster();
 
@@ -42,4 +43,14 @@ describe('partsOf', () => {
   it('is empty where nothing is known', () => {
     expect(partsOf(metrics)).toEqual([]);
   });
+});
+
+it('says how long each of two ranks waits where that differs', () => {
+  const trans = nullTranslator.load('dtrain_lab');
+  const ranks = [0.04, 0, 0].map((wait_s, n) => makeRank(n, { wait_s }));
+  expect(waitsOf(ranks.slice(0, 2), trans)).toBe(
+    'rank 0: 40 ms, rank 1: 0.0 ms'
+  );
+  expect(waitsOf(ranks, trans)).toBe('');
+  expect(waitsOf([ranks[1], ranks[2]], trans)).toBe('');
 });

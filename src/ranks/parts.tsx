@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { Cluster } from '../tokens';
+import { Cluster, Rank } from '../tokens';
 import { formatShare, formatTime } from '../ui/format';
 
 /** A part of a step; seconds, and its share. */
@@ -39,12 +39,28 @@ export function partsOf(metrics: Cluster['metrics']): IPart[] {
   }));
 }
 
+/** How long each of two ranks waits, where that differs: what lies between is true of neither. */
+export function waitsOf(
+  ranks: readonly Rank[],
+  trans: TranslationBundle
+): string {
+  const [a, b] = ranks.map(r => r.wait_s);
+  if (ranks.length !== 2 || a === null || b === null) {
+    return '';
+  }
+  return formatTime(a) === formatTime(b)
+    ? ''
+    : trans.__('rank 0: %1, rank 1: %2', formatTime(a), formatTime(b));
+}
+
 /** A step apart, as a bar and in words. */
 export function StepParts(props: {
   metrics: Cluster['metrics'];
+  ranks: readonly Rank[];
   trans: TranslationBundle;
 }): JSX.Element | null {
-  const { metrics, trans } = props;
+  const { metrics, ranks, trans } = props;
+  const waits = waitsOf(ranks, trans);
   const parts = partsOf(metrics).filter(p => p.share >= 0.001);
   if (!parts.length) {
     return null;
@@ -61,14 +77,14 @@ export function StepParts(props: {
     .map(p => `${names[p.part]} ${formatShare(p.share)}`)
     .join(', ');
   return (
-    <section className="jp-Dtrain-parts" aria-label={trans.__('A step')}>
+    <section className="jp-DtrainRanks-parts" aria-label={trans.__('A step')}>
       <h3>
         {trans.__('Where a step’s time goes')}
         <span>
-          <b>{formatTime(metrics.step_s)}</b> {trans.__('median rank')}
+          <b>{formatTime(metrics.step_s)}</b> {ofWhom(ranks.length, trans)}
         </span>
       </h3>
-      <span className="jp-Dtrain-split" role="img" aria-label={text}>
+      <span className="jp-DtrainUi-split" role="img" aria-label={text}>
         {parts.map(p => (
           <span
             key={p.part}
@@ -77,14 +93,27 @@ export function StepParts(props: {
           />
         ))}
       </span>
-      <p className="jp-Dtrain-legend" aria-hidden>
+      <p className="jp-DtrainUi-legend" aria-hidden>
         {parts.map(p => (
           <span key={p.part} data-part={p.part}>
             {names[p.part]} <b>{formatTime(p.seconds)}</b>{' '}
             {formatShare(p.share)}
+            {p.part === 'waiting' && waits && ` (${waits})`}
           </span>
         ))}
       </p>
     </section>
   );
+}
+
+/** Whose the parts are: the median of two ranks is their mean. */
+function ofWhom(size: number, trans: TranslationBundle): string {
+  switch (size) {
+    case 1:
+      return trans.__('rank 0');
+    case 2:
+      return trans.__('mean of both ranks');
+    default:
+      return trans.__('median rank');
+  }
 }

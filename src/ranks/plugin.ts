@@ -7,7 +7,7 @@ import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
-import { IClusters } from '../tokens';
+import { IClusterActions, IClusters, ISelection } from '../tokens';
 import type { RanksView } from './view';
 
 /** The Ranks view in the main area. */
@@ -15,11 +15,13 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:ranks',
   description: 'The Ranks view: charts, heat map, grid and table.',
   autoStart: true,
-  requires: [IClusters],
+  requires: [IClusters, ISelection, IClusterActions],
   optional: [ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     model: IClusters,
+    selection: ISelection,
+    actions: IClusterActions,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
     translator: ITranslator | null
@@ -30,9 +32,9 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
     commands.addCommand(CommandIDs.showRanks, {
       label: trans.__('Ranks View'),
       caption: trans.__('Charts, heat map and table of all ranks'),
-      isEnabled: args => !!args.id || !!model.selected,
+      isEnabled: args => !!args.id || !!selection.cluster,
       execute: async args => {
-        const id = (args.id as string | undefined) ?? model.selected?.id;
+        const id = (args.id as string | undefined) ?? selection.cluster?.id;
         const found = model.clusters.find(c => c.id === id);
         const name = found?.name ?? (args.name as string | undefined);
         if (!id || !name) {
@@ -41,14 +43,14 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
         let view = tracker.find(v => v.args.id === id);
         if (!view) {
           const { RanksView } = await import('./view');
-          view = new RanksView({ id, name, model, commands, trans });
+          view = new RanksView({ id, name, model, selection, commands, trans });
           void tracker.add(view);
           shell.add(view, 'main');
         }
         shell.activateById(view.id);
         const ranks = args.ranks as number[] | undefined;
         if (ranks?.length) {
-          model.selectRank(ranks[0]);
+          selection.selectRank(ranks[0]);
         }
       },
       describedBy: {
@@ -66,10 +68,32 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
         }
       }
     });
+    commands.addCommand(CommandIDs.exportHistory, {
+      label: args =>
+        trans.__('Export as %1', FORMATS[String(args.format)] ?? 'CSV'),
+      caption: trans.__('The history of all ranks, as a file'),
+      isEnabled: args => !!args.id || !!selection.cluster,
+      execute: args => {
+        const id = (args.id as string | undefined) ?? selection.cluster?.id;
+        const format = String(args.format ?? 'csv');
+        if (id && format in FORMATS) {
+          save(actions.exportUrl(id, format as 'csv' | 'json' | 'tensorboard'));
+        }
+      },
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: {
+            id: { type: 'string', description: 'Id of the cluster' },
+            format: { type: 'string', enum: Object.keys(FORMATS) }
+          }
+        }
+      }
+    });
     let some = false;
     model.changed.connect(() => {
-      if (some !== !!model.selected) {
-        some = !!model.selected;
+      if (some !== !!selection.cluster) {
+        some = !!selection.cluster;
         commands.notifyCommandChanged(CommandIDs.showRanks);
       }
     });
@@ -78,9 +102,22 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
       name: view => view.args.id,
       args: view => view.args
     });
-    palette?.addItem({
-      command: CommandIDs.showRanks,
-      category: trans.__('Distributed')
-    });
+    for (const command of [CommandIDs.showRanks, CommandIDs.exportHistory]) {
+      palette?.addItem({ command, category: trans.__('Distributed') });
+    }
   }
 };
+
+const FORMATS: Record<string, string> = {
+  csv: 'CSV',
+  json: 'JSON',
+  tensorboard: 'TensorBoard'
+};
+
+/** Have the browser keep a file. */
+function save(url: string): void {
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = '';
+  link.click();
+}

@@ -1,46 +1,27 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useRef, useState } from 'react';
+import React, { useState } from 'react';
 
-import { Cluster, Rank } from '../tokens';
-import {
-  formatGiB,
-  formatRate,
-  formatShare,
-  formatTime,
-  UNKNOWN
-} from '../ui/format';
+import { Rank, Verdict } from '../tokens';
+import { formatGiB, formatSpan, formatTime, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';
-import { useSteadyOrder } from '../ui/order';
-import { stateWord } from '../ui/sentence';
+import { moveFocus } from '../ui/roving';
 import { SplitBar, splitOf } from '../ui/split';
 import { alarmOf } from '../ui/verdict';
-import { ownTimes } from './figures';
-import { RankMap } from './map';
+import { doing, Facts, standsAt } from './facts';
+import { NodeRows } from './nodeRows';
+import { IRowsProps, MapAndSlowest } from './slowest';
+import { rankGlyph, rankWord, weightOf } from './words';
 
 /** A row each up to here; above, a row a node with a square a rank. */
 export const MOST_ROWS = 16;
 /** Squares in rows of nodes up to here; above, a map of squares and the slowest. */
 export const MOST_SQUARES = 128;
-const SLOWEST = 5;
 
-/** Ranks that differ come first: lost, stuck, then the rest in order. */
+/** Ranks that differ come first: lost, stuck, slow, then the rest in order. */
 export function ordered(ranks: readonly Rank[]): Rank[] {
-  const weight = (r: Rank): number =>
-    r.state === 'lost' ? 0 : r.state === 'stuck' ? 1 : 2;
-  return [...ranks].sort((a, b) => weight(a) - weight(b) || a.rank - b.rank);
-}
-
-interface IRowsProps {
-  cluster: Cluster;
-  /** The rank that all views show; null for none. */
-  selected: number | null;
-  onSelect: (rank: number) => void;
-  /** A context menu was asked for on some ranks. */
-  onMenu: (
-    event: React.MouseEvent<HTMLElement>,
-    ranks: readonly number[]
-  ) => void;
-  trans: TranslationBundle;
+  return [...ranks].sort(
+    (a, b) => weightOf(a) - weightOf(b) || a.rank - b.rank
+  );
 }
 
 /** The ranks of a cluster in the sidebar. */
@@ -49,36 +30,38 @@ export function RankRows(props: IRowsProps): JSX.Element {
   if (length > MOST_SQUARES) {
     return <MapAndSlowest {...props} />;
   }
-  return length > MOST_ROWS ? <NodeRows {...props} /> : <Grid {...props} />;
+  return length > MOST_ROWS ? (
+    <NodeRows {...props} />
+  ) : (
+    <RankGrid {...props} ranks={ordered(props.cluster.ranks)} />
+  );
 }
 
-function Grid(props: IRowsProps): JSX.Element {
-  const { cluster, trans } = props;
+/** A row a rank. */
+export function RankGrid(
+  props: IRowsProps & { ranks: readonly Rank[]; headless?: boolean }
+): JSX.Element {
+  const { cluster, trans, ranks } = props;
   const [active, setActive] = useState(0);
   const [open, setOpen] = useState<number | null>(null);
-  const ranks = ordered(cluster.ranks);
   const trains = ranks.some(r => splitOf(r) !== null);
-  const stuck = alarmOf(cluster.metrics) !== null;
+  const alarm = alarmOf(cluster.metrics);
+  const gpus = ranks.some(r => r.device.startsWith('cuda'));
   const at = Math.min(active, ranks.length - 1);
 
   const move = (event: React.KeyboardEvent<HTMLElement>): void => {
     const rows = [
       ...event.currentTarget.querySelectorAll<HTMLElement>('[data-rank]')
     ];
-    // the row that has the focus, whatever was drawn last
-    const from = rows.indexOf(event.target as HTMLElement);
-    const to = {
-      ArrowDown: from + 1,
-      ArrowUp: from - 1,
-      Home: 0,
-      End: rows.length - 1
-    }[event.key];
-    if (to !== undefined) {
+    const row = event.target as HTMLElement;
+    if (moveFocus(event, rows)) {
+      event.stopPropagation();
+    } else if (
+      rows.includes(row) &&
+      (event.key === 'Enter' || event.key === ' ')
+    ) {
       event.preventDefault();
-      rows[Math.max(0, Math.min(rows.length - 1, to))]?.focus();
-    } else if (event.key === 'Enter' || event.key === ' ') {
-      event.preventDefault();
-      toggle(Number(rows[from]?.dataset.rank));
+      toggle(Number(row.dataset.rank));
     }
   };
   const toggle = (rank: number): void => {
@@ -88,33 +71,43 @@ function Grid(props: IRowsProps): JSX.Element {
 
   return (
     <table
-      className="jp-Dtrain-ranks"
+      className="jp-DtrainRanks-rows"
       role="treegrid"
       aria-label={trans.__('Ranks of %1', cluster.name)}
       onKeyDown={move}
     >
-      <thead>
+      <thead hidden={props.headless}>
         <tr>
-          <th scope="col" className="jp-Dtrain-colGlyph">
-            <span className="jp-Dtrain-hidden">{trans.__('State')}</span>
+          <th scope="col" className="jp-DtrainRanks-colGlyph">
+            <span className="jp-DtrainUi-hidden">{trans.__('State')}</span>
           </th>
-          <th scope="col" className="jp-Dtrain-colRank">
+          <th scope="col" className="jp-DtrainRanks-colRank">
             {trans.__('Rank')}
           </th>
-          {trains && !stuck ? (
+          {alarm ? (
             <>
-              <th scope="col" className="jp-Dtrain-colNumber">
+              <th scope="col" className="jp-DtrainRanks-colSince">
+                {trans.__('Since')}
+              </th>
+              <th scope="col">{trans.__('Where')}</th>
+            </>
+          ) : trains ? (
+            <>
+              <th scope="col" className="jp-DtrainUi-colNumber">
                 {trans.__('Own')}
               </th>
-              <th scope="col">{trans.__('Split')}</th>
+              <th scope="col">{trans.__('Step split')}</th>
             </>
           ) : (
             <th scope="col" colSpan={2}>
-              {stuck ? trans.__('Where') : trans.__('Doing')}
+              {trans.__('Doing')}
             </th>
           )}
-          <th scope="col" className="jp-Dtrain-colNumber jp-Dtrain-colLast">
-            {trans.__('GiB')}
+          <th
+            scope="col"
+            className="jp-DtrainUi-colNumber jp-DtrainRanks-colLast"
+          >
+            {gpus ? trans.__('GPU GiB') : trans.__('GiB')}
           </th>
         </tr>
       </thead>
@@ -124,6 +117,7 @@ function Grid(props: IRowsProps): JSX.Element {
             <tr
               data-rank={rank.rank}
               data-state={rank.state}
+              data-slow={rankGlyph(rank) === 'slow' || undefined}
               tabIndex={index === at ? 0 : -1}
               aria-expanded={open === rank.rank}
               aria-selected={props.selected === rank.rank}
@@ -132,16 +126,16 @@ function Grid(props: IRowsProps): JSX.Element {
               onClick={() => toggle(rank.rank)}
             >
               <td>
-                <Glyph kind={rank.state} label={stateWord(rank.state, trans)} />
+                <Glyph kind={rankGlyph(rank)} label={rankWord(rank, trans)} />
               </td>
               <th scope="row">{rank.rank}</th>
-              <Middle rank={rank} split={trains && !stuck} trans={trans} />
-              <td className="jp-Dtrain-colNumber jp-Dtrain-colLast">
+              <Middle rank={rank} split={trains} alarm={alarm} trans={trans} />
+              <td className="jp-DtrainUi-colNumber jp-DtrainRanks-colLast">
                 {formatGiB(rank.device_memory_bytes ?? rank.memory_bytes)}
               </td>
             </tr>
             {open === rank.rank && (
-              <tr className="jp-Dtrain-rankFacts">
+              <tr className="jp-DtrainRanks-facts">
                 <td colSpan={5}>
                   <Facts rank={rank} trans={trans} />
                 </td>
@@ -154,17 +148,39 @@ function Grid(props: IRowsProps): JSX.Element {
   );
 }
 
+/** As short as its column: 14 s, 3 min, 2 h. */
+export function sinceText(seconds: number | null): string {
+  if (seconds === null) {
+    return UNKNOWN;
+  }
+  const [first, unit] = formatSpan(seconds).split(' ');
+  return `${first} ${unit}`;
+}
+
 function Middle(props: {
   rank: Rank;
   split: boolean;
+  alarm: Verdict | null;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { rank, trans } = props;
+  const { rank, alarm, trans } = props;
+  if (alarm) {
+    const where = standsAt(rank, alarm, trans);
+    const since = sinceText(alarm.since_s);
+    return (
+      <>
+        <td className="jp-DtrainRanks-colSince">{since}</td>
+        <td className="jp-DtrainRanks-doing" title={where}>
+          {where}
+        </td>
+      </>
+    );
+  }
   const split = props.split ? splitOf(rank) : null;
   if (split && rank.step_s) {
     return (
       <>
-        <td className="jp-Dtrain-colNumber">
+        <td className="jp-DtrainUi-colNumber">
           {formatTime(rank.step_s * split.own)}
         </td>
         <td>
@@ -174,196 +190,8 @@ function Middle(props: {
     );
   }
   return (
-    <td colSpan={2} className="jp-Dtrain-doing">
+    <td colSpan={2} className="jp-DtrainRanks-doing" title={doing(rank, trans)}>
       {doing(rank, trans)}
     </td>
-  );
-}
-
-/** What a rank does, in a few words. */
-export function doing(rank: Rank, trans: TranslationBundle): string {
-  const { where } = rank;
-  if (rank.state === 'stuck' && where?.line) {
-    return where.cell
-      ? trans.__('cell %1, line %2', where.cell, where.line)
-      : `${where.file}:${where.line}`;
-  }
-  if (rank.state === 'busy' && !rank.doing && where?.cell) {
-    return trans.__('cell %1', where.cell);
-  }
-  return rank.doing ?? stateWord(rank.state, trans);
-}
-
-function Facts(props: { rank: Rank; trans: TranslationBundle }): JSX.Element {
-  const { rank, trans } = props;
-  const unsure = rank.unsure ? ` (${trans.__('unsure')})` : '';
-  const error = rank.comm_overhead_error;
-  const overhead =
-    rank.comm_overhead === null
-      ? UNKNOWN
-      : error
-        ? `${formatShare(rank.comm_overhead)} ± ${Math.round(error * 100)}`
-        : formatShare(rank.comm_overhead);
-  const facts: [string, string][] = [
-    [trans.__('State'), stateWord(rank.state, trans)],
-    [trans.__('Doing'), doing(rank, trans)],
-    [trans.__('Device'), `${rank.device}, ${rank.node}`],
-    [trans.__('Step'), rank.step === null ? UNKNOWN : `${rank.step}${unsure}`],
-    [trans.__('Steps/s'), formatRate(rank.steps_per_s)],
-    [trans.__('Samples/s'), formatRate(rank.samples_per_s)],
-    [trans.__('Data loading'), formatTime(rank.data_s)],
-    [trans.__('Communication'), overhead],
-    [trans.__('Waiting'), formatTime(rank.wait_s)],
-    [trans.__('CPU'), formatShare(rank.cpu_utilization)],
-    [trans.__('Memory'), `${formatGiB(rank.memory_bytes)} GiB`],
-    [trans.__('Process'), rank.pid === null ? UNKNOWN : `${rank.pid}`]
-  ];
-  if (rank.device !== 'cpu') {
-    facts.push([trans.__('GPU'), formatShare(rank.device_utilization)]);
-  }
-  return (
-    <dl className="jp-Dtrain-facts">
-      {facts.map(([name, value]) => (
-        <React.Fragment key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </React.Fragment>
-      ))}
-    </dl>
-  );
-}
-
-function MapAndSlowest(props: IRowsProps): JSX.Element {
-  const { cluster, trans } = props;
-  const { ranks } = cluster;
-  const { own, middle } = ownTimes(ranks);
-  const bad = ranks.filter(r => r.state === 'stuck' || r.state === 'lost');
-  const host = useRef<HTMLUListElement>(null);
-  const troubled = bad.slice(0, SLOWEST).map(r => r.rank);
-  const order = useSteadyOrder(
-    () =>
-      ranks
-        .map(r => r.rank)
-        .filter(rank => !Number.isNaN(own[rank]))
-        .sort((a, b) => own[b] - own[a])
-        .slice(0, SLOWEST),
-    `${cluster.id} ${cluster.world.generation}`,
-    host
-  );
-  const shown = [...new Set([...troubled, ...order])].map(rank => ranks[rank]);
-  return (
-    <div className="jp-Dtrain-mapBox">
-      <RankMap
-        ranks={ranks}
-        middle={middle}
-        columns={32}
-        selected={props.selected}
-        onSelect={props.onSelect}
-        summary={trans.__(
-          '%1 ranks, %2 of them stuck or lost',
-          ranks.length,
-          bad.length
-        )}
-      />
-      <p className="jp-Dtrain-under">{trans.__('Slowest')}</p>
-      <ul ref={host} className="jp-Dtrain-slowest">
-        {shown.map(({ rank, state, node }) => (
-          <li
-            key={rank}
-            data-selected={rank === props.selected || undefined}
-            onContextMenu={event => props.onMenu(event, [rank])}
-          >
-            <Glyph kind={state} label={stateWord(state, trans)} />
-            <button
-              type="button"
-              className="jp-Dtrain-link"
-              aria-pressed={rank === props.selected}
-              aria-label={trans.__('Rank %1', rank)}
-              onClick={() => props.onSelect(rank)}
-            >
-              {rank}
-            </button>
-            <span>{node}</span>
-            <span className="jp-Dtrain-colNumber">
-              {formatTime(Number.isNaN(own[rank]) ? null : own[rank])}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-/** A rank in the row of its node. */
-function SquareOf(props: {
-  rank: number;
-  state: Rank['state'];
-  selected: boolean;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { rank, state, trans } = props;
-  return (
-    <span
-      data-rank={rank}
-      data-state={state}
-      data-selected={props.selected || undefined}
-      title={trans.__('rank %1: %2', rank, stateWord(state, trans))}
-    />
-  );
-}
-
-/** Drawn again only where it differs. */
-const Square = React.memo(SquareOf);
-
-function NodeRows(props: IRowsProps): JSX.Element {
-  const { cluster, trans } = props;
-  const nodes = new Map<string, Rank[]>();
-  for (const rank of cluster.ranks) {
-    nodes.set(rank.node, [...(nodes.get(rank.node) ?? []), rank]);
-  }
-  return (
-    <ul className="jp-Dtrain-nodes">
-      {[...nodes].map(([name, ranks]) => {
-        const alive = ranks.filter(r => r.state !== 'lost').length;
-        return (
-          <li
-            key={name}
-            tabIndex={0}
-            onContextMenu={event =>
-              props.onMenu(
-                event,
-                ranks.map(r => r.rank)
-              )
-            }
-          >
-            <span className="jp-Dtrain-nodeName">{name}</span>
-            <span
-              className="jp-Dtrain-squares"
-              role="img"
-              aria-label={trans.__('%1 of %2 ranks', alive, ranks.length)}
-              onClick={event => {
-                const { rank } = (event.target as HTMLElement).dataset;
-                if (rank !== undefined) {
-                  props.onSelect(Number(rank));
-                }
-              }}
-            >
-              {ranks.map(r => (
-                <Square
-                  key={r.rank}
-                  rank={r.rank}
-                  state={r.state}
-                  selected={r.rank === props.selected}
-                  trans={trans}
-                />
-              ))}
-            </span>
-            <span className="jp-Dtrain-nodeCount">
-              {trans.__('%1 of %2', alive, ranks.length)}
-            </span>
-          </li>
-        );
-      })}
-    </ul>
   );
 }

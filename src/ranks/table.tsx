@@ -2,124 +2,24 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import React, { useRef, useState } from 'react';
 
-import {
-  formatGiB,
-  formatRate,
-  formatShare,
-  formatTime,
-  UNKNOWN
-} from '../ui/format';
-import { Glyph } from '../ui/glyph';
-import { useSteadyOrder } from '../ui/order';
-import { stateWord } from '../ui/sentence';
+import { settled, SortValue, useSteadyOrder } from '../ui/order';
+import { moveFocus } from '../ui/roving';
+import { Verdict } from '../tokens';
+import { columnsOf, IColumn, unitOf } from './columns';
 import { IRankFigures } from './figures';
+import { weightOf } from './words';
 
 const ROW_HEIGHT = 28;
+/** As many rows are all shown; more scroll in a place of their own. */
+const MOST_SHOWN = 64;
 
-interface IColumn {
+/** What the rows were sorted by last, and by which column. */
+interface IHeld {
   key: string;
-  head: string;
-  value: (f: IRankFigures) => number | string | null;
-  show: (f: IRankFigures) => React.ReactNode;
-  number?: boolean;
+  values: ReadonlyMap<number, SortValue>;
 }
 
-function columnsOf(
-  trans: TranslationBundle,
-  gpus: boolean,
-  slowFrom: number
-): IColumn[] {
-  const time = (
-    key: string,
-    head: string,
-    value: (f: IRankFigures) => number | null
-  ): IColumn => ({
-    key,
-    head,
-    value,
-    show: f => formatTime(value(f)),
-    number: true
-  });
-  const memory = (f: IRankFigures): number | null =>
-    gpus ? f.rank.device_memory_bytes : f.rank.memory_bytes;
-  const use = (f: IRankFigures): number | null =>
-    gpus ? f.rank.device_utilization : f.rank.cpu_utilization;
-  return [
-    {
-      key: 'rank',
-      head: trans.__('Rank'),
-      value: f => f.rank.rank,
-      show: f => (
-        <>
-          <Glyph kind={f.rank.state} label={stateWord(f.rank.state, trans)} />{' '}
-          {f.rank.rank}
-        </>
-      )
-    },
-    {
-      key: 'node',
-      head: trans.__('Node'),
-      value: f => f.rank.node,
-      show: f => f.rank.node
-    },
-    {
-      key: 'device',
-      head: trans.__('Device'),
-      value: f => f.rank.device,
-      show: f => f.rank.device
-    },
-    {
-      key: 'doing',
-      head: trans.__('Doing'),
-      value: f => f.rank.doing,
-      show: f => f.rank.doing ?? stateWord(f.rank.state, trans)
-    },
-    {
-      ...time('own', trans.__('Own'), f => f.own),
-      show: f => (
-        <>
-          {formatTime(f.own)}
-          {f.over !== null && f.over >= slowFrom && (
-            <b> +{Math.round(f.over * 100)} %</b>
-          )}
-        </>
-      )
-    },
-    time('data', trans.__('Data'), f => f.rank.data_s),
-    time('transfer', trans.__('Transfer'), f => f.transfer),
-    time('waiting', trans.__('Waiting'), f => f.waiting),
-    {
-      key: 'samples',
-      head: trans.__('Samples/s'),
-      value: f => f.rank.samples_per_s,
-      show: f => formatRate(f.rank.samples_per_s),
-      number: true
-    },
-    {
-      key: 'memory',
-      head: gpus ? trans.__('GPU memory') : trans.__('Memory'),
-      value: memory,
-      show: f => (memory(f) === null ? UNKNOWN : `${formatGiB(memory(f))} GiB`),
-      number: true
-    },
-    {
-      key: 'use',
-      head: gpus ? trans.__('GPU use') : trans.__('CPU use'),
-      value: use,
-      show: f => formatShare(use(f)),
-      number: true
-    },
-    {
-      key: 'seen',
-      head: trans.__('Seen'),
-      value: f => f.rank.last_seen_s,
-      show: f => formatTime(f.rank.last_seen_s),
-      number: true
-    }
-  ];
-}
-
-/** All ranks, slowest first unless told; one tab stop, arrows, Home and End. */
+/** All ranks, slowest first unless told; one tab stop, arrows, Home and End; the heads are above the first row. */
 export function RankTable(props: {
   figures: readonly IRankFigures[];
   selected: number | null;
@@ -130,19 +30,37 @@ export function RankTable(props: {
   ) => void;
   /** Share above the median from which a rank is marked. */
   slowFrom: number;
+  /** What keeps them from going on. */
+  alarm: Verdict | null;
   trans: TranslationBundle;
 }): JSX.Element {
   const { figures, selected, slowFrom, trans } = props;
   const [sort, setSort] = useState({ key: 'own', down: true });
   const scroll = useRef<HTMLDivElement>(null);
   const gpus = figures.some(f => f.rank.device.startsWith('cuda'));
-  const columns = columnsOf(trans, gpus, slowFrom);
+  const nodes = new Set(figures.map(f => f.rank.node)).size;
+  const columns = columnsOf(
+    trans,
+    gpus,
+    slowFrom,
+    unitOf(figures),
+    nodes,
+    props.alarm
+  );
   const column = columns.find(c => c.key === sort.key) ?? columns[0];
+  const held = useRef<IHeld>({ key: '', values: new Map() });
   const order = useSteadyOrder(
-    () =>
-      [...figures]
-        .sort((a, b) => compare(column, a, b, sort.down))
-        .map(f => f.rank.rank),
+    () => {
+      const { key, values } = held.current;
+      const now = new Map(figures.map(f => [f.rank.rank, column.value(f)]));
+      held.current = {
+        key: sort.key,
+        values: settled(key === sort.key ? values : new Map(), now)
+      };
+      return [...figures]
+        .sort((a, b) => compare(held.current.values, a, b, sort.down))
+        .map(f => f.rank.rank);
+    },
     `${sort.key} ${sort.down} ${figures.map(f => f.rank.rank).join()}`,
     scroll
   );
@@ -159,10 +77,46 @@ export function RankTable(props: {
     0,
     rows.findIndex(f => f.rank.rank === selected)
   );
-  const move = (event: React.KeyboardEvent): void => {
+  const focusRow = (rank: number | undefined): void => {
+    requestAnimationFrame(() =>
+      scroll.current
+        ?.querySelector<HTMLElement>(`[data-row="${rank}"]`)
+        ?.focus()
+    );
+  };
+  const drawn = virtual.getVirtualItems();
+  // the chosen row may be out of view, and not drawn: keys have to lead into the table all the same
+  const stop = drawn.some(item => item.index === at) ? at : drawn[0]?.index;
+  const move = (event: React.KeyboardEvent<HTMLElement>): void => {
+    const heads = [
+      ...event.currentTarget.querySelectorAll<HTMLElement>(
+        '[role=columnheader] button'
+      )
+    ].filter(head => head.offsetParent !== null);
+    if (heads.includes(event.target as HTMLElement)) {
+      if (event.key === 'ArrowDown') {
+        event.preventDefault();
+        focusRow(rows[stop]?.rank.rank);
+      } else {
+        moveFocus(event, heads, heads.length + 1);
+      }
+      return;
+    }
+    // from the row that has the focus, which need not be the chosen one
+    const own = (event.target as HTMLElement).closest<HTMLElement>(
+      '[data-row]'
+    );
+    const from = own
+      ? rows.findIndex(f => `${f.rank.rank}` === own.dataset.row)
+      : at;
+    if (event.key === 'ArrowUp' && from === 0) {
+      event.preventDefault();
+      heads[0]?.focus();
+      return;
+    }
     const to = {
-      ArrowDown: at + 1,
-      ArrowUp: at - 1,
+      ArrowDown: from + 1,
+      ArrowUp: from - 1,
       Home: 0,
       End: rows.length - 1
     }[event.key];
@@ -170,29 +124,27 @@ export function RankTable(props: {
       event.preventDefault();
       props.onSelect(rows[to].rank.rank);
       virtual.scrollToIndex(to);
-      const rank = rows[to].rank.rank;
-      requestAnimationFrame(() =>
-        scroll.current
-          ?.querySelector<HTMLElement>(`[data-row="${rank}"]`)
-          ?.focus()
-      );
+      focusRow(rows[to].rank.rank);
     }
   };
   return (
     <div
       ref={scroll}
-      className="jp-Dtrain-table"
+      className="jp-DtrainRanks-table"
+      data-many={rows.length > MOST_SHOWN || undefined}
       role="grid"
       aria-label={trans.__('Ranks')}
       aria-rowcount={rows.length + 1}
+      style={tracks(columns)}
       onKeyDown={move}
     >
-      <div role="row" className="jp-Dtrain-tableHead" aria-rowindex={1}>
+      <div role="row" className="jp-DtrainRanks-tableHead" aria-rowindex={1}>
         {columns.map(c => (
           <span
             key={c.key}
             role="columnheader"
             data-number={c.number || undefined}
+            data-room={c.room}
             aria-sort={
               c.key === sort.key
                 ? sort.down
@@ -203,6 +155,7 @@ export function RankTable(props: {
           >
             <button
               type="button"
+              tabIndex={-1}
               onClick={() =>
                 setSort({
                   key: c.key,
@@ -220,10 +173,10 @@ export function RankTable(props: {
       </div>
       <div
         role="rowgroup"
-        className="jp-Dtrain-tableBody"
+        className="jp-DtrainRanks-tableBody"
         style={{ height: virtual.getTotalSize() }}
       >
-        {virtual.getVirtualItems().map(item => {
+        {drawn.map(item => {
           const f = rows[item.index];
           const chosen = f.rank.rank === selected;
           return (
@@ -233,11 +186,11 @@ export function RankTable(props: {
               aria-rowindex={item.index + 2}
               aria-selected={chosen}
               data-row={f.rank.rank}
-              data-slow={(f.over ?? 0) >= slowFrom || undefined}
+              data-slow={f.rank.slow || undefined}
               data-trouble={
                 f.rank.state === 'stuck' || f.rank.state === 'lost' || undefined
               }
-              tabIndex={item.index === at ? 0 : -1}
+              tabIndex={item.index === stop ? 0 : -1}
               style={{ transform: `translateY(${item.start}px)` }}
               onClick={() => props.onSelect(f.rank.rank)}
               onContextMenu={event => props.onMenu(event, [f.rank.rank])}
@@ -247,6 +200,8 @@ export function RankTable(props: {
                   key={c.key}
                   role="gridcell"
                   data-number={c.number || undefined}
+                  data-room={c.room}
+                  title={titleOf(c.show(f))}
                 >
                   {c.show(f)}
                 </span>
@@ -259,16 +214,35 @@ export function RankTable(props: {
   );
 }
 
-/** What is not known comes last; equal values by rank. */
+/** Tracks of the grid, by how much room there is: all columns, and those that are worth it. */
+function tracks(columns: readonly IColumn[]): React.CSSProperties {
+  const middle = columns.filter(c => c.room !== 'wide');
+  const little = middle.filter(c => c.room !== 'middle');
+  const narrow = little.filter(c => c.room !== 'little');
+  return {
+    '--wide': columns.map(c => c.width).join(' '),
+    '--middle': middle.map(c => c.width).join(' '),
+    '--little': little.map(c => c.width).join(' '),
+    '--narrow': narrow.map(c => c.width).join(' ')
+  } as React.CSSProperties;
+}
+
+/** A cell may be too narrow for its words: the whole of them shows at the pointer. */
+function titleOf(shown: React.ReactNode): string | undefined {
+  return typeof shown === 'string' ? shown : undefined;
+}
+
+/** What is not known comes last; equal values: ranks that differ first, as in the sidebar, then by number. */
 function compare(
-  column: IColumn,
+  values: ReadonlyMap<number, SortValue>,
   a: IRankFigures,
   b: IRankFigures,
   down: boolean
 ): number {
-  const [x, y] = [column.value(a), column.value(b)];
+  const x = values.get(a.rank.rank) ?? null;
+  const y = values.get(b.rank.rank) ?? null;
   if (x === y) {
-    return a.rank.rank - b.rank.rank;
+    return weightOf(a.rank) - weightOf(b.rank) || a.rank.rank - b.rank.rank;
   }
   if (x === null || y === null) {
     return x === null ? 1 : -1;

@@ -2,7 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { IPoint } from '../tokens';
-import { IMark, TimeChart } from './chart';
+import { TimeChart } from './chart';
+import { IAxis } from './charts';
 
 /** The user's own values with most points first; beyond these the export has them. */
 const MOST_CHARTS = 6;
@@ -30,8 +31,7 @@ export function formatValue(value: number): string {
 /** A chart of each value that the user logs with `dt.log`. */
 export function OwnValues(props: {
   points: readonly IPoint[];
-  marks: readonly IMark[];
-  window: number;
+  axis: IAxis;
   trans: TranslationBundle;
 }): JSX.Element | null {
   const { points, trans } = props;
@@ -40,7 +40,7 @@ export function OwnValues(props: {
     return null;
   }
   return (
-    <div className="jp-Dtrain-charts">
+    <div className="jp-DtrainUi-charts">
       {names.slice(0, MOST_CHARTS).map(name => {
         const values = points.map(p => p.values[name] ?? null);
         const last = [...values].reverse().find(v => v !== null) ?? null;
@@ -54,18 +54,15 @@ export function OwnValues(props: {
               </span>
             </h3>
             <TimeChart
-              times={points.map(p => p.at)}
-              marks={props.marks}
-              window={props.window}
+              {...props.axis}
               series={[{ label: name, values, colour: '--jp-accent-color1' }]}
-              format={formatValue}
               summary={trans.__('%1: %2 now', name, text)}
             />
           </section>
         );
       })}
       {names.length > MOST_CHARTS && (
-        <p className="jp-Dtrain-note">
+        <p className="jp-DtrainUi-note">
           {trans.__(
             '%1 more values are in the export.',
             names.length - MOST_CHARTS

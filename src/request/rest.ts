@@ -21,7 +21,7 @@ export class RequestError extends Error {
  */
 export async function request<T>(
   settings: ServerConnection.ISettings,
-  method: 'GET' | 'POST' | 'DELETE',
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
   body?: unknown
 ): Promise<T> {

@@ -13,15 +13,17 @@ import {
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import { Poll } from '@lumino/polling';
+import { Signal } from '@lumino/signaling';
 import React from 'react';
 
 import { attachedTo } from '../cluster/attached';
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';
-import { Cluster, IClusters } from '../tokens';
-import { formatRate, formatShare } from '../ui/format';
+import { Cluster, IClusters, ISelection, Job } from '../tokens';
 import { Glyph } from '../ui/glyph';
-import { clusterGlyph, isTrouble, sentence, stateWord } from '../ui/sentence';
+import { isTrouble, sentence } from '../ui/sentence';
+import { markTab } from './dot';
+import { isRunning, jobsText, statusOf } from './words';
 
 /** While nothing runs, the server is asked this often whether something does, ms. */
 const LOOK_EVERY = 10_000;
@@ -31,12 +33,13 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:status',
   description: 'How the cluster stands, in the status bar.',
   autoStart: true,
-  requires: [IClusters, IStatusBar],
-  optional: [INotebookTracker, ITranslator],
+  requires: [IClusters, ISelection],
+  optional: [IStatusBar, INotebookTracker, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     model: IClusters,
-    bar: IStatusBar,
+    selection: ISelection,
+    bar: IStatusBar | null,
     tracker: INotebookTracker | null,
     translator: ITranslator | null
   ): void => {
@@ -44,21 +47,35 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     const shown = (): Cluster | null => {
       const path = tracker?.currentWidget?.context.path;
       const own = path ? attachedTo(model.clusters, path) : null;
-      return own ?? model.clusters.find(isTrouble) ?? model.selected;
+      return own ?? model.clusters.find(isTrouble) ?? selection.cluster;
     };
+    markTab(app.shell, model, trans);
     const item = new StatusItem(model, app.commands, trans, shown);
-    bar.registerStatusItem('dtrain-lab:status', {
+    // before the first look it is not known whether there is a cluster
+    let looked = false;
+    const firstLook = new Signal<StatusItem, void>(item);
+    const seen = (): void => {
+      if (!looked) {
+        looked = true;
+        firstLook.emit();
+      }
+    };
+    bar?.registerStatusItem('dtrain-lab:status', {
       item,
       align: 'middle',
       rank: 50,
-      isActive: () => model.clusters.length > 0,
-      activeStateChanged: model.changed
+      isActive: () => looked,
+      activeStateChanged: firstLook
     });
     tracker?.currentChanged.connect(() => item.update());
+    selection.changed.connect(() => item.update());
     const { serverSettings } = app.serviceManager;
     const poll = new Poll({
       name: 'dtrain-lab:status',
-      factory: () => look(model, serverSettings),
+      factory: async () => {
+        await look(model, serverSettings);
+        seen();
+      },
       frequency: { interval: LOOK_EVERY, backoff: true, max: 60_000 },
       standby: 'when-hidden'
     });
@@ -72,8 +89,12 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
       }
     });
     model.changed.connect(() => {
-      // no cluster is left: from here on the poll is enough
-      if (!model.clusters.length && model.seen) {
+      if (model.seen) {
+        seen();
+      }
+      // nothing is left: from here on the poll is enough
+      const idle = !model.clusters.length && !model.jobs.some(isRunning);
+      if (idle && model.seen) {
         model.setVisible(false, item.id);
       }
     });
@@ -81,19 +102,26 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
-/** Watch clusters as soon as there is one. */
+/** Watch clusters and jobs as soon as there is one. */
 async function look(
   model: IClusters,
   settings: ServerConnection.ISettings
 ): Promise<void> {
-  if (!model.clusters.length) {
-    const found = await request<Cluster[]>(settings, 'GET', 'clusters');
-    if (found.length) {
-      model.setVisible(true, 'dtrain-lab-status');
-    }
-  } else {
+  const known = model.clusters.length || model.jobs.some(isRunning);
+  if (known || (await anything(settings))) {
     model.setVisible(true, 'dtrain-lab-status');
   }
+}
+
+/** Is there a cluster, or a job that runs? */
+async function anything(
+  settings: ServerConnection.ISettings
+): Promise<boolean> {
+  const clusters = await request<Cluster[]>(settings, 'GET', 'clusters');
+  return (
+    clusters.length > 0 ||
+    (await request<Job[]>(settings, 'GET', 'jobs')).some(isRunning)
+  );
 }
 
 class StatusItem extends ReactWidget {
@@ -105,7 +133,7 @@ class StatusItem extends ReactWidget {
   ) {
     super();
     this.id = 'dtrain-lab-status';
-    this.addClass('jp-Dtrain-status');
+    this.addClass('jp-DtrainStatus');
     this._model.changed.connect(this._changed, this);
   }
 
@@ -113,45 +141,42 @@ class StatusItem extends ReactWidget {
     this.update();
   }
 
-  protected render(): JSX.Element | null {
+  protected render(): JSX.Element {
     const cluster = this._shown();
     const trans = this._trans;
-    if (!cluster) {
-      return null;
-    }
-    const trouble = isTrouble(cluster);
-    const text = trouble
-      ? trans.__('%1: %2', cluster.name, sentence(cluster, trans))
-      : statusText(cluster, trans);
+    const { text, glyph, word, trouble } = statusOf(
+      cluster,
+      this._model.link,
+      trans
+    );
+    const known = cluster !== null && this._model.link !== 'lost';
+    const show = trans.__('Show the Distributed panel');
+    const jobs =
+      this._model.link !== 'lost' &&
+      this._commands.hasCommand(CommandIDs.showJobs) &&
+      jobsText(this._model.jobs, trans);
     return (
-      <button
-        type="button"
-        data-trouble={trouble || undefined}
-        title={trans.__('Show the Distributed panel')}
-        onClick={() => void this._commands.execute(CommandIDs.showPanel)}
-      >
-        <Glyph
-          kind={clusterGlyph(cluster)}
-          label={stateWord(cluster.state, trans)}
-        />
-        <span>{text}</span>
-      </button>
+      <>
+        <button
+          type="button"
+          data-trouble={trouble || undefined}
+          title={known ? `${sentence(cluster, trans)} ${show}` : show}
+          onClick={() => void this._commands.execute(CommandIDs.showPanel)}
+        >
+          <Glyph kind={glyph} label={word} />
+          <span>{text}</span>
+        </button>
+        {jobs && (
+          <button
+            type="button"
+            className="jp-DtrainStatus-jobs"
+            title={trans.__('Show the jobs')}
+            onClick={() => void this._commands.execute(CommandIDs.showJobs)}
+          >
+            {jobs}
+          </button>
+        )}
+      </>
     );
   }
-}
-
-/** "local-4: 4 ranks · 2,140 samples/s · communication 12 %". */
-export function statusText(cluster: Cluster, trans: TranslationBundle): string {
-  const { samples_per_s, comm_overhead } = cluster.metrics;
-  const parts = [trans._n('%1 rank', '%1 ranks', cluster.world.size)];
-  if (cluster.state !== 'ready') {
-    parts.push(stateWord(cluster.state, trans));
-  }
-  if (samples_per_s !== null) {
-    parts.push(trans.__('%1 samples/s', formatRate(samples_per_s)));
-  }
-  if (comm_overhead !== null) {
-    parts.push(trans.__('communication %1', formatShare(comm_overhead)));
-  }
-  return `${cluster.name}: ${parts.join(' · ')}`;
 }

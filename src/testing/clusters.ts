@@ -1,4 +1,4 @@
-import { Cluster, Rank } from '../tokens';
+import { Cluster, Rank, Verdict } from '../tokens';
 
 /** A rank as the server sends one. */
 export function makeRank(rank: number, more: Partial<Rank> = {}): Rank {
@@ -80,7 +80,10 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
       skew_s: null,
       values: {},
       verdicts: [],
-      advice: []
+      advice: [],
+      measured: false,
+      current: true,
+      last: null
     },
     progress: [],
     notebooks: [],
@@ -89,9 +92,34 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
     created_at: 1,
     ends_at: null,
     limit_at: null,
+    troubles: [],
     idle_since: null,
     running: [],
+    lost: [],
+    usual_start_s: null,
     ...more,
     ranks
+  };
+}
+
+/** A verdict as the server sends one: rank 1 is stuck. */
+export function makeVerdict(more: Partial<Verdict> = {}): Verdict {
+  return {
+    id: 'stuck-all_reduce-7-1',
+    kind: 'stuck',
+    code: 'stuck',
+    values: {},
+    text: 'Rank 1 is stuck. 1 rank waits for it.',
+    ranks: [1],
+    peers: [0],
+    operation: 'all_reduce',
+    sequence: 7,
+    bytes: null,
+    where: null,
+    since_s: 14,
+    hint: 'Often its data ended early.',
+    actions: [],
+    standings: [],
+    ...more
   };
 }

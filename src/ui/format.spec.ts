@@ -25,6 +25,7 @@ it('formats times in the unit that people would use', () => {
   expect(formatTime(41)).toBe('41 s');
   expect(formatTime(372)).toBe('6 min 12 s');
   expect(formatTime(8040)).toBe('2 h 14 min');
+  expect([formatTime(2460), formatTime(7230)]).toEqual(['41 min', '2 h']);
 });
 
 it('never shows the unknown as zero', () => {

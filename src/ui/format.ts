@@ -21,6 +21,11 @@ export function formatRate(value: number | null): string {
   return value < 99.95 ? oneDecimal.format(value) : plain.format(value);
 }
 
+/** A whole number, in the user's way of writing it: 8, 1,024. */
+export function formatCount(count: number): string {
+  return plain.format(count);
+}
+
 /** A duration in seconds: 199 ms, 3.8 s, 41 s, 6 min 12 s, 2 h 14 min. */
 export function formatTime(seconds: number | null): string {
   if (seconds === null) {
@@ -40,9 +45,20 @@ export function formatTime(seconds: number | null): string {
   }
   const whole = Math.round(seconds);
   if (whole < 3600) {
-    return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+    return both(Math.floor(whole / 60), 'min', whole % 60, 's');
   }
-  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  const minutes = Math.floor((whole % 3600) / 60);
+  return both(Math.floor(whole / 3600), 'h', minutes, 'min');
+}
+
+/** "6 min 12 s", and "6 min" of whole minutes. */
+function both(
+  large: number,
+  unit: string,
+  small: number,
+  less: string
+): string {
+  return small ? `${large} ${unit} ${small} ${less}` : `${large} ${unit}`;
 }
 
 /** How long something has lasted, in whole seconds. */
@@ -54,6 +70,19 @@ export function formatSpan(seconds: number): string {
 /** Bytes as GiB, one decimal, without the unit. */
 export function formatGiB(bytes: number | null): string {
   return bytes === null ? UNKNOWN : oneDecimal.format(bytes / 2 ** 30);
+}
+
+/** Bytes of a tensor: 512 B, 4 KiB, 25 MiB, 1.3 GiB. */
+export function formatSize(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1023.5 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  const number = unit && value < 9.95 ? oneDecimal : plain;
+  return `${number.format(value)} ${units[unit]}`;
 }
 
 /** Bytes a second as MB/s, without the unit: 0.3, 118, 2,400. */
@@ -78,4 +107,9 @@ export function formatRanks(ranks: readonly number[]): string {
     }
   }
   return spans.map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`)).join(', ');
+}
+
+/** An error as whole per cent; a small one is not none. */
+export function errorPercent(error: number): number {
+  return Math.max(1, Math.round(error * 100));
 }

@@ -12,8 +12,11 @@ export type GlyphKind =
   | 'lost'
   | 'good'
   | 'failed'
+  | 'interrupted'
   | 'off'
-  | 'todo';
+  | 'waiting'
+  | 'todo'
+  | 'cancelled';
 
 /** What is drawn: lines, filled, and in the colour of the ground on top of that. */
 interface IShape {
@@ -33,7 +36,9 @@ function circle(radius: number): string {
 const CROSS = 'M3.2 3.2l9.6 9.6M12.8 3.2l-9.6 9.6';
 const SHAPES: Record<GlyphKind, IShape> = {
   starting: { line: circle(5.2), dashes: '2.4 1.7' },
+  waiting: { line: `${circle(5.6)}M8 4.6V8l2.2 1.6` },
   todo: { line: circle(4.2) },
+  cancelled: { line: `${circle(5.6)}M4.2 11.8l7.6-7.6` },
   idle: { line: circle(5.2) },
   busy: { fill: circle(5) },
   'in collective': { line: circle(5.2), fill: circle(2.1) },
@@ -46,27 +51,29 @@ const SHAPES: Record<GlyphKind, IShape> = {
     fill: circle(6.6),
     ink: 'M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8'
   },
+  interrupted: { fill: circle(6.6), ink: 'M6 6h4v4H6Z' },
   off: { line: 'M5.5 2v3.5M10.5 2v3.5M4 5.5h8v2a4 4 0 0 1-8 0zM8 11.5V14' }
 };
 
 /**
- * A state as a shape, with its word for those who can't see it. All kinds have the same elements: states change
+ * A state as a shape, with its word for those who can't see it; without one where the word stands beside it. All kinds have the same elements: states change
  * several times a second, and an attribute is cheaper than an element.
  */
 function AnyGlyph(props: { kind: GlyphKind; label: string }): JSX.Element {
   const { line, width, dashes, fill, ink } = SHAPES[props.kind];
   return (
     <svg
-      className="jp-Dtrain-glyph"
+      className="jp-DtrainUi-glyph"
       data-kind={props.kind}
       viewBox="0 0 16 16"
-      role="img"
-      aria-label={props.label}
+      role={props.label ? 'img' : undefined}
+      aria-label={props.label || undefined}
+      aria-hidden={props.label ? undefined : true}
     >
-      <title>{props.label}</title>
+      <title>{props.label || undefined}</title>
       <path d={line} strokeWidth={width} strokeDasharray={dashes} />
       <path d={fill} fill="currentColor" stroke="none" />
-      <path d={ink} className="jp-Dtrain-glyphInk" />
+      <path d={ink} className="jp-DtrainUi-glyphInk" />
     </svg>
   );
 }

@@ -13,3 +13,12 @@ export const distributedIcon = new LabIcon({
       'fill-opacity="0.35"/></g>'
   )
 });
+
+/** A paper plane: a notebook leaves as a job. */
+export const submitIcon = new LabIcon({
+  name: 'dtrain-lab:submit',
+  svgstr: frame(
+    '<path class="jp-icon3" fill="#616161" d="M14.6 1.2 1 6.9l4.7 2.1L8 14.8Z' +
+      'M6.6 8.5l4.7-4.2-3.4 6.6Z" fill-rule="evenodd"/>'
+  )
+});

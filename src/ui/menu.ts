@@ -1,6 +1,6 @@
+import { MenuSvg } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import { ReadonlyJSONObject } from '@lumino/coreutils';
-import { Menu } from '@lumino/widgets';
 import React from 'react';
 
 /** A command in a menu, with its arguments. */
@@ -16,11 +16,19 @@ export function openMenu(
   x: number,
   y: number
 ): void {
-  const menu = new Menu({ commands });
+  const before = document.activeElement as HTMLElement | null;
+  const menu = new MenuSvg({ commands });
   items.forEach(item => menu.addItem(item));
   menu.aboutToClose.connect(() => {
     // after the command that was chosen has run
-    requestAnimationFrame(() => menu.dispose());
+    requestAnimationFrame(() => {
+      menu.dispose();
+      const { activeElement, body } = document;
+      // Escape, or a command that leads nowhere else: back to where it was opened
+      if (!activeElement || activeElement === body) {
+        before?.focus();
+      }
+    });
   });
   menu.open(x, y);
 }

@@ -3,6 +3,33 @@ import React, { useRef } from 'react';
 /** Rows change places so often at most, ms. */
 const EVERY = 5000;
 
+/** A figure that changes by a smaller share of itself has not changed, as far as an order goes. */
+const NOISE = 0.05;
+
+/** What rows are sorted by: figures, words, or null where nothing is known. */
+export type SortValue = number | string | null;
+
+/**
+ * What rows are sorted by from now on: a figure stays what it was for as long as it changes by noise only.
+ *
+ * Otherwise ranks that are equally fast would change places each time.
+ */
+export function settled(
+  before: ReadonlyMap<number, SortValue>,
+  now: ReadonlyMap<number, SortValue>
+): Map<number, SortValue> {
+  return new Map(
+    [...now].map(([key, value]) => {
+      const held = before.get(key) ?? null;
+      const same =
+        typeof value === 'number' &&
+        typeof held === 'number' &&
+        Math.abs(value - held) <= NOISE * Math.abs(held);
+      return [key, same ? held : value];
+    })
+  );
+}
+
 /** An order of rows, when it was made, and for what. */
 interface IOrder {
   reason: string;

@@ -10,7 +10,7 @@ export function Section(props: {
 }): JSX.Element {
   const id = useId();
   return (
-    <section className="jp-Dtrain-section" aria-labelledby={`${id}-title`}>
+    <section className="jp-DtrainUi-section" aria-labelledby={`${id}-title`}>
       <h2>
         <button
           type="button"
@@ -23,7 +23,7 @@ export function Section(props: {
             <path d={props.open ? 'M4 6l4 4 4-4' : 'M6 4l4 4-4 4'} />
           </svg>
           <span>{props.title}</span>
-          <span className="jp-Dtrain-sectionNote">{props.note}</span>
+          <span className="jp-DtrainUi-sectionNote">{props.note}</span>
         </button>
       </h2>
       <div id={`${id}-body`} hidden={!props.open}>

@@ -1,65 +1,113 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Cluster } from '../tokens';
+import { Cluster, Verdict } from '../tokens';
+import { formatCount, formatRanks, formatSpan } from './format';
 import { GlyphKind } from './glyph';
-import { alarmOf } from './verdict';
+import { alarmOf, isHang } from './verdict';
 
 /** The head's one sentence in the user's language; its English text where a code is new to us. */
 export function sentence(cluster: Cluster, trans: TranslationBundle): string {
   const { code, values, text } = cluster.summary;
   const number = (key: string): number => Number(values[key] ?? 0);
+  const count = (key: string): string => formatCount(number(key));
   const word = (key: string): string => String(values[key] ?? '');
   switch (code) {
     case 'ready':
       return trans._n(
-        'Ready. %1 rank waits for a cell.',
-        'Ready. %1 ranks wait for a cell.',
-        number('total')
+        'Ready. %2 rank waits for a cell.',
+        'Ready. %2 ranks wait for a cell.',
+        number('total'),
+        count('total')
       );
     case 'training':
       return number('total') === 1
         ? trans.__('Training on 1 rank.')
-        : trans.__('Training. All %1 ranks keep pace.', number('total'));
+        : trans.__('Training. All %1 ranks keep pace.', count('total'));
     case 'running':
       return trans._n(
-        'Running cell %2 on %1 rank.',
-        'Running cell %2 on %1 ranks.',
+        'Running cell %2 on %3 rank.',
+        'Running cell %2 on %3 ranks.',
         number('count'),
-        word('cell')
+        word('cell'),
+        count('count')
+      );
+    case 'at_work':
+      return trans._n(
+        '%2 rank works.',
+        '%2 ranks work.',
+        number('total'),
+        count('total')
       );
     case 'loading_torch':
       return trans.__('Starting: loading PyTorch.');
     case 'starting':
       return trans.__(
         'Starting: %1 of %2 ranks.',
-        number('done'),
-        number('total')
+        count('done'),
+        count('total')
       );
     case 'connecting':
       return trans._n(
-        'Connecting %1 rank.',
-        'Connecting %1 ranks.',
-        number('total')
+        'Connecting %2 rank.',
+        'Connecting %2 ranks.',
+        number('total'),
+        count('total')
       );
     case 'rebuilding':
       return trans._n(
-        'Connecting %1 rank again.',
-        'Connecting %1 ranks again.',
-        number('total')
+        'Connecting %2 rank again.',
+        'Connecting %2 ranks again.',
+        number('total'),
+        count('total')
       );
     case 'slow':
       return trans._n(
-        'Rank %2 is slow. %1 rank waits for it.',
-        'Rank %2 is slow. %1 ranks wait for it.',
+        'Rank %2 is slow. %3 rank waits for it.',
+        'Rank %2 is slow. %3 ranks wait for it.',
         number('count'),
-        word('ranks')
+        word('ranks'),
+        count('count')
+      );
+    case 'interrupting':
+      return trans._n(
+        'Interrupting %2 rank; variables are kept.',
+        'Interrupting %2 ranks; variables are kept.',
+        number('count'),
+        count('count')
       );
     case 'stopped':
-      return trans.__('Stopped.');
+      return values.lasted_s === undefined
+        ? trans.__('Stopped.')
+        : trans.__('Stopped. It ran for %1.', formatSpan(number('lasted_s')));
+    case 'stopping':
+      return trans._n(
+        'Stopping: %2 of %3 rank has ended.',
+        'Stopping: %2 of %3 ranks have ended.',
+        cluster.world.size,
+        count('done'),
+        formatCount(cluster.world.size)
+      );
+    case 'lost': {
+      if (values.failed === undefined) {
+        return text;
+      }
+      const ranks = cluster.ranks.filter(r => r.state === 'lost');
+      const who = trans._n(
+        'Rank %2 was lost.',
+        'Ranks %2 were lost.',
+        ranks.length,
+        formatRanks(ranks.map(r => r.rank))
+      );
+      return values.failed ? `${who} ${trans.__('The cell has failed.')}` : who;
+    }
     default:
       return text;
   }
 }
+
+/** Whether something holds a cluster up without an alarm: such a cluster has no green disc. */
+const holdsUp = (verdict: Verdict): boolean =>
+  ['slow', 'input_bound'].includes(verdict.kind) || isHang(verdict);
 
 /** The glyph of a whole cluster. */
 export function clusterGlyph(cluster: Cluster): GlyphKind {
@@ -74,10 +122,14 @@ export function clusterGlyph(cluster: Cluster): GlyphKind {
     case 'paused':
       return 'paused';
     case 'ready':
-      if (cluster.metrics.verdicts.some(v => v.kind === 'slow')) {
+      if (cluster.metrics.verdicts.some(holdsUp)) {
         return 'slow';
       }
       return cluster.running.length ? 'busy' : 'idle';
+    case 'pending':
+      return 'waiting';
+    case 'stopped':
+      return 'todo';
     default:
       return 'starting';
   }
@@ -86,6 +138,11 @@ export function clusterGlyph(cluster: Cluster): GlyphKind {
 /** Is somebody needed? Only then a screen reader is interrupted. */
 export function isTrouble(cluster: Cluster): boolean {
   return ['stuck', 'lost', 'failed'].includes(clusterGlyph(cluster));
+}
+
+/** "8 ranks", "1,024 ranks". */
+export function ranksText(count: number, trans: TranslationBundle): string {
+  return trans._n('%2 rank', '%2 ranks', count, formatCount(count));
 }
 
 /** A state in one word. */

@@ -23,7 +23,7 @@ export function Sparkline(props: {
   return (
     <canvas
       ref={ref}
-      className="jp-Dtrain-spark"
+      className="jp-DtrainUi-spark"
       width={192}
       height={40}
       role="img"
@@ -32,17 +32,24 @@ export function Sparkline(props: {
   );
 }
 
+/** What varies by less than this share of it looks level. */
+const LEAST_SPAN = 0.25;
+
 /** Points of the line, NaN for gaps: x and y in pixels. */
 export function layout(
   values: readonly (number | null)[],
   width: number,
   height: number
 ): [number, number][] {
-  const most = values.reduce<number>((m, v) => Math.max(m, v ?? 0), 0) || 1;
+  const known = values.filter((v): v is number => v !== null);
+  const most = Math.max(...known);
+  const least = Math.min(...known);
+  const span = Math.max(most - least, most * LEAST_SPAN) || 1;
+  const base = (most + least - span) / 2;
   const last = Math.max(1, values.length - 1);
   return values.map((v, i) => [
     (i * (width - 2)) / last + 1,
-    v === null ? NaN : height - 2 - (v / most) * (height - 4)
+    v === null ? NaN : height - 2 - ((v - base) / span) * (height - 4)
   ]);
 }
 

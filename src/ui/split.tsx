@@ -57,7 +57,7 @@ export function SplitBar(props: {
   const { split, trans } = props;
   return (
     <span
-      className="jp-Dtrain-split"
+      className="jp-DtrainUi-split"
       role="img"
       aria-label={trans.__(
         'compute %1, transfer %2, waiting %3',
@@ -73,6 +73,27 @@ export function SplitBar(props: {
           style={{ width: `${split[part] * 100}%` }}
         />
       ))}
+    </span>
+  );
+}
+
+/** What the parts of a bar are, and how much. */
+export function SplitLegend(props: {
+  split: ISplit;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { split, trans } = props;
+  return (
+    <span className="jp-DtrainUi-legend">
+      <span data-part="own">
+        {trans.__('compute %1', formatShare(split.own))}
+      </span>
+      <span data-part="transfer">
+        {trans.__('transfer %1', formatShare(split.transfer))}
+      </span>
+      <span data-part="waiting">
+        {trans.__('waiting %1', formatShare(split.waiting))}
+      </span>
     </span>
   );
 }

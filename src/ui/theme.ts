@@ -18,3 +18,40 @@ export function themeColour(name: string): string {
   }
   return value;
 }
+
+const stripes = new Map<string, CanvasPattern | string>();
+
+/** Stripes of a colour on the ground, as waiting is drawn. */
+export function hatch(
+  context: CanvasRenderingContext2D,
+  name: string
+): CanvasPattern | string {
+  const colour = themeColour(name);
+  const ground = themeColour('--jp-layout-color1');
+  const key = `${colour} ${ground} ${devicePixelRatio}`;
+  const known = stripes.get(key);
+  if (known) {
+    return known;
+  }
+  const size = Math.round(6 * devicePixelRatio);
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = size;
+  const pen = tile.getContext('2d');
+  if (!pen) {
+    return colour;
+  }
+  pen.fillStyle = colour;
+  pen.fillRect(0, 0, size, size);
+  pen.strokeStyle = ground;
+  pen.globalAlpha = 0.55;
+  pen.lineWidth = size / 4;
+  for (const shift of [-size, 0, size]) {
+    pen.beginPath();
+    pen.moveTo(shift - 1, size + 1);
+    pen.lineTo(shift + size + 1, -1);
+    pen.stroke();
+  }
+  const made = context.createPattern(tile, 'repeat') ?? colour;
+  stripes.set(key, made);
+  return made;
+}

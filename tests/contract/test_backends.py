@@ -12,16 +12,20 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.base import Backend, Handle, Submission, Way
-from dtrain_lab.core.endpoints import Endpoints
-from dtrain_lab.core.plan import NodeFacts, Plan, Request
-from dtrain_lab.core.profile import Profile, Ssh
-from dtrain_lab.core.record import HeadRecord
-from dtrain_lab.core.wire import VERSION, doors
+from dtrain_lab.backends.base import Backend, Way
+from dtrain_lab.backends.limits import limits
 from dtrain_lab.errors import BadSize, EnvironmentUnfit, NotFound, StartFailed
-from dtrain_lab.services.reach import Connection
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.wire.plan import NodeFacts, Plan, Request
+from dtrain_lab.wire.processes.endpoints import Endpoints
+from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
+from dtrain_lab.wire.profile import Profile, Ssh
+from dtrain_lab.wire.submission import ClusterRecord
 from tests.hosts import SLURM, need, running_hosts
 
 pytestmark = [pytest.mark.processes, pytest.mark.asyncio, pytest.mark.timeout(90)]
@@ -36,21 +40,19 @@ class Subject:
         self.profile = profile
         self.root = root
 
-    async def submission(self, python: str = sys.executable) -> Submission:
+    async def cluster(self, python: str = sys.executable) -> ClusterRecord:
         facts = await self.backend.facts(self.profile)
         plan: Plan = self.backend.plan(facts, self.profile, Request(ranks=1), python=python, directory="/")
-        launch = doors.Launch(plan, Request(ranks=1), "contract", "me")
-        remote = {"launch": msgspec.to_builtins(launch), "endpoints": ""}
-        directory = str(self.root) if self.backend.name == "local" else ""
-        settings = {
-            "id": "c0de",
-            "directory": directory,
-            "record": str(self.root / "record.json") if directory else "",
-            "environment": "x",
-            "node": NodeFacts(plan.nodes[0].name, "", 1, 0, 0),
-            "remote": None if directory else remote,
-        }
-        return Submission("c0de", "contract", plan, self.profile, settings, directory, dict(os.environ))
+        here = self.backend.traits.one_machine
+        settings = HeadSettings(
+            "c0de",
+            directory=str(self.root) if here else "",
+            record=str(self.root / "record.json") if here else "",
+            environment="x",
+            node=NodeFacts(plan.nodes[0].name, "", 1, 0, 0),
+            remote=None if here else RemoteHead(clients.Launch(plan, Request(ranks=1), "contract", "me"), ""),
+        )
+        return ClusterRecord("c0de", "contract", self.profile, plan, settings.directory, settings=settings)
 
 
 @pytest.fixture(params=["local", "ssh", "slurm"])
@@ -66,7 +68,7 @@ def subject(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         with running_hosts(1) as hosts:
             (root / ".ssh").mkdir()
             monkeypatch.setenv("HOME", str(root))
-            monkeypatch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "0.5")
+            monkeypatch.setattr(limits, "poll_floor_s", lambda: 0.5)
             if request.param == "ssh":
                 hosts.start_ssh()
                 (root / ".ssh" / "config").write_text(hosts.ssh_config.read_text())
@@ -95,75 +97,77 @@ async def test_facts_and_a_plan_that_fits_them(subject: Subject) -> None:
     backend, profile = subject.backend, subject.profile
     facts = await backend.facts(profile)
     plan = backend.plan(facts, profile, Request(ranks=2), python="/p", directory="/d")
-    assert (plan.size, plan.backend) == (2, backend.name)
+    assert (plan.size, plan.backend, plan.traits) == (2, backend.name, backend.traits)
     with pytest.raises(BadSize) as error:
         backend.plan(facts, profile, Request(ranks=10_000_000), python="/p", directory="/d")
     assert error.value.hint
 
 
 async def test_submit_status_find_reach_log_cancel(subject: Subject) -> None:
-    backend, profile = subject.backend, subject.profile
-    handle = await backend.submit(await subject.submission())
+    backend = subject.backend
+    cluster = await subject.cluster()
+    handle = await backend.submit(cluster, {})
+    cluster = replace(cluster, handle=handle, directory=handle.directory, settings=None)
     try:
 
         async def runs() -> bool:
-            return (await backend.status(profile, handle)).fate == "running"
+            return (await backend.status(cluster)).fate == "running"
 
         await until(runs, "the head to run")
 
         async def listens() -> Any:
-            if backend.name == "local":
-                return Path(handle.directory, "door").exists()
-            return await backend.endpoints(profile, handle)
+            if backend.traits.one_machine:
+                return Path(handle.directory, "client").exists()
+            text = await backend.files(cluster)[0].transport.read(f"{handle.directory}/endpoints.json")
+            return handle.endpoints or (msgspec.json.decode(text, type=Endpoints) if text else None)
 
         found = await until(listens, "the head to listen")
         endpoints = found if isinstance(found, Endpoints) else None
-        way = await backend.reach(profile, handle, endpoints)
-        assert await asks(way, handle) in ("pending", "starting", "connecting", "ready")
-        again = await backend.find(profile, "c0de", handle.directory)
+        way = await backend.reach(cluster, endpoints)
+        assert await asks(way) in ("pending", "starting", "connecting", "ready")
+        again = await backend.find(cluster)
         assert again is not None
         assert (again.host, again.directory, again.job) == (handle.host, handle.directory, handle.job)
-        assert await backend.log(profile, handle, "../../etc/passwd", 0) == b""
+        assert await backend.log(cluster, "../../etc/passwd", 0) == b""
         Path(handle.directory, "note.log").write_bytes(b"abc" * 50_000)
-        piece = await backend.log(profile, handle, "note", 3)
+        piece = await backend.log(cluster, "note", 3)
         assert (len(piece), piece[:3]) == (64 << 10, b"abc")
     finally:
-        await backend.cancel(profile, handle)
+        await backend.cancel(cluster)
 
     async def ended() -> bool:
-        return (await backend.status(profile, handle)).fate == "ended"
+        return (await backend.status(cluster)).fate == "ended"
 
     await until(ended, "the head to end")
-    assert await backend.find(profile, "c0de", handle.directory) is None
+    assert await backend.find(cluster) is None
 
 
-async def asks(way: Way, handle: Handle) -> str:
-    """The state of the world behind a door."""
-    record = HeadRecord("c0de", "contract", "", "", 0, 0.0, "", "", "", False, 0.0, VERSION)
-    connection = Connection(record)
-    connection._connect(way.url, way.keys)
+async def asks(way: Way) -> str:
+    """The state of the world behind a client."""
+    record = HeadRecord("c0de", "contract", "", 0, 0.0, "", "", "", False, 0.0, VERSION)
+    connection = Connection(record, way)
+    await connection.open()
     try:
-        return str((await connection.ask(doors.Info())).state)
+        return str((await connection.ask(clients.Info())).state)
     finally:
         connection.close()
 
 
 async def test_an_interpreter_that_is_not_there_is_told(subject: Subject) -> None:
-    submission = await subject.submission()
     missing = str(subject.root / "python")
-    plan = msgspec.structs.replace(submission.plan, python=missing)
-    bad = msgspec.structs.replace(submission, plan=plan)
-    if subject.backend.name != "slurm":
+    bad = await subject.cluster(missing)
+    if not subject.backend.traits.schedules:
         with pytest.raises((EnvironmentUnfit, StartFailed), match=r"can't be run|No such file"):
-            await subject.backend.submit(bad)
+            await subject.backend.submit(bad, {})
         return
-    handle = await subject.backend.submit(bad)  # a scheduler learns of it on the node
+    handle = await subject.backend.submit(bad, {})  # a scheduler learns of it on the node
+    bad = replace(bad, handle=handle, directory=handle.directory)
 
     async def ended() -> bool:
-        return (await subject.backend.status(subject.profile, handle)).fate == "ended"
+        return (await subject.backend.status(bad)).fate == "ended"
 
     await until(ended, "the job to end")
-    assert missing.encode() in await subject.backend.log(subject.profile, handle, "slurm", 0)
+    assert missing.encode() in await subject.backend.log(bad, "launcher", 0)
 
 
 async def test_an_unknown_backend_names_those_there_are() -> None:

@@ -11,7 +11,6 @@ import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.jobs import job_backend
 from tests.books import write
 from tests.hosts import SLURM, Hosts, need, running_hosts
 from tests.integration.test_ssh import write_profile
@@ -22,6 +21,7 @@ BACKENDS = ("local", "ssh", "slurm")
 CELLS = [
     ("word = 'none'\nwaits = False\nfails = False", "parameters"),
     "import os, time\ne = os.environ\n"
+    "assert os.path.isdir(e['DTRAIN_CHECKPOINT_DIR'])\n"
     "print(word, rank, local_rank, world_size, e['LOCAL_WORLD_SIZE'], e['NODE_RANK'])",
     "while waits:\n    time.sleep(0.1)",
     "if fails and rank == 1:\n    raise KeyError(word)",
@@ -72,14 +72,14 @@ def test_a_job_from_its_submission_to_its_end(name: str, hosts: Hosts, tmp_path:
     long: Job = dt.submit(book, f"on-{name}", **size, parameters={"waits": True})
     wait_until(lambda: long.logs().count("none") == 4, 60, "its first lines")
     portal = Portal.get()
-    record = portal.jobs._record(long.id)
-    assert portal.call(job_backend(name).find(record)) is not None
+    record = portal.call(portal.jobs._handover.record(long.id))
+    assert portal.call(registry.backend(name).find(record)) is not None
     long.cancel()
     assert long.wait(30) == "cancelled"
 
     again = bad.resume()
     assert again.wait(60) == "failed"
     assert again.info()["parent"] == bad.id
-    for one in (job, bad, long, again):
+    for one in (job, again, bad, long):  # what goes on from a job has its checkpoints in that one's folder
         one.delete()
     assert dt.jobs() == [] or not {j.id for j in dt.jobs()} & {job.id, bad.id, long.id, again.id}

@@ -18,10 +18,10 @@ pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)
 SLEEPER = """
 import sys
 import dtrain_lab as dt
-from dtrain_lab.backends import wakes
-from dtrain_lab.services import reach
-wakes.ASLEEP_S, wakes.ANSWER_WITHIN_S = 1.0, 3.0
-reach.HEARTBEAT_MS, reach.SILENT_MS = 1000, 3000
+from dtrain_lab.backends import suspend
+from dtrain_lab.services.connection import connection
+suspend.ASLEEP_S, suspend.ANSWER_WITHIN_S = 1.0, 3.0
+connection.HEARTBEAT_MS, connection.SILENT_MS = 1000, 3000
 with dt.start("slept", ranks=2, name="slept") as cluster:
     result = cluster.run({code!r})
     print(result.stdout[0].split() == [str(i) for i in range({count})], flush=True)

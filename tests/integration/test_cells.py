@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadCell, BadRankSet, BadRequest, CellFailed
+from tests.books import shadow
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
@@ -89,7 +92,7 @@ def test_an_exception_names_rank_type_and_source_line(pair: dt.Cluster) -> None:
     text = "\n".join(error.value._render_traceback_())
     assert "line 4" in text
     assert "----> 2     return 1 / (1 - x)" in text
-    assert "rank/cells.py" not in text
+    assert "rank/cells/runner.py" not in text
 
 
 def test_an_error_that_is_not_checked_is_a_result(pair: dt.Cluster) -> None:
@@ -132,6 +135,37 @@ def test_push_pull_and_view(pair: dt.Cluster) -> None:
         pair.pull("a; b")
 
 
+def test_modules_of_others_names_beside_the_notebook_end_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shadow(tmp_path))
+    with dt.start(ranks=2, name="shadowed") as cluster:
+        code = "import os, random, socket, torch\nprint(os.getcwd(), torch.ones(1).item())"
+        for _ in range(2):
+            assert cluster.run(code).stdout == dict.fromkeys((0, 1), f"{tmp_path} 1.0\n")
+            cluster.restart([1])
+
+
+def test_text_that_is_no_unicode_ends_no_cell(pair: dt.Cluster) -> None:
+    result = pair.run("print('\\udcff.txt')\nraise ValueError('\\ud800')", check=False, timeout=20)
+    assert result.sentence == "Ranks 0-1 failed: ValueError: ?."
+    assert result.stdout == {0: "?.txt\n", 1: "?.txt\n"}
+    # not as the cell's first expression: Python 3.13 can't compile such a docstring
+    assert pair.run("text = '\\ud800'\ntext", timeout=20).ok
+    assert pair.run("class Mute:\n    def __repr__(self): raise ValueError('\\ud800')\nMute()", timeout=20).ok
+    assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
+
+
+def test_a_load_balanced_view_spreads_calls(pair: dt.Cluster) -> None:
+    pair.run("numbers = []")
+    view = pair.view().client.load_balanced_view()
+    assert view.map_sync(lambda x: x * x, range(20)) == [x * x for x in range(20)]
+    first = view.apply_async(lambda: (__import__("time").sleep(1), __import__("os").getpid())[1])
+    second = view.apply_async(lambda: __import__("os").getpid())
+    assert {first.get(20), second.get(20)} == {r["pid"] for r in pair.info()["ranks"]}, "one is busy"
+    assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
+
+
 def test_info_has_the_fields_of_the_contract(pair: dt.Cluster) -> None:
     info = pair.info()
     assert set(info) >= {
@@ -156,11 +190,11 @@ def test_stacks_show_where_the_ranks_are(pair: dt.Cluster) -> None:
 
 def test_the_journal_keeps_what_was_printed(pair: dt.Cluster) -> None:
     pair.run("print('kept')", ranks=[1])
-    from dtrain_lab.core.wire import doors
+    from dtrain_lab.wire import clients
 
-    outputs = pair._portal.call(pair.ask(doors.ReadOutput()))
+    outputs = pair._portal.call(pair.ask(clients.ReadOutput()))
     assert (outputs[-1].text, outputs[-1].ranks, outputs[-1].kind) == ("kept\n", (1,), "stdout")
-    assert pair._portal.call(pair.ask(doors.ReadOutput(after=outputs[-1].seq))) == []
+    assert pair._portal.call(pair.ask(clients.ReadOutput(after=outputs[-1].seq))) == []
 
 
 def test_values_that_a_cell_logs_and_steps_that_it_tells(pair: dt.Cluster) -> None:

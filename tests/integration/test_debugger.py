@@ -217,6 +217,7 @@ def test_a_busy_rank_is_paused_and_interrupted_while_it_stands(cluster: dt.Clust
         debugger.pause()
         debugger.wait(20, [0, 1])
         assert int(debugger.evaluate("i", 0)) > 0
+        assert {rank.reason for rank in debugger.state.ranks} == {"pause"}
         cluster.interrupt()
         failures = cell.end().failures
         assert {f.kind for f in failures} == {"interrupted"}
@@ -397,7 +398,8 @@ time.sleep(600)
 def test_a_rank_that_meets_its_breakpoint_while_the_debugger_goes_runs_on(cluster: dt.Cluster) -> None:
     with cluster.debug():
         pass
-    late = "import sys\nfrom dtrain_lab.rank import tracing\ntracing.stop_here(sys._getframe())\nprint('ran')"
+    module = "dtrain_lab.rank.debugger.tracing"
+    late = f"import sys\nfrom {module} import stop_here\nstop_here(sys._getframe())\nprint('ran')"
     assert cluster.run(late, ranks=[1], timeout=20).stdout == {1: "ran\n"}
     assert cluster.info()["state"] == "ready"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -179,6 +180,38 @@ def test_a_loop_that_runs_is_told_from_its_own_steps(world: dt.Cluster) -> None:
 
     asyncio.run(look())
     wait_until(lambda: world.state == "ready", 20, "the world to be ready")
+
+
+def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are_the_last(
+    world: dt.Cluster,
+) -> None:
+    world.run(SETUP.format(compute=0.02, data=0.0, send=0.02))
+    loop = "for _ in range(1000): train(16)"
+
+    async def train(code: str) -> dict[str, Any]:
+        """Its figures, once it makes steps."""
+        running = asyncio.ensure_future(world.run_async(code, check=False))
+        try:
+            while not (found := (await world.info_async())["metrics"])["current"] or not found["step_s"]:
+                await asyncio.sleep(0.1)
+            return found
+        finally:
+            await world.interrupt_async()
+            await running
+
+    assert not asyncio.run(train(loop))["measured"]
+    wait_until(lambda: world.state == "ready", 20, "the world to be ready")
+    ended = world.info()["metrics"]
+    assert not ended["current"]
+    assert ended["last"]["samples_per_s"] > 0
+    diagnosed = world.diagnose().communication
+    assert diagnosed is not None
+    again = asyncio.run(train(loop))
+    assert (again["measured"], again["comm_overhead"]) == (True, pytest.approx(diagnosed.share))
+    assert again["comm_overhead_error"] == pytest.approx(diagnosed.error)
+    wait_until(lambda: world.state == "ready", 20, "the world to be ready")
+    other = asyncio.run(train(loop + "  # another loop"))
+    assert not other["measured"]
 
 
 def test_a_cell_that_trains_nothing_is_in_the_way(world: dt.Cluster) -> None:

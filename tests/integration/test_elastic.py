@@ -15,7 +15,7 @@ SCRIPT = """
 import os, signal
 import torch
 import torch.distributed as dist
-from dtrain_lab.rank import elastic
+from dtrain_lab.rank.group import elastic
 
 elastic.init(dist.init_process_group, "gloo", "first")
 total = torch.ones(1)

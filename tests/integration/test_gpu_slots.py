@@ -60,7 +60,10 @@ def no_job_left() -> Iterator[None]:
 def terminal(*words: str, code: int = 0) -> Any:
     done = subprocess.run(["dtrain-lab", *words, "--json"], capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
-    return json.loads(done.stdout) if code == 0 else done.stderr
+    if code == 0:
+        return json.loads(done.stdout)
+    error = json.loads(done.stderr)
+    return f"{error['message']} {error['hint']}"
 
 
 def holders() -> list[str | None]:

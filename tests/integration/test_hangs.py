@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.errors import CellFailed
+from dtrain_lab.errors import CellFailed, Conflict
+from dtrain_lab.wire import clients
+from tests.faults import note
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
@@ -140,6 +143,77 @@ def test_a_hang_is_told_with_the_right_ranks_and_the_cause(world: dt.Cluster, na
         again(world)
 
 
+def test_a_rank_that_has_ended_the_cell_is_idle_and_its_restart_is_said_to_lose_its_variables(
+    world: dt.Cluster,
+) -> None:
+    thread, results = begun(world, BEFORE + "if rank != 3: dist.all_reduce(x)")
+    told = wait_until(lambda: world.info()["metrics"]["verdicts"], 20, "a verdict")[0]
+    assert told["text"] == "Ranks 0-2 wait in all_reduce; rank 3 has ended the cell."
+    assert told["actions"] == ["interrupt", "stacks"]
+    assert [r["state"] for r in world.info()["ranks"]] == [*["in collective"] * 3, "idle"]
+    world.restart("3")
+    thread.join(30)
+    assert results[0].sentence == (
+        "Rank 3 had ended the cell. Rank 3 was restarted: its variables are lost. "
+        "Ranks 0-2 were interrupted in all_reduce; variables are kept."
+    )
+    again(world)
+
+
+def test_a_restart_of_a_stuck_rank_says_that_its_variables_are_lost(world: dt.Cluster) -> None:
+    thread, results = begun(world, BEFORE + HANGS["sleep"].code + AFTER)
+    wait_until(lambda: world.info()["metrics"]["verdicts"], 20, "a verdict")
+    world.restart("3")
+    thread.join(30)
+    assert results[0].sentence == (
+        "Rank 3 was restarted: its variables are lost. "
+        "Ranks 0-2 were interrupted in all_reduce; variables are kept."
+    )
+    again(world)
+
+
+THREE = """
+half = dist.new_group([0, 1])
+if rank == 0: dist.broadcast(x, 0)
+elif rank == 1: dist.all_reduce(x)
+elif rank == 2: dist.barrier()
+else: rest(time)
+"""
+
+
+def test_each_rank_is_said_to_be_where_it_is_and_an_interrupt_is_no_failure(world: dt.Cluster) -> None:
+    """Three ranks in three operations, and one in a function of another cell."""
+    world.run("def rest(time):\n    time.sleep(600)")
+    thread, results = begun(world, BEFORE + THREE)
+
+    def standing() -> Any:
+        verdicts = world.info()["metrics"]["verdicts"]
+        told = verdicts[0] if verdicts else None
+        return told if told and all(s["where"] for s in told["standings"]) else None
+
+    told = wait_until(standing, 30, "a verdict with everybody's line")
+    assert told["kind"] == "mismatch"
+    by_rank = {r: (s["operation"], s["where"]["line"]) for s in told["standings"] for r in s["ranks"]}
+    assert {r: by_rank[r] for r in range(3)} == {
+        0: ("broadcast", 8),
+        1: ("all_reduce", 9),
+        2: ("barrier", 10),
+    }
+    stacks = {s.rank: s.frames for s in world._portal.call(world.ask(clients.Stacks()))}
+    assert [f.where.function for f in stacks[3]] == ["<module>", "rest"]
+    assert stacks[3][-1].where.line == 2
+    assert stacks[2][-1].library, "torch's own, to be folded"
+    assert not stacks[2][0].library
+
+    world.interrupt()
+    thread.join(30)
+    assert results[0].sentence.count("were interrupted") == 1
+    [*_, ended] = world._portal.call(world.ask(clients.ListCells()))
+    assert ended.result.interrupted
+    assert not world.info()["metrics"]["verdicts"]
+    again(world)
+
+
 @pytest.mark.parametrize(
     ("change", "called"),
     [("torch.ones(2000)", "float32[2000]"), ("x.double()", "float64[1000]")],
@@ -165,6 +239,27 @@ def test_sizes_that_differ_are_named_also_where_gloo_ends_a_rank_of_them(
 def test_a_killed_rank_ends_the_cell_at_once(world: dt.Cluster) -> None:
     with pytest.raises(CellFailed, match="Rank 3 was lost"):
         world.run(BEFORE + "if rank == 3: os.kill(os.getpid(), signal.SIGKILL)" + AFTER, timeout=30)
+    again(world)
+
+
+def test_a_rank_that_stays_in_a_collective_is_named_when_another_is_replaced(world: dt.Cluster) -> None:
+    """As gloo leaves a rank whose peer is killed in the middle of a large tensor."""
+    code = "if rank in (1, 3): os.kill(os.getpid(), signal.SIGSTOP if rank == 1 else signal.SIGKILL)"
+    with pytest.raises(CellFailed, match="Rank 3 was lost"):
+        world.run(BEFORE + code + AFTER, timeout=30)
+    began = time.monotonic()
+    with pytest.raises(Conflict, match=r"Rank 1 does not answer the interrupt."):
+        world.restart("3")
+    note(
+        "a rank is killed, and another one stays in the collective: gloo may not tell it that a peer has "
+        "ended in the middle of a large tensor",
+        "the head, 5 s after the rank should have answered",
+        "Rank 1 does not answer the interrupt.",
+        "variables, models and groups of all others; its own with `restart 1 --from 0`",
+        "named",
+        time.monotonic() - began,
+    )
+    world.restart("1")
     again(world)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -18,15 +20,21 @@ from typing import Any
 import msgspec
 import psutil
 import pytest
+from jupyter_core.paths import jupyter_data_dir
 
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core.slots import total
+from dtrain_lab.backends.local import backend as local
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound, Unreachable
+from dtrain_lab.jobs import state as job_state
 from dtrain_lab.machine import local_facts
-from dtrain_lab.services.jobs import Jobs
-from tests.books import FAILING_LINE, training, write
+from dtrain_lab.placement.slots import total
+from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.plans import planning
+from dtrain_lab.wire.jobs.job import JobRecord
+from tests.books import FAILING_LINE, shadow, training, write
 from tests.faults import note
 from tests.hosts import command_line
 from tests.integration.test_ssh import write_profile
@@ -48,8 +56,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def no_job_left() -> Iterator[None]:
-    """A test that fails leaves no job behind that would hold slots."""
+def no_job_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A test that fails leaves no job behind that would hold slots; its patches hold until then."""
     yield
     for job in dt.jobs():
         if not job.ended:
@@ -89,9 +97,55 @@ def test_a_rank_ends_as_python_does(tmp_path: Path) -> None:
     assert sorted(last) == ["a thread ends", "said at the exit", "written by C"]
 
 
+HABITS = [
+    "import torch, torch.distributed as dist, torch.multiprocessing as mp\n"
+    "def sums(index, add):\n"
+    "    dist.init_process_group('gloo', rank=index, world_size=2)\n"
+    "    t = torch.tensor([float(add + index)])\n"
+    "    dist.all_reduce(t)\n"
+    "    print('sum', t.item())\n"
+    "    dist.destroy_process_group()\n"
+    "mp.spawn(sums, args=(1,), nprocs=2)\n"
+    "processes = [mp.Process(target=sums, args=(r, 2)) for r in range(2)]\n"
+    "[p.start() for p in processes]; [p.join() for p in processes]",
+    "import inspect\n"
+    "from torch.utils.data import DataLoader, Dataset\n"
+    "class Squares(Dataset):\n"
+    "    def __len__(self): return 4\n"
+    "    def __getitem__(self, i): return i * i\n"
+    "print(inspect.getsource(Squares).split('(')[0])\n"
+    "if rank == 1:\n"
+    "    print(*DataLoader(Squares(), batch_size=4, num_workers=1, multiprocessing_context='spawn'))",
+    "%%writefile program.py\nimport sys\nmade = sys.argv[1:]",
+    "%run program.py --lr 0.5\nprint(made)",
+    "import torch.distributed.rpc as rpc\n"
+    "for _ in range(2):\n"
+    "    rpc.init_rpc(f'w{rank}', rank=rank, world_size=2)\n"
+    "    if rank == 0: print('rpc', rpc.rpc_sync('w1', max, args=(3, 4)))\n"
+    "    rpc.shutdown()",
+    "torch.manual_seed(rank)\n"
+    "net = torch.nn.Linear(3, 3)\n"
+    "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for _ in range(30):\n"
+    "    net(torch.randn(4, 3)).sum().backward(); optimizer.step()",
+]
+
+
+def test_habits_of_notebooks_hold_in_a_job(tmp_path: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / "habits.ipynb", HABITS), ranks=2)
+    assert job.wait(120) == "succeeded", job.logs()
+    said = job.logs()
+    for part in (
+        "[0] sum 3.0", "[1] sum 3.0", "[0] sum 5.0", "[1] sum 5.0", "[1] class Squares",
+        "[1] tensor([0, 1, 4, 9])", "['--lr', '0.5']", "[0] rpc 4\n[0] rpc 4",
+        "2 ranks train without exchanging gradients; after 30 steps their parameters differ (weight, bias)",
+    ):  # fmt: skip
+        assert part in said, said
+
+
 def test_all_from_the_terminal(tmp_path: Path) -> None:
     """Each command is a process of its own: the job belongs to none of them."""
-    book = str(training(tmp_path / "train.ipynb"))
+    book = str(training(shadow(tmp_path) / "train.ipynb"))
     size = ["--nodes", "2", "--ranks-per-node", "1"]
     plan = terminal("submit", book, *size, "--param", "steps=8", "--dry-run")
     assert plan["size"] == {"nodes": 2, "ranks_per_node": 1}
@@ -122,13 +176,19 @@ def test_all_from_the_terminal(tmp_path: Path) -> None:
     again = terminal("job", "resume", "t")
     assert again["parent"] == job["id"]
     Portal.get().call(Portal.get().jobs.wait(again["id"]))
-    copy = terminal("job", "duplicate", job["id"])
+    long = terminal("submit", book, *size, "--name", "long", "--param", "steps=1000000")
+    copy = terminal("job", "duplicate", long["id"])
     assert copy["parent"] is None
-    assert terminal("job", "cancel", copy["id"])["state"] == "cancelled"
-    made = {job["id"], again["id"], copy["id"]}
+    for one in (long, copy):
+        assert terminal("job", "cancel", one["id"])["state"] == "cancelled"
+    refused = json.loads(terminal("job", "delete", job["id"], "--yes", code=4))
+    assert refused["code"] == "checkpoints_used"
+    made = {job["id"], again["id"], long["id"], copy["id"]}
     assert {j["id"] for j in terminal("job", "list")} - before == made
-    for one in (job, again, copy):
-        terminal("job", "delete", one["id"])
+    for one in (copy, long, again, job):  # what goes on from a job has its checkpoints in that one's folder
+        refused = terminal("job", "delete", one["id"], code=2)
+        assert json.loads(refused)["code"] == "not_confirmed"
+        terminal("job", "delete", one["id"], "--yes")
         assert not Path(shown["directory"]).parent.joinpath(one["id"]).exists()
     assert {j["id"] for j in terminal("job", "list")} == before
     assert "There is no job" in terminal("job", "show", "t", code=3)
@@ -152,7 +212,7 @@ def test_what_it_shows_is_kept_and_the_notebook_is_filled(tmp_path: Path) -> Non
         assert f"[{rank}] 42 {2 << 20}" in log
         assert f"[{rank}] from a child" in log
         assert f"[{rank}] {{'a': {rank}}}" in log
-    assert "UserWarning: careful" in log
+    assert "cell [5], line 3: UserWarning: careful" in log
     book = json.loads((Path(job.info()["directory"]) / "executed.ipynb").read_text())
     code = book["cells"]
     assert [c["execution_count"] for c in code] == [1, 2, None, 3, None, 5, 6]
@@ -257,47 +317,178 @@ def test_a_gang_waits_for_its_slots_and_says_for_whom(tmp_path: Path) -> None:
 def test_after_another_job(tmp_path: Path) -> None:
     go = tmp_path / "go"
     waits = f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.05)"
-    good: Job = dt.submit(write(tmp_path / "a.ipynb", [waits]), ranks=1)
+    # of another folder; and it saves where it is told to, without asking whether that is there
+    write_profile("apart", f'backend = "local"\nworkdir = "{tmp_path}/apart"\n')
+    waits += "\nopen(os.environ['DTRAIN_CHECKPOINT_DIR'] + '/saved', 'w').close()"
+    good: Job = dt.submit(write(tmp_path / "a.ipynb", [waits]), "apart", ranks=1)
     then: Job = dt.submit(write(tmp_path / "b.ipynb", ["print('then')"]), ranks=1, after=good)
     wait_until(lambda: then.info()["reason"] is not None, 30, "its reason")
     assert then.info()["reason"]["message"] == f"It waits for the job {good.id}."
     go.touch()
     assert then.wait(60) == "succeeded"
     assert good.info()["ended_at"] <= then.info()["started_at"]
+    assert (Path(good.info()["directory"]) / "checkpoints" / "saved").exists()
     bad: Job = dt.submit(write(tmp_path / "c.ipynb", ["raise ValueError"]), ranks=1)
     never: Job = dt.submit(write(tmp_path / "d.ipynb", ["print('never')"]), ranks=1, after=bad)
     assert never.wait(60) == "failed"
     assert "which had to succeed first, did not" in never.info()["summary"]["text"]
     assert never.logs() == ""
+    with pytest.raises(Conflict, match="would never start"):
+        dt.submit(write(tmp_path / "e.ipynb", ["print('never')"]), ranks=1, after=bad)
+
+
+def test_what_the_check_warns_of_is_told_where_it_is_submitted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book = write(tmp_path / "apart.ipynb", [ALONE])
+    one: Job = dt.submit(book, ranks=2)
+    assert SEPARATE in capsys.readouterr().err
+    words = ["dtrain-lab", "submit", str(book), "--ranks", "2", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "warning: " in done.stderr
+    assert SEPARATE in done.stderr
+    two = json.loads(done.stdout)["id"]
+    done = subprocess.run(["dtrain-lab", "job", "duplicate", two], capture_output=True, text=True, check=True)
+    assert SEPARATE in done.stderr
+    for job in dt.jobs():
+        if job.id in (one.id, two) or job.name == "apart":
+            job.cancel()
+
+
+def test_a_cancel_during_the_hand_over_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one who submits it has not written the handle yet, when another process cancels it."""
+    original = local.LocalBackend.submit
+
+    async def submit(self: Any, record: Any, files: Any) -> Any:
+        handle = await original(self, record, files)
+        words = ["dtrain-lab", "job", "cancel", record.id, "--no-wait"]
+        await asyncio.to_thread(subprocess.run, words, check=True, capture_output=True)
+        return handle
+
+    monkeypatch.setattr(local.LocalBackend, "submit", submit)
+    began = time.monotonic()
+    job: Job = dt.submit(write(tmp_path / "long.ipynb", ["import time\ntime.sleep(600)"]), ranks=1)
+    assert job.wait(30) == "cancelled"
+    wait_until(lambda: not of_job(job.id), 20, "nothing of it runs")
+    took = time.monotonic() - began
+    fault = "job: somebody cancels it while it is still being submitted"
+    note(fault, "whoever submits it", job.job().summary.text, "–", "submitted → nothing of it runs", took)
+
+
+@pytest.mark.parametrize("how", ["damaged", "gone"])
+def test_a_lost_index_is_made_again_by_itself(how: str, tmp_path: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / f"{how}.ipynb", ["print('kept')"]), ranks=1)
+    assert job.wait(60) == "succeeded"
+    path = Path(jupyter_data_dir()) / "dtrain-lab" / "jobs.sqlite"
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    if how == "damaged":
+        path.write_bytes(b"no database" * 1000)
+    began = time.monotonic()
+    assert job.id in {one.id for one in dt.jobs()}
+    took = time.monotonic() - began
+    found = terminal("job", "list")
+    assert [(j["state"], j["name"]) for j in found if j["id"] == job.id] == [("succeeded", how)]
+    fault = f"job: the file of the job list is {how}"
+    aside = "set aside, and " if how == "damaged" else ""
+    kept = f"all jobs: the file is {aside}made again from their folders"
+    note(fault, "whoever reads it first", "–", kept, "read → all jobs listed", took)
+
+
+SAVES = """import os, signal
+import dtrain_lab as dt
+last = dt.latest_checkpoint()
+print('goes on after', last.step if last else 0, flush=True)
+for step in range(last.step + 1 if last else 1, 4):
+    with dt.checkpoint(step) as folder:
+        (folder / f'part-{rank}').write_text('half')
+        if step == 3 and rank == 1 and not last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        (folder / f'part-{rank}').write_text('whole')"""
+
+
+def test_a_checkpoint_that_a_kill_cut_off_is_not_resumed_from(tmp_path: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / "saves.ipynb", [SAVES]), ranks=2)
+    assert job.wait(60) == "failed"
+    assert job.info()["checkpoint_step"] == 2
+    again = job.resume()
+    assert again.wait(60) == "succeeded", again.logs()
+    assert again.logs().count("goes on after 2") == 2
+    assert again.info()["checkpoint_step"] == 3
+    folder = Path(job.info()["directory"]) / "checkpoints" / "step-3"
+    assert [(folder / f"part-{rank}").read_text() for rank in range(2)] == ["whole", "whole"]
+    with pytest.raises(Conflict, match="Checkpoints of saves"):
+        job.delete()
+    info = again.info()
+    note(
+        "job: a rank is killed in the middle of a checkpoint (`with dt.checkpoint(step)`)",
+        "whoever resumes it",
+        "Failed: rank 1 was killed by SIGKILL.",
+        "the checkpoint before; the one that was cut off is written anew",
+        "resumed → succeeded",
+        info["ended_at"] - info["created_at"],
+    )
+    again.delete()
+    job.delete()
+
+
+def test_a_job_whose_processes_vanish_is_lost_until_its_end_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As over a network file system: its processes are gone, and the file with its end comes late."""
+    monkeypatch.setattr(job_state, "LATE_S", 1.0)
+    job: Job = dt.submit(write(tmp_path / "gone.ipynb", ["import time\ntime.sleep(600)"]), ranks=1)
+    wait_until(lambda: job.info()["ranks"][0]["pid"] is not None, 60, "it runs")
+    began = time.monotonic()
+    for process in of_job(job.id):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    assert job.wait(30) == "lost"
+    took = time.monotonic() - began
+    fault = "job: all of its processes vanish without a word (its machine restarts)"
+    who = "whoever looks, 20 s after it was last heard of (here 1)"
+    note(fault, who, job.job().summary.text, "log, checkpoints; Resume goes on", "told", took)
+    end = Path(job.info()["directory"]) / "exit"
+    end.write_text(f'{{"code": 0, "at": {time.time()}}}')
+    assert job.state == "succeeded"
+
+
+ALONE = """import torch
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()"""
+SEPARATE = "would train 2 separate models"
 
 
 def crash(portal: Portal, point: str, book: Path) -> str:
     """A submission whose process dies at a point; the id of its job."""
     script = f"""
 import asyncio, os, sys
-from dtrain_lab.backends.jobs import local
-from dtrain_lab.core.job import JobRequest
-from dtrain_lab.services.jobs import Jobs
+from dtrain_lab.backends.local import backend as local
+from dtrain_lab.wire.jobs.job import JobRequest
+from dtrain_lab.services.jobs.jobs import Jobs
 from pathlib import Path
 jobs = Jobs()
 def die(*_, **__):
     os._exit(9)
 async def die_async(*_, **__):
     os._exit(9)
-original = local.LocalJobs.submit
+original = local.LocalBackend.submit
 async def submit(self, record, files):
     print(record.id, flush=True)
     if {point!r} == "before":
         die()
     if {point!r} == "files":
-        local._start = die
+        local._start_script = die
     handle = await original(self, record, files)
     if {point!r} == "started":
         die()
     return handle
-local.LocalJobs.submit = submit
+local.LocalBackend.submit = submit
 if {point!r} == "recorded":
-    jobs._write = die_async
+    jobs._looks.change = die_async
 asyncio.run(jobs.submit(JobRequest({str(book)!r}, ranks=1, python=sys.executable), Path({str(book)!r})))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -314,7 +505,7 @@ def test_a_crash_at_any_point_of_a_submission(
     portal = Portal.get()
     book = write(tmp_path / "once.ipynb", ["import time\ntime.sleep(1)\nprint('once')"])
     identity = crash(portal, point, book)
-    monkeypatch.setattr("dtrain_lab.core.job_state.LOST_AFTER_S", 1.0)
+    monkeypatch.setattr(job_state, "LOST_AFTER_S", 1.0)
     portal._jobs = Jobs()
     job = next(j for j in dt.jobs() if j.id == identity)
     if point in ("started", "recorded"):
@@ -337,7 +528,8 @@ def test_the_index_is_made_again_from_the_folders(tmp_path: Path, home: Path) ->
     portal.jobs._store.remove(job.id)
     with pytest.raises(NotFound):
         portal.call(portal.jobs.job(job.id))
-    assert portal.call(portal.jobs.rebuild(home / ".dtrain-lab" / "jobs")) > 0
+    assert portal.call(portal.jobs.rebuild()).added > 0
+    assert portal.call(portal.jobs.rebuild(home / ".dtrain-lab" / "jobs")).added == 0
     found = portal.call(portal.jobs.job(job.id))
     assert (found.state, found.name) == ("succeeded", "kept")
 
@@ -400,6 +592,7 @@ def test_a_child_that_holds_the_streams_of_a_rank_holds_up_no_end(tmp_path: Path
     then = {"cancelled": "time.sleep(600)", "failed": "os._exit(7)", "succeeded": "pass"}[ends]
     code = f"""import os, subprocess, time
 if rank: subprocess.Popen(['bash', '-c', {stubborn!r}])
+print("loss 0.5", end="", flush=True)
 while not os.path.exists('{tmp_path}/child'): time.sleep(0.05)
 {then}"""
     job: Job = dt.submit(write(tmp_path / "s.ipynb", [code]), ranks=2)
@@ -408,6 +601,7 @@ while not os.path.exists('{tmp_path}/child'): time.sleep(0.05)
     if ends == "cancelled":
         job.cancel()
     assert job.wait(60) == ends
+    assert job.logs().count("loss 0.5") == 2, "a line without an end"
     if ends == "succeeded":  # whatever it does, it was meant to stay
         assert child.is_running()
         child.kill()
@@ -454,6 +648,29 @@ def test_a_full_disk_stops_no_training(tmp_path: Path) -> None:
         subprocess.run(["umount", "-l", str(small)], check=True)
 
 
+def test_a_head_that_comes_back_is_told_of_the_ranks(tmp_path: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / "long.ipynb", ["import time\ntime.sleep(600)"]), ranks=2)
+    wait_until(lambda: job.info()["state"] == "running", 60, "its start")
+    for process in named(job.id, "dtrain_lab.head"):
+        process.kill()
+        process.wait()
+    command = [sys.executable, "-P", "-m", "dtrain_lab.head", "observe", job.info()["directory"]]
+
+    def seen() -> bool:
+        try:
+            return [rank for rank, text in sorted(job.stacks().items()) if "[1]" in (text or "")] == [0, 1]
+        except Unreachable:  # it has not begun yet
+            return False
+
+    with subprocess.Popen(command) as head:
+        try:
+            wait_until(seen, 60, "stacks of both ranks by the new head")
+        finally:
+            head.terminate()
+            job.cancel()
+    assert job.wait(30) == "cancelled"
+
+
 def test_stacks_while_the_gil_is_held_and_a_rank_is_stopped(tmp_path: Path) -> None:
     code = "import re\nprint('begins', flush=True)\nre.match(r'(a+)+$', 'a' * 40 + 'b')"
     job: Job = dt.submit(write(tmp_path / "gil.ipynb", [code]), ranks=1)
@@ -479,9 +696,27 @@ def test_nobody_but_the_user_can_read_it_and_nothing_listens(tmp_path: Path) -> 
     assert signal.SIGTERM
 
 
-def test_a_record_of_a_job_survives_another_version(tmp_path: Path) -> None:
+def test_a_record_of_a_job_survives_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A younger version submits it, this one runs it: what it does not know is neither refused nor lost."""
+
+    def younger(record: JobRecord) -> bytes:
+        data = msgspec.json.decode(msgspec.json.encode(record))
+        data["request"] |= {"urgent": {"since": 3}}
+        return msgspec.json.encode({**data, "color": "red"})
+
+    def files_of(record: JobRecord) -> dict[str, bytes]:
+        return {**known_files(record), "job.json": younger(record)}
+
+    def add(store: Store, record: JobRecord, clashes: Any) -> JobRecord | None:
+        other = known_add(store, record, clashes)
+        store.put(record, younger(record))
+        return other
+
+    known_files, known_add = planning.files_of, Store.add
+    monkeypatch.setattr(planning, "files_of", files_of)
+    monkeypatch.setattr(Store, "add", add)
     job: Job = dt.submit(write(tmp_path / "v.ipynb", ["1"]), ranks=1)
-    job.wait(60)
+    assert job.wait(60) == "succeeded", (Path(job.info()["directory"]) / "launcher.log").read_text()
     record = msgspec.json.decode((Path(job.info()["directory"]) / "job.json").read_bytes())
-    assert record["id"] == job.id
     assert record["handle"]["pid"] > 0
+    assert (record["color"], record["request"]["urgent"]) == ("red", {"since": 3})

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +61,69 @@ def rest(jp_fetch: Any) -> Rest:
     return Rest(jp_fetch)
 
 
+async def test_the_submit_line_of_a_plan_makes_the_same_plan_in_a_terminal(
+    rest: Rest, jp_root_dir: Path, tmp_path: Path
+) -> None:
+    training(jp_root_dir / "Größe 'π'.ipynb")
+    (tmp_path / "da ta").touch()
+    body = {
+        "notebook": "Größe 'π'.ipynb",
+        "nodes": 2,
+        "ranks_per_node": 1,
+        "name": "Größe 5",
+        "parameters": {
+            "steps": 9,
+            "text": 'it\'s $HOME "now"',
+            "number": "5",
+            "list": [1, None, True],
+            "größe": 1.0,
+        },
+        "retries": 2,
+        "warn_s": 0,
+        "notify": 'echo "$DTRAIN_JOB" done; true',
+        "stage": [str(tmp_path / "da ta")],
+        "interface": "lo",
+        "files": False,
+        "monitor": False,
+    }
+    plan = await rest("POST", "jobs/plan", body)
+    assert plan["submit"].startswith("dtrain-lab submit ")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    run = await asyncio.create_subprocess_exec(
+        *["bash", "-c", f"{plan['submit']} --dry-run --json"],
+        stdout=asyncio.subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+    )
+    out, _ = await run.communicate()
+    assert run.returncode == 0
+    terminal = json.loads(out)
+
+    def bare(made: dict[str, Any]) -> str:
+        """Without what each plan has of its own: id, time, free room, and the notebook's path."""
+        texts = {
+            file["path"]: re.sub(r"[0-9a-f]{12}", "ID", file["text"] or "")
+            for file in made["files"]
+            if file["path"] != "job.json"
+        }
+        kept = ("size", "findings", "environment", "cells", "modules", "submit")
+        return json.dumps([texts, {key: made[key] for key in kept}])
+
+    assert bare(terminal) == bare(plan)
+
+
+async def test_the_executed_notebook_of_a_job_can_be_read(rest: Rest, jp_root_dir: Path) -> None:
+    write(jp_root_dir / "small.ipynb", ["print('größer')"])
+    job = await rest("POST", "jobs", {"notebook": "small.ipynb", "ranks": 1, "name": "Größe 5"})
+    assert job["name"] == "Größe 5"
+    await rest.until(job["id"], "succeeded")
+    found = await rest("GET", f"jobs/{job['id']}/notebook")
+    assert found["cells"][0]["outputs"][0]["text"].strip() == "größer"
+    for wrong, field in (({"retries": 101}, "retries"), ({"warn_s": -1}, "warn_s"), ({"name": "/x"}, "name")):
+        _, error = await rest.refused("POST", "jobs/plan", {"notebook": "small.ipynb", **wrong})
+        assert error["details"]["field"] == field
+
+
 async def test_a_job_from_plan_to_delete(rest: Rest, jp_root_dir: Path) -> None:
     training(jp_root_dir / "books" / "train.ipynb")
     body = {
@@ -71,7 +137,13 @@ async def test_a_job_from_plan_to_delete(rest: Rest, jp_root_dir: Path) -> None:
     assert {f["severity"] for f in plan["findings"]} == {"note"}
     assert await rest("GET", "jobs") == []
 
-    job = await rest("POST", "jobs", {**body, "name": "rest"})
+    code, error = await rest.refused("POST", "jobs", {**body, "name": "rest", "plan": plan["id"]})
+    assert (code, error["code"], error["details"]) == (409, "plan_changed", {"changed": ["name"]})
+    plan = await rest("POST", "jobs/plan", {**body, "name": "rest"})
+    job = await rest("POST", "jobs", {"notebook": body["notebook"], "plan": plan["id"]})
+    assert (job["id"], job["directory"] in plan["command"]) == (plan["id"], True)
+    code, error = await rest.refused("POST", "jobs", {"notebook": body["notebook"], "plan": plan["id"]})
+    assert (code, error["code"]) == (409, "plan_unknown")
     assert (job["name"], job["notebook"], job["parent"]) == ("rest", "books/train.ipynb", None)
     code, error = await rest.refused("POST", "jobs", {**body, "name": "rest"})
     assert (code, error["code"]) == (409, "conflict")
@@ -134,3 +206,51 @@ async def test_slots_are_shown(rest: Rest) -> None:
     (node,) = (await rest("GET", "slots"))["nodes"]
     assert node["slots"]
     assert {"device", "held_by", "memory_bytes"} == set(node["slots"][0])
+
+
+@pytest.fixture
+def no_folder(jp_data_dir: Path) -> None:
+    """Before the server starts."""
+    (jp_data_dir / "dtrain-lab").write_text("no folder")
+
+
+async def test_an_index_that_cant_be_used_takes_nothing_else_along(
+    no_folder: None, rest: Rest, jp_data_dir: Path
+) -> None:
+    code, error = await rest.refused("GET", "jobs")
+    assert (code, error["code"]) == (502, "no_index")
+    assert [profile["name"] for profile in await rest("GET", "profiles")] == ["local"]
+    (jp_data_dir / "dtrain-lab").unlink()
+    assert await rest("GET", "jobs") == []
+    (jp_data_dir / "dtrain-lab" / "jobs.sqlite").write_bytes(b"no database" * 1000)
+    assert await rest("GET", "jobs") == []
+
+
+async def test_a_running_job_is_told_by_its_head_and_not_by_its_folder(
+    rest: Rest, jp_ws_fetch: Any, jp_root_dir: Path
+) -> None:
+    code = (
+        "import time\nimport dtrain_lab as dt\nfor i in range(600):\n    dt.log(i, seen=i); time.sleep(0.1)"
+    )
+    write(jp_root_dir / "long.ipynb", [code])
+    job = await rest("POST", "jobs", {"notebook": "long.ipynb", "ranks_per_node": 1})
+    socket = await jp_ws_fetch("dtrain-lab", "live")
+
+    async def step(above: int) -> int:
+        while True:
+            frame = json.loads(await asyncio.wait_for(socket.read_message(), 60))
+            for told in frame["jobs"]:
+                if (found := told["metrics"]["values"].get("step", -1)) > above:
+                    return int(found)
+
+    try:
+        await step(-1)
+        endpoints = json.loads((Path(job["directory"]) / "endpoints.json").read_text())
+        (Path(job["directory"]) / f".live.json.{endpoints['pid']}.part").mkdir()  # its folder takes none now
+        left = (await rest("GET", f"jobs/{job['id']}"))["metrics"]["values"]["step"]
+        assert await step(left + 20) > left
+        assert (await rest("GET", f"jobs/{job['id']}"))["metrics"]["values"]["step"] <= left + 10
+    finally:
+        await rest("POST", f"jobs/{job['id']}/cancel")
+        await rest.until(job["id"], "cancelled")
+        socket.close()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import StartFailed
-from dtrain_lab.services.jobs import Jobs
+from dtrain_lab.backends.slurm import backend as slurm_backend
+from dtrain_lab.errors import StartFailed, Unreachable
+from dtrain_lab.services.jobs.jobs import Jobs
 from tests.books import FAILING_LINE, looping, training, write
+from tests.faults import note
 from tests.hosts import SLURM, Hosts, need, running_hosts
 from tests.integration.test_jobs_debugger import look_around
 from tests.integration.test_slurm import CANARIES, slurm
@@ -171,7 +175,9 @@ def test_data_lies_on_each_nodes_own_disk_while_it_runs(hosts: Hosts, tmp_path: 
 
 
 @pytest.mark.parametrize("launcher", ["srun", "torchrun"])
-def test_cancel_leaves_nothing(hosts: Hosts, tmp_path: Path, launcher: Any) -> None:
+def test_cancel_leaves_nothing(
+    hosts: Hosts, tmp_path: Path, launcher: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     book = training(tmp_path / "train.ipynb")
     job: Job = dt.submit(
         book,
@@ -190,8 +196,16 @@ def test_cancel_leaves_nothing(hosts: Hosts, tmp_path: Path, launcher: Any) -> N
     stacks = job.stacks()
     assert set(stacks) == {0, 1}
     assert any("train.ipynb[4]" in text for text in stacks.values())
+    monkeypatch.setenv(
+        "DTRAIN_LAB_POLL_FLOOR_S", "30"
+    )  # as it is unless told: nobody waits so long for its end
+    registry.backend.cache_clear()
+    assert job.info()["state"] == "running"
+    began = time.monotonic()
     job.cancel()
     assert job.wait(30) == "cancelled"
+    assert time.monotonic() - began < 20
+    registry.backend.cache_clear()
 
     wait_until(lambda: not hosts.running("node1") + hosts.running("node2"), 20, "nothing is left")
 
@@ -279,6 +293,68 @@ def test_a_submission_that_was_cut_off_is_found_again(hosts: Hosts, tmp_path: Pa
     assert found.info()["scheduler_id"] == known[0].handle.job  # type: ignore[union-attr]
     assert found.wait(60) == "succeeded", (found.info(), found.logs())
     assert found.logs() == "[0] once\n"
+
+
+LATE = '{sbatch} "$@" > /dev/null'
+LATER = '(while [ ! -e {go} ]; do sleep 0.1; done; {sbatch} "$@"; touch {go}.done) > /dev/null 2>&1 &'
+
+
+@contextmanager
+def slow_sbatch(folder: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An sbatch that submits, and does not answer in time."""
+    line = how.format(sbatch=shutil.which("sbatch"), go=folder / "go")
+    (folder / "sbatch").write_text(f"#!/bin/bash\n{line}\nexec sleep 600\n")
+    (folder / "sbatch").chmod(0o700)
+    with monkeypatch.context() as patch:
+        patch.setattr(slurm_backend, "SUBMIT_WITHIN_S", 3.0)
+        patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield
+
+
+def test_a_cluster_that_slurm_takes_too_late_does_not_start(
+    hosts: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        slow_sbatch(tmp_path, LATER, monkeypatch),
+        pytest.raises(Unreachable, match="sbatch did not answer"),
+    ):
+        dt.start("queue", nodes=1, ranks_per_node=1)
+    (tmp_path / "go").touch()
+    wait_until((tmp_path / "go.done").exists, 60, "Slurm takes it")
+    hosts.wait_until_idle()
+    assert os.listdir(hosts.root / "work" / "worlds") == []
+
+
+@pytest.mark.parametrize("how", ["answers late", "takes it later", "takes it later and it was cancelled"])
+def test_a_time_out_of_sbatch_is_no_failure_and_nothing_runs_twice(
+    hosts: Hosts, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancelled, go = how.endswith("cancelled"), tmp_path / "go"
+    with slow_sbatch(tmp_path, LATE if how == "answers late" else LATER, monkeypatch):
+        runs = tmp_path / "runs"
+        book = write(tmp_path / "late.ipynb", [f"print('once', file=open({str(runs)!r}, 'a'))"])
+        began = time.monotonic()
+        job: Job = dt.submit(book, "queue", nodes=1, ranks_per_node=1)
+    if how == "takes it later":
+        note(
+            "`sbatch` does not answer in 60 s (here 3), and Slurm takes the job after that",
+            "whoever submits it",
+            job.job().reason.message,  # type: ignore[union-attr]
+            "the job: it is found by its id once Slurm has it, and runs once",
+            "submitted → told",
+            time.monotonic() - began,
+        )
+    if how != "answers late":
+        assert job.state == "planned"
+        assert job.info()["scheduler_id"] is None
+        if cancelled:
+            job.cancel()
+            assert job.state == "stopping"
+        go.touch()
+        wait_until((tmp_path / "go.done").exists, 60, "Slurm takes it")
+    assert job.wait(120) == ("cancelled" if cancelled else "succeeded"), (job.info(), job.logs())
+    hosts.wait_until_idle()
+    assert (runs.read_text() if runs.exists() else "") == ("" if cancelled else "once\n")
 
 
 def test_the_script_runs_by_hand_under_torchrun(hosts: Hosts, tmp_path: Path) -> None:

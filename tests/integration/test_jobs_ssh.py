@@ -7,8 +7,10 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,9 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
-from dtrain_lab.core.slots import total
 from dtrain_lab.errors import Conflict
 from dtrain_lab.machine import local_facts
+from dtrain_lab.placement.slots import total
 from tests.books import FAILING_LINE, looping, training, write
 from tests.hosts import Hosts, command_line, listening, need, running_hosts
 from tests.integration.test_jobs_debugger import look_around
@@ -95,17 +97,19 @@ def test_a_job_starts_after_another_on_its_first_host(hosts: Hosts, tmp_path: Pa
     then: Job = dt.submit(write(tmp_path / "b.ipynb", ["print('then')"]), "hosts", ranks=1, after=good)
     wait_until(lambda: then.info()["reason"] is not None, 30, "its reason")
     assert then.info()["reason"]["message"] == f"It waits for the job {good.id}."
+    write_profile("far", 'backend = "ssh"\nworkdir = "/mnt/else"\n[ssh]\nhosts = ["node2"]\n')
+    far: Job = dt.submit(tmp_path / "b.ipynb", "far", ranks=1, after=good)
+    wait_until(lambda: far.info()["reason"] is not None, 30, "its reason")
     config = f"{os.environ['HOME']}/.ssh/config"
     subprocess.run(["ssh", "-F", config, "node2", "touch", "/mnt/go"], check=True)
+    assert far.wait(60) == "succeeded", "a folder of its own keeps no job from waiting for another"
+    assert good.info()["ended_at"] <= far.info()["started_at"]
     assert then.wait(60) == "succeeded", then.logs()
     assert then.info()["nodes"][0]["name"] == "node2"
     assert good.info()["ended_at"] <= then.info()["started_at"]
     write_profile("other", 'backend = "ssh"\nworkdir = "/mnt/dtl"\n[ssh]\nhosts = ["node1"]\n')
     with pytest.raises(Conflict, match="node2 is not among the profile's hosts"):
         dt.submit(tmp_path / "b.ipynb", "other", ranks=1, after=good)
-    write_profile("far", 'backend = "ssh"\nworkdir = "/mnt/else"\n[ssh]\nhosts = ["node2"]\n')
-    with pytest.raises(Conflict, match="don't run in the same queue"):
-        dt.submit(tmp_path / "b.ipynb", "far", ranks=1, after=good)
     # one that fails, on two hosts
     bad: Job = dt.submit(write(tmp_path / "c.ipynb", ["raise ValueError"]), "hosts", ranks=1)
     never: Job = dt.submit(
@@ -201,6 +205,54 @@ def test_error_stacks_and_cancel(hosts: Hosts, tmp_path: Path) -> None:
     assert long.wait(30) == "cancelled"
     wait_until(lambda: not alive(hosts, long.id), 15, "its end on both hosts")
     assert os.path.basename(long.info()["directory"]) == long.id
+
+
+@contextmanager
+def command_lines_with(text: str) -> Iterator[set[str]]:
+    """All command lines of this machine, and of the hosts on it, in which a text stands meanwhile."""
+    seen: set[str] = set()
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                with suppress(OSError):
+                    line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                    if text in line:
+                        seen.add(line)
+            time.sleep(0.01)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        looking.join()
+
+
+def test_variables_of_a_profile_stand_in_no_command_line(hosts: Hosts, tmp_path: Path) -> None:
+    """Whoever else is on a host can read these (`ps`)."""
+    canary = "c4n4ry-of-a-key"
+    write_profile(
+        "private",
+        'backend = "ssh"\nworkdir = "/mnt/dtl"\n[ssh]\nhosts = ["node1", "node2"]\n'
+        f'[environment.variables]\nMY_KEY = "{canary}"\n',
+    )
+    program = f"{Path(sys.executable).parent}/dtrain-lab"
+    code = "import os, time\nprint(os.environ['MY_KEY'][-3:], flush=True)\ntime.sleep(1)"
+    with command_lines_with(canary) as seen:
+        job: Job = dt.submit(write(tmp_path / "private.ipynb", [code]), "private", nodes=2, ranks_per_node=1)
+        for words in (["profile", "check", "private"], ["slots", "--profile", "private"]):
+            subprocess.run([program, *words, "--json"], check=True, capture_output=True)
+        assert job.wait(60) == "succeeded", job.logs()
+        with dt.start("private", ranks=2) as cluster:
+            assert cluster.run("import os; assert os.environ['MY_KEY']").ok
+    assert job.logs().count("key") == 2, "ranks have them all the same"
+    assert seen == set()
+    with command_lines_with(canary) as seen, subprocess.Popen(["bash", "-c", "sleep 1; :", canary]):
+        pass
+    assert seen, "else nobody would have seen it before"
 
 
 def test_secrets_and_data_are_each_hosts_own(hosts: Hosts, tmp_path: Path) -> None:

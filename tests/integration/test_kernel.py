@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from jupyter_client.manager import KernelManager
 
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.services import records
+import dtrain_lab as dt
+from dtrain_lab.api.start import connect
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.kernel.shown import LEFT, PATIENT_S
+from dtrain_lab.services import notebooks
+from dtrain_lab.services.worlds import records
+from tests.faults import note
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
@@ -163,8 +171,6 @@ def test_lines_count_from_the_magic_and_cells_have_their_number(started: Noteboo
 
 
 def test_an_interrupt_of_the_kernel_interrupts_the_ranks_and_keeps_variables(started: Notebook) -> None:
-    import dtrain_lab as dt
-
     cluster = next(c for c in dt.clusters() if c.name == "nb")
     started.run("%%distributed\nkept = rank")
     ran = started.run(
@@ -181,14 +187,17 @@ def test_an_interrupt_of_the_kernel_interrupts_the_ranks_and_keeps_variables(sta
     [
         ("%%distributed 7\n1", "There is no rank 7: the world has 2 ranks"),
         ("%%distributed 0,0\n1", "Rank 0 stands twice"),
-        ("%%distributed\nx = (", "SyntaxError: '(' was never closed"),
         ("%%distributed --cluster nope\n1", 'There is no cluster "nope".'),
-        ("%%distributed --timeout x\n1", "invalid float value"),
+        ("%%distributed --timeout x\n1", '--timeout takes a number, not "x".'),
+        ("%%distributed --no-wiat\n1", 'has no option "--no-wiat". Did you mean --no-wait?'),
+        ("%distributed statsu", 'has no command "statsu". Did you mean status?'),
+        ("%distributed start --rank 3", 'has no option "--rank". Did you mean --ranks?'),
+        ("%distributed start local ranks=3", 'does not take "ranks=3". Did you mean --ranks?'),
+        ("%distributed pull", "%distributed pull needs VAR."),
         ("%distributed start --ranks 0", "at least one rank"),
         ("%distributed start --ranks 5000", "more than this machine can hold"),
         ("%distributed start nope", 'There is no profile "nope".'),
-        ("%distributed start --name nb", 'A cluster "nb" is running.'),
-        ("%distributed", "needs a command"),
+        ("%distributed start --ranks 3 --name nb", 'A cluster "nb" is running.'),
         ("%distributed push nothing_here", "nothing_here is not defined here"),
         ("%distributed pull nothing_here", "nothing_here could not be pulled"),
         ("%distributed restart 9", "There is no rank 9"),
@@ -200,6 +209,74 @@ def test_bad_input_is_one_clear_sentence(started: Notebook, code: str, part: str
     assert part in ran.error
     assert "Traceback" not in ran.error
     assert len(ran.error.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("again", ["--ranks 2 --name nb", "--ranks 2", "--name nb", "--nodes 1"])
+def test_a_notebook_that_is_run_twice_keeps_its_cluster(started: Notebook, again: str) -> None:
+    started.run("%%distributed\nonce = rank")
+    ran = started.run(f"%distributed start {again}")
+    assert ran.stdout == "nb runs already: 2 ranks on 1 node; variables are kept.\n"
+    assert by_rank(started.run("%%distributed\nprint(once)").stdout) == {0: ["0"], 1: ["1"]}
+    assert [r.name for r in records.living() if not r.warm] == ["nb"]
+
+
+def test_a_cluster_that_another_notebook_uses_is_not_taken(started: Notebook) -> None:
+    one, other = (Notebook(JPY_SESSION_NAME=f"/elsewhere/{name}.ipynb") for name in ("one", "other"))
+    try:
+        for each in (one, other):
+            each.run("%load_ext dtrain_lab")
+        assert one.run("%distributed attach nb").status == "ok"
+        assert 'A cluster "nb" is running.' in other.run("%distributed start --ranks 2 --name nb").error
+        assert "nb runs already" in started.run("%distributed start --ranks 2 --name nb").stdout
+    finally:
+        one.close()
+        other.close()
+
+
+def test_a_cluster_that_the_panel_has_started_for_a_notebook_is_used_by_its_start(started: Notebook) -> None:
+    [running] = [r for r in records.living() if not r.warm]
+    paths = ["/panel/one.ipynb", "/panel/other.ipynb"]
+    for path in paths:  # as the server does
+        notebooks.remember(path, notebooks.Used(running.id, begun=True))
+    one, other = (Notebook(JPY_SESSION_NAME=path) for path in paths)
+    try:
+        for each in (one, other):
+            each.run("%load_ext dtrain_lab")
+        used = one.run("%distributed start --ranks 2")
+        assert used.stdout == "nb was started in the panel, and is used: 2 ranks on 1 node.\n"
+        assert "nb runs already" in one.run("%distributed start").stdout
+        # the first notebook uses it now
+        assert 'A cluster "nb" is running.' in other.run("%distributed start --ranks 2 --name nb").error
+    finally:
+        one.close()
+        other.close()
+
+
+def test_a_kernel_that_was_restarted_keeps_its_notebooks_cluster() -> None:
+    notebook = Notebook(
+        JPY_PARENT_PID=str(os.getpid()), JPY_SESSION_NAME="/my/own.ipynb", DTRAIN_LAB_WARM="0"
+    )
+    try:
+        start = "%load_ext dtrain_lab\n%distributed start --ranks 2"
+        assert "local-2 is ready" in notebook.run(start).stdout
+        held = connect("local-2")  # as the server does
+        try:
+            notebook.manager.restart_kernel(now=True)
+            notebook.client.wait_for_ready(timeout=60)
+            again = notebook.run(start).stdout
+            assert again == "local-2 runs already: 2 ranks on 1 node; variables are kept.\n"
+        finally:
+            held.stop()
+    finally:
+        notebook.close()
+
+
+def test_help_is_short_and_says_what_there_is(started: Notebook) -> None:
+    said = started.run("%distributed").stdout
+    assert "  stop       Stop this notebook's cluster." in said.splitlines()
+    assert len(said.splitlines()) < 24
+    assert "--from R" in started.run("%distributed restart --help").stdout
+    assert "--by-rank" in started.run("%%distributed --help\n1").stdout
 
 
 def test_push_pull_status_restart(started: Notebook) -> None:
@@ -225,5 +302,61 @@ def test_a_second_notebook_attaches_to_the_same_cluster(started: Notebook) -> No
     assert started.run("%%distributed 0\nprint('still here')").stdout == "[0] still here\n"
 
 
+def test_a_head_that_stands_holds_up_no_notebook(started: Notebook) -> None:
+    [head] = [r.pid for r in records.living() if not r.warm]
+    [cluster] = dt.clusters()
+    stands = threading.Event()
+
+    def stop() -> bool:
+        if not cluster.info()["running"]:
+            return False
+        os.kill(head, signal.SIGSTOP)
+        stands.set()
+        return True
+
+    def interrupt_again() -> None:
+        stands.wait(30)
+        time.sleep(PATIENT_S + 1)
+        started.manager.interrupt_kernel()
+
+    threading.Thread(target=interrupt_again).start()
+    ran = started.run("%%distributed\nimport time\ntime.sleep(60)", interrupt_when=stop)
+    os.kill(head, signal.SIGCONT)
+    assert "The notebook waits no longer" in ran.stderr
+    note(
+        "a cluster's head hangs while a cell runs, and the cell is interrupted twice",
+        "the notebook's kernel, at the second interrupt",
+        f"nb {LEFT}",
+        "everything, once the head goes on",
+        "first interrupt → the notebook is free",
+        PATIENT_S + 1,
+    )
+    assert started.run("print('free')").stdout == "free\n"
+    wait_until(lambda: not cluster.info()["running"], 30, "the interrupt to reach the ranks")
+    assert started.run("%%distributed\nprint('on')").status == "ok"
+
+
 def test_zz_stop(started: Notebook) -> None:
     assert started.run("%distributed stop").stdout == "nb is stopped.\n"
+
+
+def test_after_a_stop_the_next_start_takes_over_the_fork_server() -> None:
+    fork_server = "%%distributed 0\nimport os\nprint(os.getppid())"
+    notebook = Notebook()
+    try:
+        notebook.run("%load_ext dtrain_lab\n%distributed start --ranks 2 --name first")
+        before = notebook.run(fork_server).stdout
+        assert notebook.run("%distributed stop").stdout == "first is stopped.\n"
+        assert "first" not in {r.name for r in records.living()}
+        notebook.run("%distributed start --ranks 3 --name second")
+        assert notebook.run(fork_server).stdout == before, "torch is still loaded there"
+        assert by_rank(notebook.run("%%distributed\nprint(world_size)").stdout) == {
+            r: ["3"] for r in range(3)
+        }
+        # once more: what was handed on can be handed on
+        notebook.run("%distributed stop")
+        notebook.run("%distributed start --ranks 1")
+        assert notebook.run(fork_server).stdout.split()[-1] == before.split()[-1]
+    finally:
+        notebook.close()
+    wait_until(lambda: not psutil.pid_exists(int(before.split()[-1])), 10, "the fork server to end, too")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,15 @@ total = 0
 for i in range(2):
     total += step(torch.ones(1) * rank, i)
 print(total)"""
+LATE = """%%distributed
+import os, time, torch, torch.distributed as dist
+def step(x):
+    dist.all_reduce(x)
+    return x.item()
+
+while rank == 1 and not os.path.exists(GATE):
+    time.sleep(0.01)
+print(step(torch.ones(1)))"""
 ORDINARY = "def double(x):\n    y = x * 2\n    return y\nprint(double(4))"
 
 
@@ -33,6 +43,7 @@ class Debugged(Notebook):
     """A kernel whose debugger is spoken to as JupyterLab does."""
 
     seq = 0
+    is_on = False
 
     def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
         """A debug request, and its answer."""
@@ -74,6 +85,12 @@ class Debugged(Notebook):
         """The bug in the toolbar."""
         assert self.ask("initialize", clientID="jupyterlab", adapterID="python3")["success"]
         assert self.ask("attach")["success"]
+        self.is_on = True
+
+    def switch_off(self) -> None:
+        """The bug in the toolbar, again; ranks that stand run on."""
+        assert self.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+        self.is_on = False
 
     def source(self, code: str) -> str:
         """The front end tells of a cell."""
@@ -96,6 +113,16 @@ def notebook() -> Iterator[Debugged]:
         made.run("%distributed stop")
     finally:
         made.close()
+
+
+@pytest.fixture(autouse=True)
+def let_go(notebook: Debugged) -> Iterator[None]:
+    """A test that failed in the middle must not fail the next ones, whose ranks would still stand."""
+    yield
+    if notebook.is_on:
+        notebook.switch_off()
+        notebook.manager.interrupt_kernel()
+        notebook.run("pass")
 
 
 def test_a_cell_of_ranks_and_an_ordinary_one_under_one_debugger(notebook: Debugged) -> None:
@@ -136,8 +163,31 @@ def test_a_cell_of_ranks_and_an_ordinary_one_under_one_debugger(notebook: Debugg
     assert notebook.ask("stackTrace", threadId=thread)["body"]["stackFrames"][0]["line"] == 2
     notebook.ask("continue", threadId=thread)
     assert notebook.end(cell) == "8\n"
-    assert notebook.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+    notebook.switch_off()
     assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
+
+
+def test_a_step_over_a_collective_brings_a_rank_along_that_comes_late(
+    notebook: Debugged, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    code = LATE.replace("GATE", repr(str(gate)))
+    notebook.switch_on()
+    path = notebook.source(code)
+    assert notebook.breakpoints(path, 4)[0]["verified"]
+    cell = notebook.begin(code)
+    assert notebook.event("stopped")["threadId"] == 1001
+    assert notebook.ask("next", threadId=1001)["success"]  # rank 0 waits in all_reduce now
+    gate.touch()
+    assert notebook.event("stopped")["threadId"] == 1001
+    frames = notebook.ask("stackTrace", threadId=1001)["body"]["stackFrames"]
+    assert frames[0]["line"] == 5
+    wait_until(lambda: "rank 1 (paused)" in _threads(notebook), 20, "rank 1 to stop")
+    assert notebook.ask("stackTrace", threadId=1002)["body"]["stackFrames"][0]["line"] == 5
+    notebook.breakpoints(path)
+    notebook.ask("continue", threadId=1)
+    assert by_rank(notebook.end(cell)) == {0: ["2.0"], 1: ["2.0"]}
+    notebook.switch_off()
 
 
 def test_it_is_switched_on_while_ranks_run_a_cell(notebook: Debugged) -> None:
@@ -149,6 +199,7 @@ def test_it_is_switched_on_while_ranks_run_a_cell(notebook: Debugged) -> None:
     notebook.breakpoints(path, 5)
     thread = notebook.event("stopped")["threadId"]
     assert thread in (1001, 1002)
+    wait_until(lambda: {"rank 0 (paused)", "rank 1 (paused)"} <= _threads(notebook), 20, "both to stop")
     notebook.breakpoints(path)
     for rank in range(2):
         notebook.ask("dtrain/focus", rank=rank)
@@ -169,7 +220,7 @@ def test_it_is_switched_on_while_ranks_run_a_cell(notebook: Debugged) -> None:
     assert notebook.event("stopped")["threadId"] < 1000
     notebook.ask("continue", threadId=1)
     notebook.end(cell)
-    notebook.ask("disconnect", restart=False, terminateDebuggee=False)
+    notebook.switch_off()
 
 
 def _runs(notebook: Debugged) -> bool:
@@ -187,7 +238,7 @@ def test_who_debugs_already_is_named_and_the_cell_runs(notebook: Debugged) -> No
         assert "no debugger on the ranks: A terminal debugs these ranks." in said
         assert by_rank(said) == {0: ["4.0"], 1: ["4.0"]}
         assert "A terminal debugs" in notebook.ask("dtrain/state")["body"]["notes"][0]
-        notebook.ask("disconnect", restart=False, terminateDebuggee=False)
+        notebook.switch_off()
 
 
 def test_ranks_that_came_later_stop_too(notebook: Debugged) -> None:
@@ -201,7 +252,7 @@ def test_ranks_that_came_later_stop_too(notebook: Debugged) -> None:
         20,
         "all three to stand",
     )
-    assert notebook.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+    notebook.switch_off()
     ran = by_rank(notebook.end(cell))
     assert ran == {0: ["12.0"], 1: ["12.0"], 2: ["12.0"]}, "the debugger's end lets them go"
     assert notebook.run("%distributed resize 2").status == "ok"
@@ -217,7 +268,7 @@ def test_after_an_interrupt_breakpoints_are_there_again(notebook: Debugged) -> N
         notebook.event("stopped")
         notebook.manager.interrupt_kernel()
         notebook.end(cell)
-    assert notebook.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+    notebook.switch_off()
     assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
 
 
@@ -257,7 +308,7 @@ def test_a_cell_that_was_edited_stops_where_its_breakpoint_is_now(notebook: Debu
     thread = notebook.event("stopped")["threadId"]
     [frame, _] = notebook.ask("stackTrace", threadId=thread)["body"]["stackFrames"]
     assert (frame["line"], frame["source"]["path"]) == (6, path)
-    assert notebook.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+    notebook.switch_off()
     assert by_rank(notebook.end(cell)) == {0: ["4.0"], 1: ["4.0"]}
 
 
@@ -268,3 +319,7 @@ def test_where_nobody_debugs_requests_are_answered_all_the_same(notebook: Debugg
     assert not answer["success"]
     assert answer["message"].startswith("There is no rank 9.")
     assert "Traceback" not in answer["message"]
+
+
+def _threads(notebook: Debugged) -> set[str]:
+    return {thread["name"] for thread in notebook.ask("threads")["body"]["threads"]}

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
+from typing import Any
 
 import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import CellFailed
+from dtrain_lab.wire import clients
 from tests.faults import note
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
 
@@ -21,6 +27,7 @@ for number in range({LINES}):
 ENDS = {
     "os._exit": ("os._exit(3)", "exited with code 3"),
     "SIGKILL": ("os.kill(os.getpid(), signal.SIGKILL)", "killed by signal 9"),
+    "SIGTERM": ("os.kill(os.getpid(), signal.SIGTERM)", "killed by signal 15"),
     "segfault": ("ctypes.string_at(0)", "killed by signal 11"),
 }
 
@@ -76,3 +83,48 @@ def test_characters_of_several_bytes_are_not_cut(pair: dt.Cluster) -> None:
     with pytest.raises(CellFailed, match="exited with code 0"):
         pair.run("import os; os._exit(0)", ranks=[1])
     pair.restart([1])
+
+
+STANDS = {
+    "SIGSTOP": "os.kill(os.getpid(), signal.SIGSTOP)",
+    "C code that holds the GIL": "ctypes.PyDLL(None).sleep(6)",
+}
+
+
+@pytest.mark.parametrize("way", STANDS)
+def test_what_a_rank_printed_is_shown_while_it_stands(pair: dt.Cluster, way: str) -> None:
+    """Its agent has the text. Once the rank goes on, nothing is there twice."""
+    prints = "print('béfore', end='')\nprint('ein fehler', file=sys.stderr)"
+    text = f"import ctypes, os, signal, sys\n{prints}\n{STANDS[way]}\nprint(' after')"
+    before = pair._portal.call(pair._connection.ask(clients.ReadOutput(-1, 1_000_000)))
+    last = max((o.seq for o in before), default=-1)
+    pid = next(r.pid for r in pair.cluster().ranks if r.rank == 1)
+    assert pid is not None
+    outcome: list[Any] = []
+    began = time.monotonic()
+    thread = threading.Thread(target=lambda: outcome.append(pair.run(text, ranks=[1], timeout=60)))
+    thread.start()
+    try:
+
+        def journal() -> str:
+            seen = pair._portal.call(pair._connection.ask(clients.ReadOutput(last, 1000)))
+            return "".join(o.text or "" for o in seen)
+
+        wait_until(lambda: "béfore" in journal() and "ein fehler" in journal(), 5, "what it printed")
+        seconds = time.monotonic() - began
+        assert not outcome, "it stands still"
+    finally:
+        if way == "SIGSTOP":
+            os.kill(pid, signal.SIGCONT)
+        thread.join(60)
+    result = outcome[0]
+    assert result.stdout[1] == "béfore after\n"
+    assert result.stderr[1] == "ein fehler\n"
+    note(
+        f"a rank prints, and then stands ({way})",
+        "its node agent, which has what it printed",
+        "what it printed last, in its cell",
+        "everything; nothing is shown twice afterwards",
+        "printed → shown",
+        seconds,
+    )

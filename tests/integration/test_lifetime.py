@@ -14,8 +14,9 @@ import psutil
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.errors import CellFailed, Conflict, EnvironmentUnfit, StartFailed, Unreachable
-from dtrain_lab.services import records
+from dtrain_lab.errors import CellFailed, Conflict, DtrainError, EnvironmentUnfit, StartFailed, Unreachable
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.worlds import records
 from tests.conftest import ours
 from tests.waiting import wait_until
 
@@ -135,8 +136,8 @@ def test_a_warm_head_is_claimed_by_the_next_start(alone: None) -> None:
     from dtrain_lab.api.portal import Portal
 
     portal = Portal.get()
-    assert portal.call(portal.worlds.warm(python=sys.executable))
-    assert not portal.call(portal.worlds.warm(python=sys.executable))
+    assert portal.call(portal.worlds.warm_heads.start(python=sys.executable))
+    assert not portal.call(portal.worlds.warm_heads.start(python=sys.executable))
     warm = next(r for r in records.living() if r.warm)
     assert dt.clusters() == []
     with dt.start(ranks=2) as cluster:
@@ -144,15 +145,49 @@ def test_a_warm_head_is_claimed_by_the_next_start(alone: None) -> None:
         assert cluster.run("print(rank)").stdout[1] == "1\n"
 
 
+def test_a_start_takes_the_head_that_is_still_warming(alone: None) -> None:
+    from dtrain_lab.api.portal import Portal
+
+    portal = Portal.get()
+    portal.post(
+        portal.worlds.warm_heads.start(python=sys.executable)
+    )  # as %load_ext does, one cell above the start
+    with dt.start(ranks=2) as cluster:
+        assert [r.id for r in records.living()] == [cluster.id]
+
+
 def test_an_environment_without_torch_says_how_to_mend_it(alone: None, tmp_path: Path) -> None:
     python = _bare_python(tmp_path)
     from dtrain_lab.api.portal import Portal
-    from dtrain_lab.core.plan import Request
+    from dtrain_lab.wire.plan import Request
 
     portal = Portal.get()
     with pytest.raises(EnvironmentUnfit, match="has no dtrain_lab") as error:
         portal.call(portal.worlds.begin(Request(ranks=2, python=python)))
     assert error.value.hint == f"Install it there: {python} -m pip install dtrain-lab"
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "said"),
+    [
+        ("venv", "/nowhere", "/nowhere/bin/python can't be run"),
+        ("apptainer", "x.sif", "is for other machines"),
+    ],
+)
+def test_an_environment_that_is_not_there_is_refused(kind: str, path: str, said: str, alone: None) -> None:
+    profiles.write("elsewhere", f'backend = "local"\n[environment]\nkind = "{kind}"\npath = "{path}"\n')
+    with pytest.raises(DtrainError, match=said):
+        dt.start("elsewhere", ranks=1)
+
+
+def test_ranks_run_in_the_environment_of_their_profile(alone: None, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / "pyvenv.cfg").write_text((Path(sys.prefix) / "pyvenv.cfg").read_text())
+    (tmp_path / "lib").symlink_to(Path(sys.prefix) / "lib")
+    profiles.write("own", f'backend = "local"\n[environment]\nkind = "venv"\npath = "{tmp_path}"\n')
+    with dt.start("own", ranks=1) as cluster:
+        assert cluster.run("import sys; print(sys.prefix)").stdout[0] == f"{tmp_path}\n"
 
 
 def test_a_torch_that_can_not_be_imported_fails_the_start_with_the_reason(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -16,7 +17,9 @@ import psutil
 import pytest
 
 import dtrain_lab as dt
+from dtrain_lab.errors import StartFailed
 from dtrain_lab.machine.cgroup import ROOT
+from dtrain_lab.services import folders
 from tests.books import write
 from tests.faults import note
 from tests.integration.test_jobs_local import terminal
@@ -118,6 +121,48 @@ def test_a_full_disk_costs_no_line_and_no_cell(monkeypatch: pytest.MonkeyPatch) 
             subprocess.run(["umount", "-l", small], check=True)
 
 
+def processes_with(value: str) -> list[int]:
+    """Pids of other processes with this value in their environment."""
+    found = psutil.process_iter(["environ"])
+    return [p.pid for p in found if value in str(p.info["environ"]) and p.pid != os.getpid()]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own size needs root")
+@pytest.mark.parametrize("filled", ["before", "meanwhile"])
+def test_a_start_on_a_full_disk_says_so_and_leaves_nothing(
+    filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="dtl") as small:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", small], check=True)
+        try:
+            monkeypatch.setenv("DTRAIN_LAB_RUNTIME_DIR", small)
+            home = folders.sockets()  # as an earlier cluster has left it
+            known = set(folders.records().glob("*.json"))
+            with contextlib.suppress(OSError), Path(small, "data").open("wb", 0) as file:
+                while True:
+                    file.write(bytes(4096))
+            if filled == "meanwhile":  # after the look
+                monkeypatch.setattr(folders, "must_have_room", lambda: None)
+            began = time.monotonic()
+            with pytest.raises(StartFailed, match=f"disk of {small}.* is full") as refused:
+                dt.start(ranks=2, name="nowhere")
+            note(
+                "the disk with the cluster's sockets and logs (`/tmp`) is full when it is started",
+                "whoever starts it",
+                refused.value.message.replace(str(home), "/tmp/dtrain-lab-UID"),
+                "nothing is left of the start",
+                "start → refused",
+                time.monotonic() - began,
+            )
+            assert "DTRAIN_LAB_RUNTIME_DIR" in refused.value.hint
+            assert list(home.iterdir()) == []
+            assert set(folders.records().glob("*.json")) <= known
+            assert "nowhere" not in [cluster.name for cluster in dt.clusters()]
+            wait_until(lambda: not processes_with(small), 20, "what was started to end")
+        finally:
+            subprocess.run(["umount", "-l", small], check=True)
+
+
 HOLDER = """
 import dtrain_lab as dt
 cluster = dt.start(ranks=2, name="held")
@@ -136,7 +181,7 @@ sys.exit(0 if numbers == list(range({count})) else f"{{len(numbers)}} lines")
 """
 LINES, LINE_BYTES = 15_000, 8_000
 WAITS_BYTES = 40 << 20
-"""What the head may hold for a door that does not read, with what it has read of its journal."""
+"""What the head may hold for a client that does not read, with what it has read of its journal."""
 
 
 def test_whoever_stops_reading_costs_the_head_no_memory_and_misses_no_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -150,3 +151,102 @@ def test_monitor_is_a_widget_that_shows_the_ranks(notebook: Notebook) -> None:
     )
     assert "samples/s" in notebook.run("print(view._figures.value)").stdout
     assert "step" not in notebook.run("view.close()").error
+
+
+CITES = """%%distributed 0
+import inspect, logging, threading, traceback, warnings
+def warns():
+    warnings.warn('told')
+warns()
+logging.captureWarnings(True); warns(); logging.captureWarnings(False)
+try:
+    1 / 0
+except ZeroDivisionError:
+    traceback.print_exc()
+    logging.exception('caught')
+thread = threading.Thread(target=lambda: 1 / 0); thread.start(); thread.join()
+print(inspect.getsource(warns))
+x = 1 is 'a'"""
+
+
+def number(notebook: Notebook) -> int:
+    """Of the cell that runs next."""
+    return int(notebook.run("print(len(In) - 1)").stdout) + 1
+
+
+def test_warnings_and_tracebacks_cite_the_cell(notebook: Notebook) -> None:
+    cell = f"cell [{number(notebook)}], line"
+    ran = notebook.run(CITES)
+    assert f"[0] {cell} 4: UserWarning: told\n[0]   warnings.warn('told')\n" in ran.stderr
+    assert ran.stderr.count(f"{cell} 14: SyntaxWarning") == 1
+    assert ran.stderr.count("SyntaxWarning") == 1
+    assert ran.stderr.count(f"[0]   {cell} 8, in <module>\n[0]     1 / 0\n") == 2
+    assert f"[0]   {cell} 12, in <lambda>\n" in ran.stderr
+    assert "[0] Exception in thread" in ran.stderr
+    assert "ipykernel" not in ran.stderr
+    assert "/cells/" not in ran.stderr
+    assert "[0] def warns():\n[0]     warnings.warn('told')\n" in ran.stdout
+
+
+def test_a_syntax_error_shows_its_line_once(notebook: Notebook) -> None:
+    cell = number(notebook)
+    ran = notebook.run("%%distributed\n\nx = 1\ny = (")
+    assert re.sub(r"\x1b\[\d+m", "", ran.error).splitlines() == [
+        f"  cell [{cell}], line 4",
+        "    y = (",
+        "        ^",
+        "SyntaxError: '(' was never closed",
+        "The cell was not sent to any rank.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "rows"),
+    [
+        ("%%time\n\n1 / 0", ["cell [N], line 4", "----> 4 1 / 0"]),
+        ("%%capture out\nprint(1)\n1 / 0", ["cell [N], line 4", "----> 4 1 / 0"]),
+        ("%time 1 / 0", ["cell [N], line 2", "----> 2 %time 1 / 0"]),
+        ("%nope", ["Ranks 0-1: UsageError: Line magic function `%nope` not found.", "----> 2 %nope"]),
+        ("exec('a = (')", ["----> 2 exec('a = (')", "<string>, line 1", "a = (", "^"]),
+        (
+            "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('x') from e",
+            [
+                "----> 5     raise ValueError('x') from e",
+                "Caused by ZeroDivisionError: division by zero (cell [N], line 3)",
+            ],
+        ),
+        ("raise ExceptionGroup('two', [ValueError(1), TypeError('t')])", ["ValueError: 1", "TypeError: t"]),
+        ("import asyncio\nawait asyncio.sleep(0)\n1 / 0", ["cell [N], line 4", "----> 4 1 / 0"]),
+    ],
+)  # fmt: skip
+def test_errors_show_the_users_lines(notebook: Notebook, code: str, rows: list[str]) -> None:
+    cell = number(notebook)
+    ran = notebook.run(f"%%distributed\n{code}")
+    assert ran.status == "error"
+    shown = [row.strip() for row in ran.error.splitlines()]
+    wanted = [row.replace("[N]", f"[{cell}]") for row in rows]
+    rest = iter(shown)
+    assert all(row in rest for row in wanted), shown
+    assert not any("interactiveshell.py" in row for row in shown)
+
+
+def test_magics_of_the_notebook_around_a_cell_of_ranks(notebook: Notebook) -> None:
+    cell = number(notebook)
+    ran = notebook.run("%%time\n%%distributed 1\nprint('hi')\n1 / 0")
+    assert f"cell [{cell}], line 4\n      3 print('hi')\n----> 4 1 / 0" in ran.error
+    assert "Wall time" in ran.stdout
+    ran = notebook.run("%%capture got\n%%distributed 1\nprint('hi'); display(5)")
+    assert (ran.stdout, ran.data) == ("", [])
+    assert notebook.run("print(repr(got.stdout), len(got.outputs))").stdout == "'[1] hi\\n' 1\n"
+
+
+def test_a_display_that_fails_says_so(notebook: Notebook) -> None:
+    code = """%%distributed 0
+class R:
+    def _repr_html_(self): raise ValueError('in repr')
+    def __repr__(self): return 'R'
+R()"""
+    ran = notebook.run(code)
+    assert (ran.status, ran.stdout) == ("ok", "[0] R\n")
+    assert "[0] " in ran.error
+    assert "in repr" in ran.error

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import secrets
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,8 @@ from tornado.websocket import websocket_connect
 
 from dtrain_lab.server.openapi import OPERATIONS
 from dtrain_lab.server.routes import handlers
-from dtrain_lab.services.worlds import Worlds
+from dtrain_lab.services import notebooks
+from dtrain_lab.services.worlds.worlds import Worlds
 
 METHODS = ("GET", "POST", "DELETE", "PUT", "PATCH")
 
@@ -76,7 +80,7 @@ async def test_no_route_answers_whom_the_authorizer_refuses(
         return False
 
     monkeypatch.setattr(jp_serverapp.authorizer, "is_authorized", refuse)
-    body = "{}" if method == "POST" else None
+    body = "{}" if method in ("POST", "PUT") else None
     asking = jp_ws_fetch(path) if path.endswith("live") else jp_fetch(path, method=method, body=body)
     with pytest.raises(HTTPClientError) as error:
         await asking
@@ -159,6 +163,8 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     assert answer.code == 202
     begun = json.loads(answer.body)
     assert begun["state"] in ("starting", "connecting", "ready")
+    mine = notebooks.last(str(jp_root_dir / "sub" / "a.ipynb"))
+    assert mine == notebooks.Used(begun["id"], begun=True)
     frame = await next_frame(socket, lambda cs: cs and cs[0]["state"] == "ready")
     assert frame["type"] == "clusters"
     assert [r["state"] for r in frame["clusters"][0]["ranks"]] == ["idle", "idle"]
@@ -171,13 +177,26 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     assert len(await fetch("web/stacks")) == 2
     worlds = Worlds("python")
     connection = await worlds.connect("web")
-    from dtrain_lab.core.wire import doors
+    from dtrain_lab.wire import clients
 
-    await connection.run(doors.Run(cell="t", code="print('seen', rank)", label="[1]"), lambda o: None)
+    await connection.run(clients.Run(cell="t", code="print('seen', rank)", label="[1]"), lambda o: None)
     code = f"import os; assert os.getcwd() == {str(jp_root_dir / 'sub')!r}, os.getcwd()"
-    end = await connection.run(doors.Run(cell="u", code=code, label="[2]"), lambda o: None)
+    end = await connection.run(clients.Run(cell="u", code=code, label="[2]"), lambda o: None)
     assert end.sentence == ""
-    worlds.close()
+
+    async def run(source: str, *, fails: bool = False) -> bool:
+        order = clients.Run(cell=secrets.token_hex(4), code=source, label="[9]")
+        found = await connection.run(order, lambda o: None)
+        assert bool(found.sentence) == fails, found.sentence
+        return True
+
+    async def seen(there: Any) -> dict[int, int]:
+        """A variable of each rank, as far as they have it."""
+        found: dict[int, int] = {}
+        order = clients.Run(cell=secrets.token_hex(4), code="print(globals().get('secret', 0))", label="[9]")
+        await there.run(order, lambda o: found.update({o.rank: int(o.text)}))
+        return found
+
     outputs = await fetch("web/output")
     assert {(o["text"], tuple(o["ranks"])) for o in outputs} == {("seen 0\n", (0,)), ("seen 1\n", (1,))}
     assert all(set(o) >= {"seq", "time", "cell", "ranks", "kind"} for o in outputs)
@@ -186,20 +205,60 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     await next_frame(
         socket, lambda cs: cs and cs[0]["world"]["generation"] == 1 and cs[0]["state"] == "ready"
     )
+    await run("secret = rank + 40")
+    answer = await jp_fetch(
+        "dtrain-lab", "clusters/web/restart", method="POST", body='{"ranks": [0], "source": 1}'
+    )
+    assert answer.code in (200, 202)
+    await next_frame(
+        socket, lambda cs: cs and cs[0]["world"]["generation"] == 2 and cs[0]["state"] == "ready"
+    )
+    while await seen(connection) != {0: 41, 1: 41}:  # ready again, and the variables on their way
+        await asyncio.sleep(0.05)
+    await run("import os, signal\nif rank == 0: os.kill(os.getpid(), signal.SIGKILL)", fails=True)
+    frame = await next_frame(socket, lambda cs: cs and cs[0]["state"] == "degraded")
+    [lost] = frame["clusters"][0]["lost"]
+    assert (lost["rank"], lost["cell"], lost["why"]) == (0, "[9]", "Killed by signal 9 (SIGKILL).")
+    assert abs(lost["at"] - time.time()) < 60
+    answer = await jp_fetch("dtrain-lab", "clusters/web/leave-out", method="POST", body='{"ranks": [0]}')
+    assert answer.code in (200, 202)
+    await next_frame(socket, lambda cs: cs and cs[0]["world"]["size"] == 1 and cs[0]["state"] == "ready")
+    await run("assert (secret, world_size, rank) == (41, 1, 0)")
     assert (await jp_fetch("dtrain-lab", "clusters/web/interrupt", method="POST", body="{}")).code == 200
     stopped = await jp_fetch("dtrain-lab", "clusters/web", method="DELETE")
     assert stopped.code == 202
     await next_frame(socket, lambda cs: not cs)
+    worlds.close()
+    again = await jp_fetch("dtrain-lab", "clusters", method="POST", body=START)
+    assert json.loads(again.body)["usual_start_s"] < 120, "the start before is known"
+    await jp_fetch("dtrain-lab", "clusters/web", method="DELETE")
+    await next_frame(socket, lambda cs: not cs)
     socket.close()
 
 
-async def test_limits_of_the_administrator(jp_fetch: Any, jp_serverapp: Any) -> None:
-    app = jp_serverapp.web_app.settings["dtrain_lab"]
-    app.max_ranks = 3
-    with pytest.raises(HTTPClientError) as error:
-        await jp_fetch("dtrain-lab", "clusters", method="POST", body='{"ranks": 4}')
-    assert "at most 3 ranks" in error.value.response.body.decode()
-    app.allow_local = False
-    with pytest.raises(HTTPClientError) as error:
-        await jp_fetch("dtrain-lab", "clusters", method="POST", body='{"ranks": 2}')
-    assert error.value.code == 403
+async def test_a_profile_is_written_only_if_it_can_be_used(jp_fetch: Any) -> None:
+    async def fetch(path: str, **more: Any) -> Any:
+        return json.loads((await jp_fetch("dtrain-lab", path, **more)).body)
+
+    assert 'backend = "local"' in (await fetch("profiles/mine"))["text"]
+    text = 'backend = "local"\nranks_per_node = 2\n'
+    listed = await fetch("profiles/mine", method="PUT", body=json.dumps({"text": text}))
+    assert [p["name"] for p in listed] == ["local", "mine"]
+    for body, part in (("bakend = 1", 'unknown key "bakend"'), ("a = ", "mine.toml")):
+        with pytest.raises(HTTPClientError) as error:
+            await fetch("profiles/mine", method="PUT", body=json.dumps({"text": body}))
+        assert error.value.code == 400
+        assert part in json.loads(error.value.response.body)["message"]
+    assert (await fetch("profiles/mine"))["text"] == text
+    for name in ("..", ".hidden", "-x"):
+        with pytest.raises(HTTPClientError):
+            await fetch(f"profiles/{name}", method="PUT", body=json.dumps({"text": text}))
+    report = await fetch("profiles/mine/check", method="POST", body="{}")
+    assert report["name"] == "mine"
+    assert report["ask"]["nodes"] == 1
+
+
+async def test_the_quickstart_is_there_and_has_not_been_run(jp_fetch: Any) -> None:
+    answer = json.loads((await jp_fetch("dtrain-lab", "quickstart")).body)
+    assert any("%%distributed" in "".join(cell["source"]) for cell in answer["cells"])
+    assert not any(cell.get("outputs") for cell in answer["cells"])

@@ -15,9 +15,9 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core.site import SignIn
 from dtrain_lab.errors import NotFound, SignInNeeded
 from dtrain_lab.services import signin
+from dtrain_lab.wire.site import SignIn
 from tests.doorkeeper import CODE, Guarded, doorkeeper
 from tests.integration.test_ssh import write_profile
 
@@ -90,3 +90,13 @@ def test_at_a_terminal_the_person_is_asked_and_the_answer_is_not_shown(guarded: 
     assert guarded.answers == [CODE]
     assert re.search(r'"slots": \[', out)
     assert CODE not in out + seen
+
+
+def test_a_host_whose_key_is_not_checked_gets_no_answer_of_a_person(guarded: Guarded) -> None:
+    config = Path(os.environ["HOME"]) / ".ssh" / "config"
+    unchecked = re.sub(r"UserKnownHostsFile .*", "UserKnownHostsFile none", config.read_text())
+    config.write_text(unchecked)
+    with pytest.raises(SignInNeeded, match="UserKnownHostsFile none") as refused:
+        dt.start("guarded", ranks=1)
+    assert refused.value.code == "host_key"
+    assert guarded.answers == []

@@ -22,13 +22,15 @@ from msgspec.structs import replace
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
-from dtrain_lab.core.plan import Request
-from dtrain_lab.core.record import HeadRecord
-from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import BadProfile, BadSize, StartFailed
-from dtrain_lab.services import records
-from dtrain_lab.services.reach import Connection
-from dtrain_lab.services.remote import RemoteConnection
+from dtrain_lab.machine import processes
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.worlds import records
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.plan import Request
+from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.submission import ClusterRecord, of_head
 from tests.faults import note
 from tests.hosts import SLURM, Hosts, need, running_hosts
 from tests.integration.test_ssh import empty, write_profile
@@ -79,6 +81,8 @@ def test_a_world_is_a_job_with_an_agent_on_each_node(cluster: Any, hosts: Hosts)
     assert result.stdout == {r: f"{node} 4 {r} {local}\n" for r, (node, _, local) in enumerate(places)}
     assert slurm(hosts, "squeue", "-h", "-o", "%j %T %D").split() == ["dtrain-job", "RUNNING", "2"]
     assert len(cluster.view().apply_sync(os.getpid)) == 4
+    progress = [(p["phase"], p["done"], p["total"], p["late_nodes"]) for p in cluster.info()["progress"]]
+    assert progress == [("load", 2, 2, []), ("fork", 4, 4, []), ("connect", 4, 4, [])]
 
 
 def test_no_secret_and_no_task_variable_reaches_the_job(cluster: Any, hosts: Hosts) -> None:
@@ -104,26 +108,27 @@ def test_the_file_with_the_keys_is_gone_once_all_have_joined(cluster: Any, hosts
     folder = Path(cluster._connection.record.remote.handle.directory)
     assert not (folder / "endpoints.json").exists()
     assert not (folder / "head.json").exists()
-    assert (folder.stat().st_mode & 0o777, (folder / "world.sh").stat().st_mode & 0o777) == (0o700, 0o600)
+    assert (folder.stat().st_mode & 0o777, (folder / "job.sh").stat().st_mode & 0o777) == (0o700, 0o600)
     assert records.path_of(cluster._connection.record.id).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_door_that_was_waiting_when_the_file_went_finds_the_head(cluster: Any, hosts: Hosts) -> None:
+def test_a_client_that_was_waiting_when_the_file_went_finds_the_head(cluster: Any, hosts: Hosts) -> None:
     """As a kernel that starts a world while the server of its page looks for the same one."""
     record = records.read(cluster.id)
     assert record is not None
     assert record.remote is not None
     early = replace(record.remote, handle=replace(record.remote.handle, endpoints=None))
-    door = RemoteConnection(replace(record, remote=early))
+    client = Connection(replace(record, remote=early))
 
     async def look() -> str:
-        await door.open()
+        await client.open()
         try:
             async with asyncio.timeout(20):
-                await door._up.wait()
-            return str((await door.ask(doors.Info())).state)
+                while not client.presence.up:
+                    await asyncio.sleep(0.05)
+            return str((await client.ask(clients.Info())).state)
         finally:
-            door.close()
+            client.close()
 
     assert Portal.get().call(look()) == "ready"
 
@@ -133,15 +138,15 @@ def test_a_step_of_the_job_is_a_bridge_where_ports_are_closed(cluster: Any) -> N
     remote = record.remote
     assert remote is not None
     assert remote.handle.endpoints is not None
-    closed = msgspec.structs.replace(remote.handle.endpoints, door=("tcp://192.0.2.1:9",))
+    closed = msgspec.structs.replace(remote.handle.endpoints, client=("tcp://192.0.2.1:9",))
 
     async def ask() -> Any:
-        way = await registry.backend("slurm").reach(remote.profile, remote.handle, closed)
+        way = await registry.backend("slurm").reach(of_head(record), closed)
         assert way.url.startswith("ipc://")
-        connection = Connection(record)
-        connection._connect(way.url)
+        connection = Connection(record, way)
+        await connection.open()
         try:
-            return await connection.ask(doors.Info())
+            return await connection.ask(clients.Info())
         finally:
             connection.close()
 
@@ -184,7 +189,7 @@ def test_a_world_that_waits_says_why_and_can_be_cancelled(hosts: Hosts) -> None:
     connection = portal.call(portal.worlds.begin(Request("queue", nodes=2, ranks_per_node=1, name="later")))
 
     def why() -> Any:
-        info = portal.call(connection.ask(doors.Info()))
+        info = portal.call(connection.ask(clients.Info()))
         return info if info.reason is not None and info.reason.code == "Resources" else None
 
     info = wait_until(why, 20, "the scheduler's reason")
@@ -196,10 +201,35 @@ def test_a_world_that_waits_says_why_and_can_be_cancelled(hosts: Hosts) -> None:
     slurm(hosts, "scancel", job)
 
     def ready() -> bool:
-        return bool(portal.call(connection.ask(doors.Info())).state == "ready")
+        return bool(portal.call(connection.ask(clients.Info())).state == "ready")
 
     wait_until(ready, 60, "the world that has waited")
     portal.call(portal.worlds.stop(connection))
+    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+
+
+def test_a_world_that_waits_for_nodes_is_offered_the_idle_ones(hosts: Hosts) -> None:
+    job = slurm(
+        hosts, "sbatch", "--parsable", "--output=/dev/null", "-N1", "--exclusive", "--wrap", "sleep 300"
+    ).strip()
+    wait_until(
+        lambda: slurm(hosts, "squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING", 20, "the job"
+    )
+    registry.backend("slurm")._facts.clear()  # type: ignore[attr-defined] # they are kept for five minutes
+    portal = Portal.get()
+    connection = portal.call(portal.worlds.begin(Request("queue", nodes=2, ranks_per_node=2, name="large")))
+
+    def offered() -> Any:
+        reason = portal.call(connection.ask(clients.Info())).reason
+        return reason.alternatives if reason is not None else ()
+
+    (other,) = wait_until(offered, 20, "the idle node")
+    assert other.text == "2 ranks on 1 node could start sooner."
+    portal.call(portal.worlds.stop(connection))
+    smaller = portal.call(portal.worlds.begin(Request(**other.request, name="small")))
+    wait_until(lambda: portal.call(smaller.ask(clients.Info())).state == "ready", 60, "the smaller world")
+    portal.call(portal.worlds.stop(smaller))
+    slurm(hosts, "scancel", job)
     wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
 
 
@@ -312,6 +342,25 @@ def test_inside_an_allocation(hosts: Hosts, tmp_path: Path) -> None:
     assert sorted(result) == ["node1 2 []\n", "node2 2 []\n"]
 
 
+def test_a_step_of_an_allocation_is_cancelled(hosts: Hosts) -> None:
+    job = slurm(
+        hosts, "sbatch", "--parsable", "--output=/dev/null", "-N1", "-c4", "--wrap", "sleep 300"
+    ).strip()
+    wait_until(lambda: "RUNNING" in slurm(hosts, "squeue", "-h", "-j", job, "-o", "%T"), 20, "the job")
+    write_profile(
+        "step", f'backend = "slurm"\nworkdir = "{hosts.root}/work"\n[slurm]\nallocation = "{job}"\n'
+    )
+    portal = Portal.get()
+    with dt.start("step", ranks=1, name="step") as started:
+        handle = started._connection.record.remote.handle
+        assert processes.same(handle.pid, handle.started) is not None
+        assert handle.system == processes.system()
+        portal.call(registry.backend("slurm").cancel(of_head(started._connection.record)))
+        wait_until(lambda: processes.same(handle.pid, handle.started) is None, 20, "the end of the step")
+    slurm(hosts, "scancel", job)
+    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+
+
 def test_profile_check_asks_nodes_of_the_partition(hosts: Hosts) -> None:
     write_profile("two", f'backend = "slurm"\nnodes = 2\nranks_per_node = 2\nworkdir = "{hosts.root}/work"\n')
     program = str(Path(sys.executable).parent / "dtrain-lab")
@@ -324,16 +373,15 @@ def test_profile_check_asks_nodes_of_the_partition(hosts: Hosts) -> None:
 
 
 def test_a_job_is_found_by_its_comment(hosts: Hosts) -> None:
-    backend = registry.backend("slurm")
-    from dtrain_lab.services import profiles
-
-    profile = profiles.load("queue")
+    backend, profile = registry.backend("slurm"), profiles.load("queue")
     job = slurm(
         hosts, "sbatch", "--parsable", "--output=/dev/null", "--comment=dtl:lost", "--wrap", "sleep 60"
     ).strip()
 
     async def find() -> Any:
-        return await backend.find(profile, "lost", "/x"), await backend.find(profile, "none", "/x")
+        plan = backend.plan(await backend.facts(profile), profile, Request(), python="p", directory="/")
+        lost, none = (ClusterRecord(name, name, profile, plan, "/x") for name in ("lost", "none"))
+        return await backend.find(lost), await backend.find(none)
 
     found, none = Portal.get().call(find())
     assert (found.job, none) == (job, None)

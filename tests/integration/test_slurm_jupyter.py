@@ -18,7 +18,7 @@ import pytest
 from tornado.ioloop import IOLoop
 from tornado.websocket import websocket_connect
 
-from dtrain_lab.core.kinds import JOB_ENDED
+from dtrain_lab.wire.kinds import JOB_ENDED
 from tests.books import write
 from tests.hosts import SLURM, Hosts, need, running_hosts
 from tests.integration.test_ssh import empty, write_profile

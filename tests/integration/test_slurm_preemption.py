@@ -132,7 +132,7 @@ def test_a_cluster_that_is_preempted_says_why(hosts: Hosts) -> None:
         limit = cluster.info()["limit_at"]  # None until Slurm has answered for the first time
         return limit is not None and limit < time.time() + 60
 
-    wait_until(knows, 20, "it to know its end")
+    wait_until(knows, 60, "it to know its end")
     assert "Its allocation ends in" in cluster.info()["summary"]["text"]
     note(
         "Slurm takes the nodes of a cluster away (preemption, with a time of grace)",
@@ -142,7 +142,8 @@ def test_a_cluster_that_is_preempted_says_why(hosts: Hosts) -> None:
         "the other job asks → its end is told",
         time.monotonic() - began,
     )
-    with pytest.raises(RanksFailed, match=r"Ranks 0-1 were lost: a job of higher priority took its nodes\."):
+    # on a busy machine the time of grace may be over before the cell begins
+    with pytest.raises((RanksFailed, Unreachable), match=r"job of higher priority took its nodes\."):
         cluster.run("import time\nwhile True: time.sleep(0.1)", timeout=60)
     wait_until(lambda: cluster._connection.closed, 30, "its end")
     with pytest.raises(Unreachable, match=r"taken has ended\. A job of higher priority took its nodes\."):

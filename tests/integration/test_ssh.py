@@ -19,9 +19,11 @@ import zmq
 
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.core.wire import doors
 from dtrain_lab.errors import EnvironmentUnfit, SignInNeeded, StartFailed, Unreachable
 from dtrain_lab.services import folders, slots
+from dtrain_lab.services.policy import policy
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.processes.settings import Policy
 from tests.faults import note
 from tests.hosts import Hosts, command_line, listening, need, running_hosts
 from tests.waiting import wait_until
@@ -285,7 +287,7 @@ def test_a_strangers_key_and_none_at_all_get_no_answer(cluster: Any) -> None:
     endpoints = cluster._connection.record.remote.handle.endpoints
     context = zmq.Context()
     try:
-        for url in (endpoints.door[-1], endpoints.link[-1]):
+        for url in (endpoints.client[-1], endpoints.link[-1]):
             for keys in ("none", "stranger"):
                 socket = context.socket(zmq.DEALER)
                 socket.linger = 0
@@ -294,7 +296,7 @@ def test_a_strangers_key_and_none_at_all_get_no_answer(cluster: Any) -> None:
                     socket.curve_serverkey = endpoints.keys.server.encode()
                     socket.curve_publickey, socket.curve_secretkey = public, secret
                 socket.connect(url)
-                socket.send(doors.encode(doors.Call(1, doors.Info())))
+                socket.send(clients.encode(clients.Call(1, clients.Info())))
                 assert not socket.poll(700), (url, keys)
                 socket.close()
     finally:
@@ -327,7 +329,7 @@ def test_the_end_of_the_head_ends_everything_everywhere(hosts: Hosts) -> None:
     wait_until(lambda: world.gone, 15, "the end to be known")
     note(
         "the head is killed",
-        "agents and doors, by the broken connection",
+        "agents and clients, by the broken connection",
         "doomed has ended.",
         "what was printed, as far as a page or a notebook has it",
         "nothing of it left on any node",
@@ -358,7 +360,7 @@ def test_a_world_outlives_whoever_started_it_and_its_end_unseen_is_noticed(hosts
 
 
 def test_a_world_that_nobody_uses_ends(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DTRAIN_LAB_POLICY", '{"idle_limit_s": 3.0}')
+    monkeypatch.setattr(policy, "current", lambda: Policy(idle_limit_s=3.0))
     world = dt.start("hosts", nodes=1, ranks_per_node=1, name="idle")
     ends_at = world.info()["ends_at"]
     assert ends_at is not None

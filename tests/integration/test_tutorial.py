@@ -6,6 +6,8 @@ ToyModel, demo_basic, demo_checkpoint, run_demo), with the CPU in place of `rank
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import dtrain_lab as dt
@@ -145,3 +147,107 @@ print(sum(int(x.sum()) for x in torch.utils.data.DataLoader(Data(), batch_size=2
     for text in result.stdout.values():
         assert text.count("worker item") == 4
         assert text.splitlines()[-1] == "6"
+
+
+LAUNCH = """
+import torch, torch.distributed as dist, torch.multiprocessing as mp
+def sums(index, add):
+    dist.init_process_group("gloo", rank=index, world_size=2)
+    t = torch.tensor([float(add + index)])
+    dist.all_reduce(t)
+    print(t.item())
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "mp.start_processes(sums, args=(1,), nprocs=2, start_method='fork')",
+        "assert mp.spawn(sums, args=(1,), nprocs=2, join=False).join()",
+        # as Accelerate's notebook_launcher calls it
+        "from torch.distributed.launcher.api import LaunchConfig, elastic_launch\n"
+        "config = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2, rdzv_endpoint='127.0.0.1:29500')\n"
+        "print(elastic_launch(config, lambda add: sums(rank, add))(1))",
+        # as PyTorch's "Writing Distributed Applications" calls it
+        "ps = [mp.Process(target=sums, args=(r, 1)) for r in range(2)]\n"
+        "[p.start() for p in ps]; [p.join() for p in ps]; assert [p.exitcode for p in ps] == [0, 0]",
+        "ps = [mp.get_context('spawn').Process(target=sums, args=(r, 1)) for r in range(2)]\n"
+        "[p.start() for p in ps]; [p.join() for p in ps]",
+    ],
+)
+def test_what_would_make_the_ranks_runs_in_them(pair: dt.Cluster, call: str) -> None:
+    result = pair.run(LAUNCH + call, timeout=60)
+    assert [text.split("\n")[0] for text in result.stdout.values()] == ["3.0", "3.0"]
+    assert "the 2 ranks are there already; " in result.stderr[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "part"),
+    [
+        ("mp.spawn(sums, args=(1,), nprocs=3)", "mp.spawn asks for 3 processes; 2 ranks are there already"),
+        ("mp.start_processes(sums, args=(1,), nprocs=4)", "asks for 4 processes"),
+        (
+            "from torch.distributed.launcher.api import LaunchConfig, elastic_launch\n"
+            "elastic_launch(LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=4), sums)(1)",
+            "asks for 4 processes",
+        ),
+        ("mp.Process(target=sums, args=(2, 1)).start()", "sums in a process of its own would make another"),
+        (
+            "mp.Process(target=lambda: sums(0, 1)).start()",
+            "in a process of its own would make another",
+        ),
+    ],
+)
+def test_launchers_of_other_sizes_are_refused_in_words(pair: dt.Cluster, call: str, part: str) -> None:
+    with pytest.raises(CellFailed, match=part):
+        pair.run(LAUNCH + call, timeout=60)
+    assert pair.run("import multiprocessing\nprint(multiprocessing.active_children())").stdout[0] == "[]\n"
+
+
+def test_processes_without_a_group_are_processes(pair: dt.Cluster) -> None:
+    code = "import multiprocessing as mp\np = mp.Process(target=print, args=('here', rank))\n"
+    code += "p.start(); p.join(); print(p.exitcode, p.pid != __import__('os').getpid())"
+    result = pair.run(code, timeout=60)
+    assert sorted(result.stdout[1].split("\n")) == ["", "0 True", "here 1"]
+
+
+def test_ddp_takes_its_model_by_name_and_shows_its_own_parameters(pair: dt.Cluster) -> None:
+    code = """
+import inspect, torch
+from torch.nn.parallel import DistributedDataParallel
+model = DistributedDataParallel(module=torch.nn.Linear(2, 2))
+model(torch.ones(1, 2)).sum().backward()
+print(list(inspect.signature(DistributedDataParallel).parameters)[0])
+"""
+    assert pair.run(code).stdout == {0: "module\n", 1: "module\n"}
+
+
+def test_a_rank_is_a_program_of_torchrun_and_no_terminal(pair: dt.Cluster) -> None:
+    code = """
+import os, sys, torch.distributed as dist
+print(hasattr(sys, "ps1"), dist.is_torchelastic_launched(), os.environ["GROUP_RANK"], sys.argv[1:])
+"""
+    assert pair.run(code).stdout == {0: "False True 0 []\n", 1: "False True 0 []\n"}
+
+
+def test_an_exit_because_of_an_interrupt_is_an_interrupt(pair: dt.Cluster) -> None:
+    code = """
+try:
+    raise KeyboardInterrupt
+except KeyboardInterrupt:
+    exit(1)
+"""
+    result = pair.run(code, check=False)
+    assert "SystemExit" not in result.sentence
+    assert "nterrupt" in result.sentence
+
+
+def test_scripts_with_arguments(pair: dt.Cluster, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=1.0)\n"
+        "lr = p.parse_args().lr\nprint(p.prog, lr, __name__)\n"
+    )
+    assert pair.run(script.read_text()).stdout[0] == "ipykernel_launcher.py 1.0 __main__\n"
+    found = pair.run(f"import sys\nbefore = sys.argv\n%run {script} --lr 0.5\nprint(lr, sys.argv == before)")
+    assert found.stdout[1] == "train.py 0.5 __main__\n0.5 True\n"

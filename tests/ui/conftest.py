@@ -10,13 +10,15 @@ import pytest
 from tests.ui.lab import CHROMIUM_FLAGS, TOKEN, Lab, chromium, run_lab
 
 FAILED = pytest.StashKey[bool]()
+LEFT = "Canceled future for execute_request message before replies were done"
+"""JupyterLab's own, where a page is left or loaded anew before a cell's last message has come."""
 SHOTS = Path(os.environ.get("DTRAIN_LAB_SHOTS", Path(__file__).parents[2] / "docs" / "_shots"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One that fails runs once more, as JupyterLab's own do; the summary lists it as a rerun."""
     for item in items:
-        if item.get_closest_marker("browser"):
+        if item.get_closest_marker("browser") and not item.get_closest_marker("flaky"):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
@@ -32,8 +34,12 @@ def jp_asyncio_loop() -> None:
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with run_lab(tmp_path_factory.mktemp("lab")) as running:
-        yield running
+    root = tmp_path_factory.mktemp("lab")
+    (root / "home").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(root / "home"))  # of its jobs
+        with run_lab(root) as running:
+            yield running
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +76,7 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
         shot(page, f"failed-{request.node.name}")
         for name in {"lab", "queue"} & set(request.fixturenames):
             request.getfixturevalue(name).tidy()
-    assert page.problems == []
+    assert [problem for problem in page.problems if problem != LEFT] == []
     context.close()
 
 

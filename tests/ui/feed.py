@@ -14,15 +14,19 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application
 from tornado.websocket import WebSocketHandler
 
-from dtrain_lab.core.frames import encode
-from dtrain_lab.core.site import LiveFrame
+from dtrain_lab.server.frames import encode
+from dtrain_lab.wire.site import LiveFrame
 
 # the page's own socket class, led elsewhere for this one address
 LEAD = """
 const Real = window.WebSocket;
 window.WebSocket = class extends Real {
   constructor(url, protocols) {
-    super(`${url}`.includes('/dtrain-lab/live') ? 'ws://127.0.0.1:PORT/live' : url, protocols ?? []);
+    const live = `${url}`.includes('/dtrain-lab/live');
+    super(live ? 'ws://127.0.0.1:PORT/live' : url, protocols ?? []);
+    if (live) {
+      this.addEventListener('message', () => { window.framesOfFeed = (window.framesOfFeed ?? 0) + 1; });
+    }
   }
 };"""
 
@@ -31,6 +35,8 @@ class Feed:
     """Sends frames to every page that has opened the live socket."""
 
     def __init__(self, port: int, loop: asyncio.AbstractEventLoop, pages: list[WebSocketHandler]) -> None:
+        self.refuses = False
+        """No page is let in: the server is gone."""
         self.script = LEAD.replace("PORT", str(port))
         self._loop = loop
         self._pages = pages
@@ -42,9 +48,19 @@ class Feed:
 
     def send(self, frame: dict[str, Any]) -> None:
         """Send a frame."""
-        text = encode(msgspec.convert(frame, LiveFrame), columns=True)
+        self.send_frame(msgspec.convert(frame, LiveFrame))
+
+    def send_frame(self, frame: LiveFrame) -> None:
+        """Send a frame."""
+        text = encode(frame, columns=True)
         for page in list(self._pages):
             self._loop.call_soon_threadsafe(page.write_message, text)
+
+    def drop(self) -> None:
+        """Cut every page off, and let none in."""
+        self.refuses = True
+        for page in list(self._pages):
+            self._loop.call_soon_threadsafe(page.close)
 
 
 @contextmanager
@@ -54,7 +70,7 @@ def run_feed() -> Iterator[Feed]:
 
     class Live(WebSocketHandler):
         def check_origin(self, origin: str) -> bool:
-            return True
+            return not feed.refuses
 
         def open(self, *_: str) -> None:
             pages.append(self)
@@ -70,10 +86,11 @@ def run_feed() -> Iterator[Feed]:
         HTTPServer(Application([(r"/live", Live)])).add_sockets([listening])
         loop.run_forever()
 
+    feed = Feed(listening.getsockname()[1], loop, pages)
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
-        yield Feed(listening.getsockname()[1], loop, pages)
+        yield feed
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
@@ -118,6 +135,7 @@ def training(seq: int, size: int, template: dict[str, Any], slow: int | None = N
         "step_s": 0.2,
         "comm_overhead": 0.2 + seq / 1e4,
         "comm_overhead_error": 0.05,
+        "current": True,
     }
     names = sorted({rank["node"] for rank in ranks})
     nodes = [

@@ -14,7 +14,7 @@ from tests.ui.test_panel import output, run_cell
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-OURS = [".jp-Dtrain", ".jp-Dtrain-output", ".jp-Dtrain-status", ".jp-Dtrain-picker"]
+OURS = [".jp-Dtrain", ".jp-DtrainOutput", ".jp-DtrainStatus", ".jp-DtrainNotebook-picker"]
 THEMES = ["JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"]
 CELLS = [
     "%load_ext dtrain_lab\n%distributed start --ranks 2 --name access",
@@ -44,7 +44,7 @@ def test_axe_finds_nothing(lab: Lab, page: Any) -> None:
     run_cell(page, 0)
     page.get_by_text("access is ready").wait_for()
     run_cell(page, 1)
-    output(page, 1).get_by_text("out 0 (0 to 1)").wait_for()
+    output(page, 1).get_by_text("out 0…1").wait_for()
     run_cell(page, 2)
     output(page, 2).get_by_text("ValueError: no").first.wait_for()
     page.keyboard.press("Alt+Shift+D")
@@ -62,13 +62,13 @@ def test_axe_finds_nothing(lab: Lab, page: Any) -> None:
         page.locator(".lm-TabBar-tab", has_text="Ranks:").locator(".lm-TabBar-tabCloseIcon").click()
         page.locator(".lm-TabBar-tab", has_text="Ranks:").wait_for(state="detached")
         open_view.click()
-        page.locator(".jp-Dtrain-view [data-row='1']").wait_for()
+        page.locator(".jp-DtrainUi-view [data-row='1']").wait_for()
         found += [f"{theme}: ranks view: {f}" for f in findings(page)]
         shot(page, f"access-{theme.split()[-1].lower()}")
         page.get_by_role("tab", name="access.ipynb").click()
         page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
-        page.locator(".jp-Dtrain-submitReport").get_by_text("cells convert").wait_for()
-        page.locator(".jp-Dtrain-submitForm summary").click()
+        page.locator(".jp-DtrainJob-submitReport").get_by_text("cells convert").wait_for()
+        page.locator(".jp-DtrainJob-submitForm summary").click()
         found += [f"{theme}: form: {f}" for f in findings(page)]
         shot(page, f"access-form-{theme.split()[-1].lower()}")
         page.locator(".lm-TabBar-tab", has_text="Submit:").locator(".lm-TabBar-tabCloseIcon").click()

@@ -41,6 +41,12 @@ COUNT_TAKEN = """() => {
 }"""
 
 
+HAS_ROOM = """() => {
+    const [ranks, across] = ['ranks', 'across'].map(id => document.querySelector(`#dtrain-debug-${id}`));
+    return ranks.scrollHeight <= ranks.clientHeight && across.clientHeight >= 84;
+}"""
+
+
 def execute(page: Any, command: str) -> None:
     page.evaluate("command => { void window.jupyterapp.commands.execute(command) }", command)
 
@@ -64,31 +70,46 @@ def stack(page: Any, line: int, count: int = 2) -> None:
     )
 
 
+def in_view(locator: Any) -> None:
+    """It can be clicked where it stands: nothing covers it, and no edge cuts it."""
+    locator.page.wait_for_function(
+        """e => {
+            const { left, right, top, bottom } = e.getBoundingClientRect();
+            const at = document.elementFromPoint((left + right) / 2, bottom - 3);
+            return top < bottom && e.contains(at);
+        }""",
+        arg=locator.element_handle(),
+    )
+
+
 def at_lines(page: Any, text: str) -> None:
     """All ranks stand at this place."""
-    grid = page.locator(".jp-Dtrain-debugGrid")
+    grid = page.locator(".jp-DtrainDebug-grid")
     for rank in range(4):
         grid.locator(f"[data-rank='{rank}']").get_by_text(text, exact=True).wait_for()
 
 
 def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page: Any) -> None:
-    page.set_viewport_size({"width": 1440, "height": 1100})
+    page.set_viewport_size({"width": 1440, "height": 900})
     open_notebook(page, lab, lab.notebook("dbg.ipynb", [START, CELL, FAILS]))
     run_cell(page, 0)
     page.get_by_text("dbg is ready").wait_for()
     page.locator(".jp-DebuggerBugButton").click()
-    ranks = page.locator(".jp-Dtrain-debugRanks")
+    ranks = page.locator(".jp-DtrainDebug-ranks")
     ranks.get_by_text("Ready to debug 4 ranks.").wait_for()
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(1)
     cell.locator(".cm-breakpoint-gutter").first.wait_for()
     toggle_breakpoint(page, cell, 5)
-    points = page.locator(".jp-Dtrain-debugPoints li")
-    points.get_by_text("cell [ ]:5").first.wait_for()
+    points = page.locator(".jp-DtrainDebug-points li")
+    points.get_by_text("Cell [ ]:5").first.wait_for()
+    assert page.locator(".jp-DebuggerBreakpoint:visible").count() == 0, "one breakpoint is listed once"
 
     # all ranks stop, and step together over the collective
     run_cell(page, 1)
     ranks.get_by_text("Paused on 4 ranks.").wait_for()
     stack(page, 5)
+    place = page.locator(".jp-DebuggerCallstackFrame-location").first.inner_text()
+    points.get_by_role("button", name=place, exact=True).wait_for()  # and has one name
     for line in (6, 7):
         # JupyterLab activates the notebook when a stack has come, some time later
         ranks.locator("[aria-selected='true']").focus()
@@ -114,7 +135,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     stack(page, 7)
 
     # values across ranks
-    across = page.locator(".jp-Dtrain-across")
+    across = page.locator(".jp-DtrainDebug-across")
     for expression in ("x", "z", "rank"):
         box = page.get_by_label("Add an expression")
         box.fill(expression)
@@ -122,7 +143,16 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
         across.locator(f"[data-expression='{expression}']").wait_for()
     across.locator("[data-expression='z']").get_by_text("on all").wait_for()
     across.locator("[data-expression='x']").get_by_text("largest difference 3").wait_for()
+    across.locator("[data-expression='x']").get_by_text("3: [3, 3]").wait_for()
     shot(page, "debugger")
+    # on a small screen, too, ranks are whole, and more than the head of the values is seen
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.wait_for_function(HAS_ROOM)
+    in_view(ranks.locator("[data-rank='3']"))
+    values = across.locator("[data-expression='x'] th code")
+    values.scroll_into_view_if_needed()
+    in_view(values)
+    page.set_viewport_size({"width": 1440, "height": 900})
 
     page.locator(".jp-DebuggerVariables-name").get_by_text("y", exact=True).click(button="right")
     page.locator(".lm-Menu").get_by_text("Compare Across Ranks").click()
@@ -138,9 +168,12 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     stack(page, 6)
     execute(page, "debugger:next")
     ranks.get_by_text("Rank 1 waits in all_reduce no.").wait_for()
-    marks = cell.locator(".jp-Dtrain-marks > [data-kind]")
+    marks = cell.locator(".jp-DtrainDebug-marks > [data-kind]")
     marks.get_by_text("rank 1, in all_reduce").wait_for()
     marks.get_by_text("ranks 0, 2–3").wait_for()
+    in_view(ranks.get_by_role("button", name="Step the others to it"))
+    columns = "e => getComputedStyle(e).gridTemplateColumns.split(' ').length"
+    assert ranks.locator(".jp-DtrainDebug-grid").evaluate(columns) >= 4
     shot(page, "debugger-waits")
     ranks.get_by_role("button", name="Step the others to it").click()
     at_lines(page, "line 7")
@@ -149,8 +182,10 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
 
     # a condition by rank, without touching the cell
     points.get_by_role("button", name="Add a condition").click()
-    edit = page.locator(".jp-Dtrain-debugEdit")
+    edit = page.locator(".jp-DtrainDebug-edit")
     edit.get_by_label("Stop if").fill("rank ==")
+    in_view(edit.get_by_role("button", name="Save"))
+    shot(page, "debugger-condition")
     edit.get_by_role("button", name="Save").click()
     edit.get_by_role("alert").get_by_text("The condition can't be read").wait_for()
     edit.get_by_label("Stop if").fill("rank == 2 and i == 2")
@@ -168,6 +203,9 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     # where a cell failed, on all ranks
     run_cell(page, 2)
     output(page, 2).get_by_text("Rank 2 failed: ZeroDivisionError").first.wait_for()
+    in_view(ranks.get_by_role("button", name="Look where it failed"))
+    across_ranks = page.locator("#dtrain-debug-across").bounding_box()["height"]
+    assert across_ranks >= 60, "what has less to say gives its room back"
     ranks.get_by_role("button", name="Look where it failed").click()
     ranks.locator("[data-rank='2'][data-phase='paused']").wait_for()
     ranks.locator("[data-rank='2']").click()
@@ -207,18 +245,18 @@ def test_the_rank_that_others_wait_for_is_debugged_from_the_panel(lab: Lab, page
     run_cell(page, 1)
     run_cell(page, 2)
     execute(page, "dtrain-lab:show-panel")
-    card = page.locator(".jp-Dtrain-card")
+    card = page.locator(".jp-DtrainCluster-card")
     card.get_by_role("button", name="Debug rank 1").click(timeout=60_000)
-    ranks = page.locator(".jp-Dtrain-debugRanks")
+    ranks = page.locator(".jp-DtrainDebug-ranks")
     ranks.locator("[data-rank='1'][data-phase='paused'][aria-selected='true']").wait_for()
     page.locator(".jp-DebuggerVariables-name").get_by_text("n", exact=True).wait_for()
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(2)
-    cell.locator(".jp-Dtrain-marks").get_by_text("rank 0, in barrier").wait_for()
-    cell.locator(".jp-Dtrain-marks").get_by_text("rank 1", exact=True).wait_for()
+    cell.locator(".jp-DtrainDebug-marks").get_by_text("rank 0, in barrier").wait_for()
+    cell.locator(".jp-DtrainDebug-marks").get_by_text("rank 1", exact=True).wait_for()
     shot(page, "debugger-hang")
     page.locator(".jp-DebuggerBugButton").click()
     ranks.get_by_text("The debugger is off.").wait_for()
     assert "configuration done" not in output(page, 2).inner_text()
     execute(page, "notebook:interrupt-kernel")
-    output(page, 2).get_by_text("Interrupted").first.wait_for()
+    output(page, 2).get_by_text("Interrupted.", exact=True).wait_for()
     lab.request("DELETE", "clusters/hangs")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 import pytest
@@ -23,12 +24,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(40
 
 
 def fill(page: Any, label: str, value: str) -> None:
-    page.locator(".jp-Dtrain-submitForm").get_by_label(label, exact=True).fill(value)
+    page.locator(".jp-DtrainJob-submitForm").get_by_label(label, exact=True).fill(value)
 
 
 def parameters(page: Any, text: str) -> None:
     """All at once, as text."""
-    form = page.locator(".jp-Dtrain-submitForm:visible")
+    form = page.locator(".jp-DtrainJob-submitForm:visible")
     as_text = form.get_by_role("button", name="Edit as text")
     if as_text.is_visible():
         as_text.click()
@@ -37,10 +38,10 @@ def parameters(page: Any, text: str) -> None:
 
 def submit(page: Any) -> Any:
     """Press Submit once the check allows it; the view of the job."""
-    bar = page.locator(".jp-Dtrain-submitBar:visible")
+    bar = page.locator(".jp-DtrainJob-submitBar:visible")
     bar.locator("button[aria-disabled='false']").click()
-    view = page.locator(".jp-Dtrain-jobView:visible")
-    view.locator(".jp-Dtrain-jobHead").wait_for()
+    view = page.locator(".jp-DtrainJob-view:visible")
+    view.locator(".jp-DtrainJob-head").wait_for()
     return view
 
 
@@ -48,10 +49,27 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     training(lab.work / "train.ipynb")
     open_notebook(page, lab, "train.ipynb")
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
-    form = page.locator(".jp-Dtrain-submitForm")
-    form.get_by_text("Submit train.ipynb").wait_for()
+    form = page.locator(".jp-DtrainJob-submitForm")
+    page.locator(".jp-DtrainJob-submitHead").get_by_text("Submit train.ipynb").wait_for()
     given = {name: form.get_by_label(name, exact=True).input_value() for name in ("steps", "fails", "pause")}
     assert given == {"steps": "5", "fails": "-1", "pause": "0.0"}
+    fill(page, "steps", "0.0.5")
+    fill(page, "Nodes", "-1")
+    wrong = form.locator(".jp-DtrainJob-fieldError")
+    wrong.get_by_text("“0.0.5” is not a number").wait_for()
+    wrong.get_by_text("-1 is too low. Enter 1 or more.").wait_for()
+    fill(page, "Ranks on each", "abc")
+    wrong.get_by_text("“abc” is not a whole number.").wait_for()
+    assert wrong.get_by_text("-1 is too low").is_visible(), "each says what is wrong with it"
+    fill(page, "Ranks on each", "")
+    bar = page.locator(".jp-DtrainJob-submitBar")
+    bar.get_by_text("Fix 2 problems to submit").wait_for()
+    bar.get_by_role("button", name="Submit").focus()
+    page.keyboard.press("Enter")
+    form.locator("[data-field='nodes']:focus").wait_for()
+    beside_each_other(page)
+    shot(page, "submit-fields")
+    fill(page, "Nodes", "1")
     fill(page, "steps", "6")
     form.get_by_role("button", name="Edit as text").click()
     assert form.get_by_label("Parameters").input_value() == "steps = 6\nfails = -1\npause = 0.0"
@@ -61,77 +79,183 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     form.get_by_text("= 2 ranks").wait_for()
     fill(page, "Name", "first")
     parameters(page, "steps = 400\nfails = 320\npause = 0.02")
-    report = page.locator(".jp-Dtrain-submitReport")
+    report = page.locator(".jp-DtrainJob-submitReport")
     report.get_by_role("status").get_by_text("Ready to submit").wait_for()
-    report.get_by_text("%load_ext dtrain_lab is left out.").wait_for()
+    note = report.get_by_text("%load_ext dtrain_lab is left out.")
+    assert not note.is_visible(), "what only is good to know is folded"
+    report.get_by_text("2 notes").click()
+    note.wait_for()
+    code = report.locator(".jp-DtrainJob-code")
+    code.get_by_text("# %% cell [1]").wait_for()
+    assert "# %% preamble" not in code.inner_text(), "it opens at the user's first cell"
+    code.get_by_role("button", name="lines before your first cell").click()
+    code.get_by_text("# %% preamble").wait_for()
+    report.get_by_role("tab", name="As a command").click()
+    code.get_by_text("dtrain-lab submit").wait_for()
     report.get_by_role("tab", name="Job file").click()
     report.get_by_text("dtrain_lab.node attached").first.wait_for()
-    page.locator(".jp-Dtrain-submitBar").get_by_text("2 nodes × 1 = 2 ranks").wait_for()
+    page.locator(".jp-DtrainJob-submitBar").get_by_text("2 nodes × 1 = 2 ranks").wait_for()
     shot(page, "submit")
 
     view = submit(page)
     view.get_by_role("status").get_by_text("Training. All 2 ranks keep pace.").wait_for(timeout=60_000)
-    view.get_by_text("rank 0 local 0 of 2").wait_for()
+    for rank in (0, 1):  # they differ in a number, and that is what they say
+        view.get_by_text(f"rank {rank} local 0 of 2").wait_for()
+    assert page.locator(".lm-TabBar-tab [data-icon='dtrain-lab:job']").count() == 1
     view.get_by_role("button", name="Stacks").click()
-    page.locator(".jp-Dialog").get_by_text("train.ipynb[4]").first.wait_for()
-    page.locator(".jp-Dialog").get_by_role("button", name="Close").click()
+    stacks = page.locator(".jp-DtrainStacks:visible")
+    stacks.get_by_role("link", name="cell [4], line ").first.wait_for()
+    page.locator(".lm-TabBar-tab", has_text="Stacks: first").locator(".lm-TabBar-tabCloseIcon").click()
 
     view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=60_000)
-    view.locator(".jp-Dtrain-logRow").get_by_text("ValueError: the data ended early").wait_for()
+    view.locator(".jp-DtrainJob-logRow").get_by_text("ValueError: the data ended early").wait_for()
     view.get_by_text("library frames").first.wait_for()
-    page.locator(".jp-toast, .Toastify__toast").get_by_text("first: Failed").first.wait_for()
+    assert page.locator(".Toastify__toast").get_by_text("first: Failed").count() == 0, "it is in view"
     shot(page, "job-failed")
-    view.locator(".jp-Dtrain-jobHead").get_by_role("button", name=f"cell [4], line {FAILING_LINE}").click()
+    view.locator(".jp-DtrainJob-head").get_by_role("button", name=f"cell [4], line {FAILING_LINE}").click()
     page.get_by_text(f"Ln {FAILING_LINE}, Col 1").wait_for()
 
     page.locator(".lm-TabBar-tab", has_text="Job: first").click()
+    view.get_by_role("button", name="Debug in a cluster").click()
+    page.get_by_text("“Look where it failed” shows").first.wait_for()
+    page.locator(".lm-TabBar-tab", has_text="Job: first").click()
     view.get_by_role("button", name="Resume from step 320").click()
-    again = page.locator(".jp-Dtrain-jobView:visible")
-    again.get_by_text("Goes on from").wait_for()
+    again = page.locator(".jp-DtrainJob-view:visible")
+    again.get_by_text("Resumed from").wait_for()
     again.get_by_text("goes on from 320").wait_for(timeout=60_000)
 
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
-    jobs = page.locator(".jp-Dtrain-jobs")
+    jobs = page.locator(".jp-DtrainJob-table")
     jobs.locator("tr[data-job]").nth(1).wait_for()
+    page.locator(".lm-TabBar-tab.jp-mod-current", has_text="Jobs").wait_for()  # it has the keys, too
     assert jobs.locator("tr[data-job]").count() == 2
     page.get_by_label("Filter jobs").fill("fail")
     jobs.locator("tr[data-state='failed']").nth(1).wait_for()  # it meets the same step again
+    assert page.locator(".lm-TabBar-tab [data-icon='dtrain-lab:jobs']").count() == 1
     shot(page, "jobs")
+    execute(page, "dtrain-lab:show-panel")
+    item = page.locator(".jp-DtrainJob-item").last
+    item.wait_for()
+    name, under = item.locator("b"), item.locator(".jp-DtrainUi-under")
+    assert name.evaluate("e => e.scrollWidth <= e.clientWidth"), "its name is whole"
+    assert under.bounding_box()["y"] >= name.bounding_box()["y"] + name.bounding_box()["height"] - 1
+    shot(page, "jobs-sidebar")
+
+
+def beside_each_other(page: Any) -> None:
+    """Form and report, where there is room; else the check above the form, and what will run below it."""
+    size = page.viewport_size
+    form, report = page.locator(".jp-DtrainJob-submitForm"), page.locator(".jp-DtrainJob-submitReport")
+    assert report.bounding_box()["x"] >= form.bounding_box()["x"] + form.bounding_box()["width"] - 1
+    page.set_viewport_size({"width": 1199, "height": size["height"]})
+    page.wait_for_function(
+        """() => {
+            const box = name => document.querySelector(`.jp-DtrainJob-${name}`).getBoundingClientRect();
+            const form = box('submitForm');
+            const preview = document.querySelector('.jp-DtrainJob-preview')?.getBoundingClientRect();
+            return box('check').bottom <= form.top + 1 && (!preview || preview.top >= form.bottom - 1);
+        }"""
+    )
+    page.set_viewport_size(size)
 
 
 def test_problems_stop_a_submission_and_lead_to_their_cell(lab: Lab, page: Any) -> None:
     name = lab.notebook("broken.ipynb", ["import torch", "print(1)\nx = undefined_thing", "input('?')"])
     open_notebook(page, lab, name)
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
-    report = page.locator(".jp-Dtrain-submitReport")
+    report = page.locator(".jp-DtrainJob-submitReport")
     report.get_by_text("2 problems stop this job").wait_for()
-    bar = page.locator(".jp-Dtrain-submitBar")
+    bar = page.locator(".jp-DtrainJob-submitBar")
     assert bar.get_by_role("button", name="Submit").get_attribute("aria-disabled") == "true"
     bar.get_by_text("Fix 2 problems to submit").wait_for()
     fill(page, "Ranks on each", "9999")
     report.get_by_text("more than this machine can hold").wait_for()
-    page.locator(".jp-Dtrain-fieldError").get_by_text("more than this machine can hold").wait_for()
+    page.locator(".jp-DtrainJob-fieldError").get_by_text("more than this machine can hold").wait_for()
     fill(page, "Ranks on each", "1")
     shot(page, "submit-problems")
     report.get_by_role("button", name="cell [2], line 2").click()
     page.get_by_text("Ln 2, Col 1").wait_for()
 
+    # the check follows the notebook as it is saved
+    page.keyboard.press("Control+A")
+    page.keyboard.type("x = 1")
+    page.keyboard.press("Control+S")
+    page.locator(".lm-TabBar-tab", has_text="Submit: broken").click()
+    report.get_by_text("1 problem stops this job").wait_for()
+
 
 def test_a_job_is_cancelled(lab: Lab, page: Any) -> None:
-    name = lab.notebook("long.ipynb", ["import time\nprint('begins')\ntime.sleep(900)"])
+    ticks = "for n in range(9000):\n    print('tick', n, flush=True)\n    time.sleep(0.2)"
+    name = lab.notebook("long.ipynb", [f"import time\nprint('begins')\n{ticks}"])
     open_notebook(page, lab, name)
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
     view = submit(page)
     view.get_by_text("begins").wait_for(timeout=60_000)
+    log = view.locator(".jp-DtrainJob-log")
+    page.context.set_offline(True)
+    log.get_by_text("No connection to the server.").wait_for()
+    last = log.locator(".jp-DtrainJob-logRow").last.inner_text()
+    page.context.set_offline(False)
+    log.get_by_text("No connection to the server.").wait_for(state="detached")
+    page.wait_for_function(
+        "last => [...document.querySelectorAll('.jp-DtrainJob-logRow')].at(-1).innerText !== last", arg=last
+    )
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
     page.get_by_text("Slots: who holds them, and who waits").click()
-    slots = page.locator(".jp-Dtrain-slots")
+    slots = page.locator(".jp-DtrainJob-slots")
     slots.get_by_text("slots are free").wait_for()
     shot(page, "slots")
     slots.get_by_role("button", name="job long").click()
     view.get_by_role("button", name="Cancel…").click()
     page.locator(".jp-Dialog").get_by_role("button", name="Cancel job").click()
     view.get_by_role("status").get_by_text("Cancelled after").wait_for(timeout=60_000)
+    finds(view, page)
+
+
+def finds(view: Any, page: Any) -> None:
+    """Its log is searched from what is in view on, then from its start; a filter that can't be is said."""
+    view.get_by_role("button", name="End", exact=True).wait_for()  # it has ended: there is nothing to follow
+    find = view.get_by_label("Find in the log")
+    for text, row in (("tick 3", "tick 3"), ("begins", "begins")):
+        find.fill(text)
+        find.press("Enter")
+        view.locator(".jp-DtrainJob-logRow[data-hit]").get_by_text(row).first.wait_for()
+    assert view.locator("mark").first.inner_text() == "begins"
+    find.fill("nowhere")
+    find.press("Enter")
+    view.get_by_text("“nowhere” is not in the log.").wait_for()
+    shot(page, "job-find")
+    view.get_by_label("Ranks", exact=True).fill("7-9")
+    view.get_by_text("There is no rank 7").wait_for()
+    view.locator(".jp-DtrainJob-logRow").first.wait_for(state="detached")
+    view.get_by_label("Ranks", exact=True).fill("0")
+    view.locator(".jp-DtrainJob-logRow").first.wait_for()
+
+
+def test_the_form_follows_the_notebook(lab: Lab, page: Any) -> None:
+    """A parameter that nobody has changed is the notebook's, also after it was edited and saved."""
+    training(lab.work / "follow.ipynb")
+    open_notebook(page, lab, "follow.ipynb")
+    page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
+    form = page.locator(".jp-DtrainJob-submitForm")
+    form.get_by_label("steps", exact=True).fill("7")
+    page.locator(".lm-TabBar-tab", has_text="follow.ipynb").first.click()
+    cell = page.locator(".jp-Notebook .jp-CodeCell", has_text="fails = -1").locator(".cm-content")
+    cell.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text("steps = 50\nfails = 40\nmomentum = 0.9")
+    page.keyboard.press("Control+S")
+    page.locator(".lm-TabBar-tab", has_text="Submit: follow").click()
+    form.get_by_label("momentum", exact=True).wait_for()
+    given = {
+        name: form.get_by_label(name, exact=True).input_value() for name in ("steps", "fails", "momentum")
+    }
+    assert given == {"steps": "7", "fails": "40", "momentum": "0.9"}
+    assert form.get_by_label("pause", exact=True).count() == 0, "the notebook has it no more"
+    report = page.locator(".jp-DtrainJob-submitReport")
+    report.get_by_role("tab", name="As a command").click()
+    report.get_by_text("--param steps=7").wait_for()
+    assert "fails" not in report.locator(".jp-DtrainJob-code").inner_text()
 
 
 def test_a_process_that_keeps_a_gpu_is_stopped(tmp_path: Path, page: Any) -> None:
@@ -147,7 +271,7 @@ def test_a_process_that_keeps_a_gpu_is_stopped(tmp_path: Path, page: Any) -> Non
             page.wait_for_function(there)
             page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
             page.get_by_text("Slots: who holds them, and who waits").click()
-            slots = page.locator(".jp-Dtrain-slots")
+            slots = page.locator(".jp-DtrainJob-slots")
             slots.get_by_text("1 of 2 slots are free").wait_for()
             slots.get_by_text(f"process {process.pid} python (prototype.ipynb)").wait_for()
             shot(page, "slots-gpus")
@@ -185,7 +309,7 @@ def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 def choose(page: Any, label: str, value: str) -> None:
-    page.locator(".jp-Dtrain-submitForm").get_by_label(label, exact=True).select_option(value)
+    page.locator(".jp-DtrainJob-submitForm").get_by_label(label, exact=True).select_option(value)
 
 
 @pytest.mark.hosts
@@ -197,25 +321,25 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     choose(page, "Profile", "queue")
     choose(page, "Launcher", "srun")
     fill(page, "Time limit", "2-00:00:00")
-    page.locator(".jp-Dtrain-fieldError").get_by_text("main ends jobs at 01:00:00").wait_for()
+    page.locator(".jp-DtrainJob-fieldError").get_by_text("main ends jobs at 01:00:00").wait_for()
     choose(page, "Partition", "main")
-    page.locator(".jp-Dtrain-submitReport").get_by_role("tab", name="Job file").click()
-    page.locator(".jp-Dtrain-lineMark").get_by_text("Ask for at most 01:00:00.").wait_for()
+    page.locator(".jp-DtrainJob-submitReport").get_by_role("tab", name="Job file").click()
+    page.locator(".jp-DtrainJob-lineMark").get_by_text("Ask for at most 01:00:00.").wait_for()
     shot(page, "submit-never")
-    page.locator(".jp-Dtrain-submitForm").get_by_role("button", name="Set 01:00:00").click()
-    page.locator(".jp-Dtrain-submitBar").get_by_role("button", name="Save for later").click()
-    page.locator(".jp-Dtrain-submitBar").get_by_role("button", name="Saved").wait_for()
+    page.locator(".jp-DtrainJob-submitForm").get_by_role("button", name="Set 01:00:00").click()
+    page.locator(".jp-DtrainJob-submitBar").get_by_role("button", name="Save for later").click()
+    page.locator(".jp-DtrainJob-submitBar").get_by_role("button", name="Saved").wait_for()
     page.locator(".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible").last.click()
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
-    page.locator(".jp-Dtrain-submitForm").get_by_text("as you saved it for later").wait_for()
-    assert page.locator(".jp-Dtrain-submitForm").get_by_label("Time limit").input_value() == "01:00:00"
+    page.locator(".jp-DtrainJob-submitHead").get_by_text("as you saved it for later").wait_for()
+    assert page.locator(".jp-DtrainJob-submitForm").get_by_label("Time limit").input_value() == "01:00:00"
     parameters(page, "steps = 10000\nfails = -1\npause = 0.02")
     fill(page, "Name", "by-srun")
-    bar = page.locator(".jp-Dtrain-submitBar")
+    bar = page.locator(".jp-DtrainJob-submitBar")
     bar.get_by_text("2 nodes × 1 = 2 ranks").wait_for()
-    report = page.locator(".jp-Dtrain-submitReport")
+    report = page.locator(".jp-DtrainJob-submitReport")
     report.get_by_role("button", name="Check again").click()
-    bar.get_by_text("of the 100.0 CPU-hours that are left").wait_for()
+    bar.get_by_text("of the 100 CPU-hours left").wait_for()
     shot(page, "submit-hours")
     report.get_by_role("tab", name="Job file").click()
     report.get_by_text("#SBATCH --nodes=2").wait_for()
@@ -230,8 +354,7 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     view.get_by_role("status").get_by_text("Cancelled").wait_for(timeout=60_000)
 
     view.get_by_role("button", name="Duplicate…").click()
-    form = page.locator(".jp-Dtrain-submitForm:visible")
-    form.get_by_text("Filled in from job").wait_for()
+    page.locator(".jp-DtrainJob-submitHead:visible").get_by_text("Filled in from job").wait_for()
     choose(page, "Launcher", "torchrun")
     parameters(page, "steps = 30\nfails = 27\npause = 0.02")
     fill(page, "Name", "by-torchrun")
@@ -241,8 +364,38 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=90_000)
     view.get_by_role("button", name=f"cell [4], line {FAILING_LINE}").wait_for()
     view.get_by_role("button", name="Resume from step 25").click()
-    again = page.locator(".jp-Dtrain-jobView:visible")
+    again = page.locator(".jp-DtrainJob-view:visible")
     again.get_by_text("goes on from 25").first.wait_for(timeout=90_000)
+
+
+def test_names_beyond_ascii_go_the_whole_way(lab: Lab, page: Any) -> None:
+    """Notebook, parameters, names in the kernel, the job's name, its output and its executed notebook."""
+    path = "Größe π.ipynb"
+    write(lab.work / path, [("größe = 2", "parameters"), "print('π', größe, überall)"])
+    page.goto(f"{lab.url}/lab/workspaces/umlaut/tree/{quote(path)}?token={TOKEN}")
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for()
+    page.evaluate(
+        """async () => {
+            const panel = window.jupyterapp.shell.currentWidget;
+            await panel.sessionContext.session.kernel.requestExecute({ code: 'überall = 1' }).done;
+        }"""
+    )
+    page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
+    form = page.locator(".jp-DtrainJob-submitForm")
+    assert form.get_by_label("größe", exact=True).input_value() == "2"
+    report = page.locator(".jp-DtrainJob-submitReport")
+    report.get_by_text("überall exists in the running kernel, but no cell defines it.").wait_for()
+    parameters(page, "größe = 5\nüberall = 3")
+    fill(page, "Name", "Größe 5")
+    view = submit(page)
+    view.locator(".jp-DtrainJob-logRow").get_by_text("π 5 3").first.wait_for(timeout=60_000)
+    view.get_by_role("button", name="Open executed notebook").click(timeout=60_000)
+    executed = page.locator(".jp-NotebookPanel:visible")
+    executed.locator(".jp-OutputArea-output").get_by_text("π 5 3").wait_for()
+    (job,) = (job for job in lab.request("GET", "jobs") if job["notebook"] == path)
+    assert job["name"] == "Größe 5"
+    shot(page, "job-umlaut")
 
 
 LOOP = """%%distributed
@@ -273,7 +426,7 @@ def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, pa
     view.get_by_role("status").get_by_text("2 ranks").wait_for(timeout=90_000)
     view.get_by_role("button", name="Debug").click()
     page.locator(".jp-DebuggerBugButton:visible").click()
-    ranks = page.locator(".jp-Dtrain-debugRanks")
+    ranks = page.locator(".jp-DtrainDebug-ranks")
     ranks.get_by_text("2 ranks run.").wait_for(timeout=60_000)
     cell = page.locator(".jp-Notebook:visible .jp-CodeCell").first
     cell.locator(".cm-breakpoint-gutter").first.wait_for()
@@ -289,7 +442,7 @@ def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, pa
     stack(page, 6)
     shot(page, "debugger-job")
     toggle_breakpoint(page, cell, 5)
-    page.locator(".jp-Dtrain-debugPoints li").first.wait_for(state="detached")
+    page.locator(".jp-DtrainDebug-points li").first.wait_for(state="detached")
     execute(page, "debugger:continue")
     ranks.get_by_text("2 ranks run.").wait_for()
     page.locator(".jp-DebuggerBugButton:visible").click()

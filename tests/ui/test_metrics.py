@@ -38,8 +38,8 @@ def test_figures_of_training(lab: Lab, page: Any, tmp_path: Path) -> None:
     page.get_by_text("figures is ready").wait_for()
     run_cell(page, 1)
     page.evaluate("void window.jupyterapp.commands.execute('dtrain-lab:show-ranks')")
-    view = page.locator(".jp-Dtrain-view:visible")
-    parts = view.locator(".jp-Dtrain-parts")
+    view = page.locator(".jp-DtrainUi-view:visible")
+    parts = view.locator(".jp-DtrainRanks-parts")
     parts.get_by_text("forward, backward").wait_for()
     parts.get_by_text("optimizer").wait_for()
     view.get_by_role("img", name="loss:").wait_for()
@@ -51,7 +51,8 @@ def test_figures_of_training(lab: Lab, page: Any, tmp_path: Path) -> None:
     page.get_by_role("tab", name="figures.ipynb").click()
     output(page, 1).get_by_text("trained").wait_for()
     page.get_by_role("tab", name="Ranks: figures").last.click()
-    view.get_by_role("button", name="Diagnose").click()
+    view.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Diagnose").click()
     dialog = page.locator(".jp-Dialog")
     dialog.get_by_text("Communication takes").wait_for()
     dialog.get_by_text("Waiting for data takes").wait_for()
@@ -59,8 +60,9 @@ def test_figures_of_training(lab: Lab, page: Any, tmp_path: Path) -> None:
     dialog.get_by_role("button", name="Close").click()
 
     # as a file
+    view.get_by_role("button", name="More").click()
     with page.expect_download() as kept:
-        view.get_by_label("Export the past").select_option("csv")
+        page.get_by_role("menuitem", name="Export as CSV").click()
     kept.value.save_as(tmp_path / "metrics.csv")
     lines = (tmp_path / "metrics.csv").read_text().splitlines()
     assert lines[0].startswith("at,step,samples_per_s")

@@ -46,7 +46,7 @@ class Panel:
         self.node = page.get_by_role("region", name="Distributed training")
 
     def says(self, sentence: str, within_s: float = 40) -> None:
-        self.node.locator(".jp-Dtrain-sentence", has_text=sentence).wait_for(timeout=within_s * 1e3)
+        self.node.locator(".jp-DtrainUi-sentence", has_text=sentence).wait_for(timeout=within_s * 1e3)
 
     def press(self, name: str) -> None:
         self.node.get_by_role("button", name=name, exact=True).click()
@@ -62,12 +62,28 @@ def run_cell(page: Any, index: int) -> None:
 
 
 def output(page: Any, index: int) -> Any:
-    return page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".jp-Dtrain-output")
+    return page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".jp-DtrainOutput")
 
 
 def fits(panel: Panel) -> bool:
     """Nothing is cut off sideways."""
     return bool(panel.node.evaluate("e => e.scrollWidth <= e.clientWidth"))
+
+
+def restart_from_a_peer(page: Any, panel: Panel) -> None:
+    """The dialog says which ranks, what is lost, and whose variables they get."""
+    panel.node.get_by_role("button", name="Actions of local-2").click()
+    page.get_by_role("menuitem", name="Restart Ranks…").click()
+    dialog = page.locator(".jp-Dialog")
+    dialog.get_by_label("Ranks").fill("7")
+    dialog.get_by_text("there are 0 to 1").wait_for()
+    dialog.get_by_label("Ranks").fill("1")
+    dialog.get_by_label("Variables").select_option("0")
+    dialog.get_by_text("The variables of rank 1 are lost. It gets what can be copied from rank 0").wait_for()
+    with page.expect_request(lambda request: "/restart" in request.url) as sent:
+        dialog.get_by_role("button", name="Restart").click()
+    assert sent.value.post_data_json == {"ranks": [1], "source": 0}
+    panel.says("Ready. 2 ranks wait for a cell.")
 
 
 def test_the_whole_way(lab: Lab, page: Any) -> None:
@@ -79,12 +95,21 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     panel.node.get_by_text("No cluster is running.").wait_for()
     assert fits(panel)
     shot(page, "empty")
-    panel.press("Start 2 ranks here")
+    panel.node.get_by_role("button", name="Start 2 ranks here").focus()
+    page.keyboard.press("Enter")
     panel.says("Ready. 2 ranks wait for a cell.")
+    inside = "e => e.contains(document.activeElement)"
+    assert panel.node.evaluate(inside), "the focus is lost with the button"
+    row = panel.node.locator("[data-rank='1']")
+    row.focus()
+    row.press("Shift+F10")
+    page.get_by_role("menuitem", name="Copy Report").wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => document.activeElement?.dataset.rank === '1'")
     shot(page, "ready")
 
     run_cell(page, 0)
-    output(page, 0).get_by_text("set up 0 (0 to 1)").wait_for()
+    output(page, 0).get_by_text("set up 0…1").wait_for()
     run_cell(page, 1)
     panel.says("Training. All 2 ranks keep pace.")
     wait_until(lambda: panel.figure("throughput") not in ("–", ""), 20, "throughput")
@@ -108,20 +133,31 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     assert fits(panel)
     shot(page, "stuck")
     panel.press("Interrupt, keep variables")
-    output(page, 2).get_by_text("were interrupted (rank 0 in barrier); variables are kept.").wait_for()
+    output(page, 2).get_by_text("Interrupted.", exact=True).wait_for()
     panel.says("Ready. 2 ranks wait for a cell.")
     run_cell(page, 3)
     output(page, 3).get_by_text("again").wait_for()
 
     run_cell(page, 4)
     panel.says("Rank 1 was lost. The cell has failed.")
+    facts = panel.node.locator(".jp-DtrainUi-facts").first
+    facts.get_by_text("in cell [5]").wait_for()
+    facts.get_by_text("Killed by signal 9 (SIGKILL).").wait_for()
+    panel.press("Its last output")
+    page.locator(".jp-Dialog pre").get_by_text("again").wait_for()
+    page.get_by_role("button", name="Close").click()
     output(page, 4).get_by_text("Rank 1 was lost: killed by signal 9 (SIGKILL).").wait_for()
     shot(page, "lost")
+    panel.press("copy the variables of another rank")
+    assert page.locator(".jp-Dialog").get_by_label("Variables").input_value() == "0"
+    page.get_by_role("button", name="Cancel").click()
     panel.press("Restart rank 1")
     panel.says("Ready. 2 ranks wait for a cell.")
+    panel.node.get_by_text("Run a cell that begins with").wait_for()
     run_cell(page, 5)
     output(page, 5).get_by_text("back 0 True").wait_for()
     output(page, 5).get_by_text("back 1 False").wait_for()
+    restart_from_a_peer(page, panel)
 
     page.keyboard.press("Control+s")
     page.reload()
@@ -132,7 +168,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     panel.says("Ready. 2 ranks wait for a cell.")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
     run_cell(page, 5)
-    output(page, 5).get_by_text("back 0 True").wait_for()
+    output(page, 5).get_by_text("back 0…1 True").wait_for()  # rank 1 has rank 0's variables now
 
     page.evaluate(
         "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
@@ -145,6 +181,17 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     page.get_by_role("menuitem", name="Stop…").click()
     page.get_by_text("Its 2 ranks end, and their variables are lost.").wait_for()
     page.locator(".jp-Dialog").get_by_role("button", name="Stop").click()
+    panel.says("Stopped. It ran for ")
+    assert fits(panel)
+    shot(page, "stopped")
+    panel.press("Output")
+    page.locator(".jp-NotebookPanel:visible").wait_for()
+    panel.press("Start again")
+    panel.node.get_by_text("so far, usually").wait_for()
+    panel.says("Ready. 2 ranks wait for a cell.")
+    lab.request("DELETE", "clusters/local-2")
+    panel.says("Stopped. It ran for ")
+    panel.press("Close")
     panel.node.get_by_text("No cluster is running.").wait_for()
 
 
@@ -156,9 +203,10 @@ def test_a_bad_start_says_what_is_wrong_and_a_good_one_takes_its_name(lab: Lab, 
     dialog = page.locator(".jp-Dialog")
     dialog.get_by_label("Ranks").fill("100000")
     dialog.get_by_role("button", name="Start").click()
-    page.locator(".jp-Dialog").get_by_text("more than this machine can hold").wait_for()
-    page.get_by_role("button", name="Close").click()
-    panel.press("Start")
+    dialog.get_by_text("more than this machine can hold").wait_for()
+    assert dialog.get_by_label("Ranks").input_value() == "100000"
+    assert dialog.get_by_label("Ranks").evaluate("e => e === document.activeElement")
+    shot(page, "bad-start")
     dialog.get_by_label("Ranks").fill("1")
     dialog.get_by_label("Name").fill("named")
     dialog.get_by_role("button", name="Start").click()
@@ -169,7 +217,7 @@ def test_a_bad_start_says_what_is_wrong_and_a_good_one_takes_its_name(lab: Lab, 
     notebooks = lab.request("GET", "clusters/named")["notebooks"]
     assert [n.rpartition("/")[2] for n in notebooks] == ["bad.ipynb"]
     lab.request("DELETE", "clusters/named")
-    panel.node.get_by_text("No cluster is running.").wait_for()
+    panel.says("Stopped. It ran for ")
 
 
 def test_without_a_server_it_says_so_and_comes_back(lab: Lab, page: Any) -> None:
@@ -189,12 +237,21 @@ def test_without_a_server_it_says_so_and_comes_back(lab: Lab, page: Any) -> None
 
 def test_nothing_is_sent_while_the_panel_is_hidden(lab: Lab, page: Any) -> None:
     sockets: list[Any] = []
-    page.on("websocket", lambda socket: sockets.append(socket) if "/dtrain-lab/" in socket.url else None)
+    heard: set[Any] = set()
+
+    def opens(socket: Any) -> None:
+        if "/dtrain-lab/" in socket.url:
+            sockets.append(socket)
+            socket.on("framereceived", lambda _: heard.add(socket))
+
+    page.on("websocket", opens)
     open_notebook(page, lab, lab.notebook("hidden.ipynb", ["print(1)"]))
     assert sockets == [], "the panel has not been opened yet"
     for _ in range(2):
         with page.expect_websocket(lambda socket: "/dtrain-lab/live" in socket.url) as opened:
             page.keyboard.press("Alt+Shift+D")
+        # one that closes before it is open is an error of the page
+        wait_until(lambda: opened.value in heard or page.wait_for_timeout(50), 20, "the panel to be told")
         with opened.value.expect_event("close"):
             page.get_by_role("tab", name="File Browser").click()
     assert len(sockets) == 2

@@ -49,21 +49,21 @@ def test_many_ranks(lab: Lab, page: Any, feed: Feed, size: int) -> None:
     open_panel(page, lab)
     panel = page.get_by_role("region", name="Distributed training")
     if size == 64:
-        node = panel.locator(".jp-Dtrain-nodes li").nth(7)
+        node = panel.locator(".jp-DtrainUi-nodes li").nth(7)
         send_until(page, feed, template, size, node)
         assert node.inner_text().split() == ["gpu-07", "8", "of", "8"]
         node.click(button="right")
     else:
-        slowest = panel.locator(".jp-Dtrain-slowest li").first
+        slowest = panel.locator(".jp-DtrainRanks-slowest li").first
         send_until(page, feed, template, size, slowest)
-        assert panel.locator(".jp-Dtrain-slowest li").count() == 5
+        assert panel.locator(".jp-DtrainRanks-slowest li").count() == 5
         assert slowest.get_by_role("button", name="Rank 5").count() == 1
         slowest.get_by_role("button").focus()
         page.keyboard.press("Shift+F10")
     menu = page.locator(".lm-Menu")
     menu.get_by_text("Restart Ranks…").wait_for()
     menu.get_by_text("Ranks View").click()
-    view = page.locator(".jp-Dtrain-view")
+    view = page.locator(".jp-DtrainUi-view")
     slow = view.locator("[data-row='5'][data-slow]")
     send_until(page, feed, template, size, slow)
     # the node's first rank, or the one that the menu was opened on, is selected in both places
@@ -94,7 +94,7 @@ def test_a_long_cell_that_ends_unseen_is_told(lab: Lab, page: Any) -> None:
     page.get_by_text("told is ready").wait_for()
     page.evaluate(RUN, "dtrain-lab:show-panel")
     run_cell(page, 1)
-    page.get_by_text("cell [2], running for").wait_for()
+    page.get_by_text("running for").first.wait_for()
     page.evaluate("() => void window.jupyterapp.commands.execute('launcher:create')")
     page.locator(".jp-Launcher").wait_for()
     (lab.work / "go").touch()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.core.advice import advise
-from dtrain_lab.core.cluster import Metrics
-from dtrain_lab.core.wire.links import RankSample
+from dtrain_lab.metrics.advice import advise
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.world import Metrics
 
 SAMPLES = [RankSample(rank=r, synced=True) for r in range(2)]
 METRICS = Metrics(

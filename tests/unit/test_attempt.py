@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.core.attempt import SILENT_S, RankSeen, Stand, lost, stand
+from dtrain_lab.jobs.attempt import SILENT_S, RankSeen, lost, stand
+from dtrain_lab.wire.links import Stand
 
 DONE, RUNS = RankSeen(1, 0, 99.0), RankSeen(1, None, 1.0)
 SILENT = RankSeen(1, None, SILENT_S + 1)

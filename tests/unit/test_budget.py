@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.core import budget
-from dtrain_lab.core.budget import Budget
+from dtrain_lab.placement import budget
+from dtrain_lab.wire.jobs.quota import Budget
 
 TOLD = """ada
 Current Association Manager state

@@ -1,29 +1,35 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from dtrain_lab.core import cells
-from dtrain_lab.core.cluster import Failure, Frame
+import dtrain_lab
+from dtrain_lab.cells import errors as cell_errors
+from dtrain_lab.cells import syntax
 from dtrain_lab.errors import BadCell
+from dtrain_lab.rank.debugger import tracing
+from dtrain_lab.wire.cells import Failure
+from dtrain_lab.wire.stacks import Frame
 
 
 @pytest.mark.parametrize(
     "code", ["%time x = 1", "!ls", "await f()", "x?", "%%time\n1 + 1", "a = !ls", "for i in []: pass"]
 )
 def test_what_ipython_runs_is_let_through(code: str) -> None:
-    cells.check_source(code)
+    syntax.check_source(code)
 
 
 def test_a_syntax_error_is_refused_with_its_line() -> None:
     with pytest.raises(BadCell, match="never closed") as error:
-        cells.check_source("a = 1\nb = (")
+        syntax.check_source("a = 1\nb = (")
     assert (error.value.code, error.value.details["line"]) == ("syntax_error", 2)
 
 
 @pytest.mark.parametrize("code", ["", "  \n\n"])
 def test_an_empty_cell_is_refused(code: str) -> None:
     with pytest.raises(BadCell, match="empty"):
-        cells.check_source(code)
+        syntax.check_source(code)
 
 
 def failed(rank: int, message: str, kind: str = "raised", **more: str) -> Failure:
@@ -34,12 +40,12 @@ CLOSED = "[../gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0
 
 
 def test_a_closed_connection_is_an_effect_where_a_cause_is_known() -> None:
-    found = cells.blame([failed(2, CLOSED), failed(1, "bad batch"), failed(0, CLOSED)])
+    found = cell_errors.blame([failed(2, CLOSED), failed(1, "bad batch"), failed(0, CLOSED)])
     assert [(f.rank, f.kind) for f in found] == [(0, "aborted"), (1, "raised"), (2, "aborted")]
 
 
 def test_a_closed_connection_stays_the_cause_where_nothing_else_is_known() -> None:
-    assert [f.kind for f in cells.blame([failed(0, CLOSED)])] == ["raised"]
+    assert [f.kind for f in cell_errors.blame([failed(0, CLOSED)])] == ["raised"]
 
 
 def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
@@ -48,7 +54,7 @@ def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
         failed(1, "bad batch"),
         failed(2, "", "aborted", operation="barrier"),
     ]
-    assert cells.failure_sentence(found, (0, 1, 2)) == (
+    assert cell_errors.failure_sentence(found, (0, 1, 2)) == (
         "Rank 1 failed: RuntimeError: bad batch. "
         "Ranks 0 and 2 were interrupted in barrier; variables are kept."
     )
@@ -56,7 +62,7 @@ def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
 
 def test_a_lost_rank_is_named_with_how_it_ended() -> None:
     lost = Failure(1, "lost", "RankLost", "killed by signal 9 (SIGKILL)")
-    assert cells.failure_sentence([lost], (0, 1)) == "Rank 1 was lost: killed by signal 9 (SIGKILL)."
+    assert cell_errors.failure_sentence([lost], (0, 1)) == "Rank 1 was lost: killed by signal 9 (SIGKILL)."
 
 
 def test_equal_tracebacks_are_shown_once_with_the_source_line() -> None:
@@ -66,9 +72,91 @@ def test_equal_tracebacks_are_shown_once_with_the_source_line() -> None:
         Frame("/x/site-packages/torch/nn/linear.py", 20, "forward", "return g()"),
     )
     found = [Failure(r, "raised", "ValueError", "no", frames) for r in (0, 1)]
-    lines = cells.render_failure(found, "Ranks 0-1 failed.")
+    lines = cell_errors.render_failure(found, "Ranks 0-1 failed.")
     assert lines.count("Ranks 0-1: ValueError: no") == 1
     assert "  cell [5], line 3" in lines
     assert "----> 3 train(batch)" in lines
     assert "  … 1 library frame" in lines
-    assert "----> 20 return g()" in lines
+    assert "---> 20 return g()" in lines
+
+
+def test_an_end_that_somebody_asked_for_is_told_from_a_failure() -> None:
+    asked = [failed(0, "", "interrupted"), failed(1, "Connection closed by peer")]
+    assert cell_errors.own_interrupt(cell_errors.blame(asked))
+    assert not cell_errors.own_interrupt(cell_errors.blame([*asked, failed(2, "CUDA out of memory")]))
+    assert not cell_errors.own_interrupt([failed(0, "", "interrupted"), failed(1, "killed", "lost")])
+    assert not cell_errors.own_interrupt(())
+    silent = Failure(0, "interrupted", cell_errors.NO_ANSWER, "")
+    assert not cell_errors.own_interrupt([silent])
+
+
+def test_a_syntax_error_shows_the_users_line_and_a_caret() -> None:
+    with pytest.raises(BadCell) as error:
+        syntax.check_source("\nx = 1\n  y = = 2", "[10]", 2)
+    assert error.value.details["place"] == ["  cell [10], line 4", "    y = = 2"]
+    with pytest.raises(BadCell) as error:
+        syntax.check_source("\nx = 1\ny = = 2", "[10]", 2)
+    assert error.value.details["place"] == ["  cell [10], line 4", "    y = = 2", "        ^"]
+    assert error.value.message == "SyntaxError: invalid syntax"
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "line"),
+    [
+        ("if True:\nx = 1", "IndentationError: expected an indented block after 'if' statement on line 2", 3),
+        ("def f():\n    x = 1\n  y = 2", "IndentationError: unindent does not match", 4),
+        ("return 5", "SyntaxError: 'return' outside function", 2),
+        ("%%time\n\nx = (", "SyntaxError: '(' was never closed", 4),
+        ("  x = 1\n  y = = 2", "SyntaxError: invalid syntax", 3),
+    ],
+)
+def test_numbers_of_lines_are_those_that_the_user_sees(code: str, said: str, line: int) -> None:
+    with pytest.raises(BadCell) as error:
+        syntax.check_source(code, "[3]", 2)
+    assert error.value.message.startswith(said)
+    place, text, *_ = error.value.details["place"]
+    assert place == f"  cell [3], line {line}"
+    assert text.strip() == code.splitlines()[line - 2].strip()
+
+
+def test_a_check_says_no_warning_of_its_own(recwarn: pytest.WarningsRecorder) -> None:
+    syntax.check_source("x = 1\nprint(x is 'a', '\\d')")
+    assert not recwarn.list
+
+
+def test_a_traceback_shows_the_lines_above_and_their_numbers_stand_in_one_column() -> None:
+    frames = (
+        Frame("cell [12]", 5, "<module>", "mean = normalize(rows)", "[12]", ("rows = load()", "")),
+        Frame("/home/u/prep.py", 31, "normalize", "    pad = max(lengths)", None, ("    lengths = []",)),
+    )
+    assert cell_errors.render_frames(frames) == [
+        "  cell [12], line 5",
+        "      3 rows = load()",
+        "      4",
+        "----> 5 mean = normalize(rows)",
+        "  /home/u/prep.py:31, in normalize",
+        "     30     lengths = []",
+        "---> 31     pad = max(lengths)",
+    ]
+
+
+def test_ones_own_interrupt_is_told_from_what_else_ends_a_cell() -> None:
+    interrupted = Failure(0, "interrupted", "KeyboardInterrupt", "")
+    aborted = Failure(1, "aborted", "RuntimeError", "Connection closed by peer")
+    assert cell_errors.own_interrupt([interrupted, aborted])
+    for other in (
+        Failure(1, "raised", "ValueError", "x"),
+        Failure(1, "lost", "RankLost", "killed"),
+        Failure(1, "interrupted", cell_errors.NO_ANSWER, ""),
+    ):
+        assert not cell_errors.own_interrupt([interrupted, other])
+    assert not cell_errors.own_interrupt([])
+
+
+def test_frames_of_our_own_are_told_from_the_users_in_every_room() -> None:
+    package = Path(dtrain_lab.__file__).parent
+    rooms = {p.parent.name for p in package.glob("*/__init__.py")}
+    clients = {"server", "kernel", "cli", "api", "services", "backends", "head"}
+    assert set(cell_errors.ROOMS) == rooms - clients
+    assert Path(tracing.OURS) == package
+    assert tracing.OURS.endswith("/"), "dtrain_lab_of_mine is somebody else's"

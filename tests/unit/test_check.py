@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.core.check import Around, check, imports
-from dtrain_lab.core.notebook.source import Cell, read
+from dtrain_lab.jobs.check import Around, check, imports
+from dtrain_lab.jobs.notebook.source import Cell, read
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
@@ -116,6 +116,24 @@ def test_separate_models_come_with_a_change_that_mends_it() -> None:
     assert codes(TRAINS + loader, LOOP, ranks=1) == []
     ddp = "from torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(model)"
     assert codes(TRAINS + loader, ddp, LOOP, ranks=32) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "fits"),
+    [
+        ("from accelerate import notebook_launcher\nnotebook_launcher(f, (1,), num_processes=4)", False),
+        ("from accelerate import notebook_launcher\nnotebook_launcher(f, (1,), 2)", True),
+        ("import torch.multiprocessing as mp\nn = 3\nmp.spawn(f, args=(1,), nprocs=n)", False),
+        ("import torch.multiprocessing as mp\nmp.spawn(f, args=(world_size,), nprocs=world_size)", True),
+        ("import torch.multiprocessing as mp\nmp.spawn(f)", False),
+        ("import ignite.distributed as idist\nwith idist.Parallel('gloo') as p: p.run(f)", True),
+        ("import ignite.distributed as idist\nidist.spawn('gloo', f, nproc_per_node=5)", False),
+        ("engine.spawn(f)", True),
+    ],
+)
+def test_launchers_of_another_size_are_problems(source: str, fits: bool) -> None:
+    found = [f.severity for f in check(cells(source), Around(ranks=2)) if f.code == "launcher_size"]
+    assert found == ([] if fits else ["problem"])
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

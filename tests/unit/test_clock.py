@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import fields
 
-from dtrain_lab.core import clock, cluster
-from dtrain_lab.core.cluster import CellRecord, Output, RunningCell
+from dtrain_lab.wire import cluster
+from dtrain_lab.wire.cells import CellRecord, Output, RunningCell
+from dtrain_lab.wire.codec import clock
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.core.debug import across, conditions, events, replies, requests
-from dtrain_lab.core.debug.places import runs_at
-from dtrain_lab.core.debug.state import (
-    FIRST_THREAD,
-    Breakpoint,
-    Collective,
-    Dap,
-    State,
-    inward,
-    outward,
-    sized,
-)
-from dtrain_lab.core.debug.view import view
-from dtrain_lab.core.debug.waiting import waits_for
+from dtrain_lab.debugger import across, conditions, events, replies, requests
+from dtrain_lab.debugger.places import runs_at
+from dtrain_lab.debugger.state import FIRST_THREAD, Breakpoint, Collective, Dap, State, inward, outward, sized
+from dtrain_lab.debugger.view import view
+from dtrain_lab.debugger.waiting import waits_for
 from dtrain_lab.errors import BadRequest, Conflict
 
 CELL = "/tmp/ipykernel_1/77.py"
@@ -176,6 +167,54 @@ def test_steps_move_all_ranks_or_one_or_some() -> None:
     assert list(requests.orders(some, step, None)[1][0].arguments) == [0, 2]
     others = requests.orders(state, ask("dtrain/gather", rank=1), None)[1]
     assert list(others[0].arguments) == [0, 2]
+
+
+def test_a_rank_that_reaches_the_line_after_the_step_takes_it_too() -> None:
+    here = {"file": "dtrain-cell:77.py", "line": 6, "function": "step"}
+    state, orders, _, _ = serve(paused(3, 0, 2), ask("next", threadId=1001), {r: OK for r in (0, 2)})
+    assert orders[0].arguments == {0: {}, 2: {}}
+    # those that step over a collective wait for rank 1, which reaches its breakpoint only now
+    state, _ = events.happened(state, 1, "stopped", {"reason": "breakpoint", "place": here})
+    state, late = requests.catch_step(state, 1)
+    assert late == (requests.Order("next", {1: {}}),)
+    assert state.ranks[1].phase == "running"
+    # the next time round it stops as the others do
+    state, _ = events.happened(state, 1, "stopped", {"reason": "breakpoint", "place": here})
+    assert requests.catch_step(state, 1) == (state, ())
+
+
+def test_a_late_rank_takes_all_the_steps_that_it_has_missed() -> None:
+    def at(line: int, reason: str) -> Dap:
+        return {"reason": reason, "place": {"file": "dtrain-cell:77.py", "line": line, "function": "step"}}
+
+    state, _, _, _ = serve(paused(2, 0), ask("next", threadId=1001), {0: OK})
+    state, _ = events.happened(state, 0, "stopped", at(7, "step"))
+    state, _, _, _ = serve(state, ask("next", threadId=1001), {0: OK})  # over a collective on line 7
+    for line, reason in ((6, "breakpoint"), (7, "step")):
+        state, _ = events.happened(state, 1, "stopped", at(line, reason))
+        state, late = requests.catch_step(state, 1)
+        assert late == (requests.Order("next", {1: {}}),), line
+    state, _ = events.happened(state, 1, "stopped", at(8, "step"))
+    assert requests.catch_step(state, 1) == (state, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "stop"),
+    [
+        ({}, {"line": 9}),
+        ({}, {"reason": "pause"}),
+        ({"mode": "this"}, {}),
+        ({}, {"command": "continue"}),
+    ],
+    ids=["another line", "a pause", "one rank's step", "continue"],
+)
+def test_a_rank_that_stops_for_another_reason_stays(change: dict[str, Any], stop: dict[str, Any]) -> None:
+    state = replace(paused(2, 0), **change)
+    state, _, _, _ = serve(state, ask(stop.get("command", "next"), threadId=1001), {0: OK})
+    place = {"file": "dtrain-cell:77.py", "line": stop.get("line", 6), "function": "step"}
+    body = {"reason": stop.get("reason", "breakpoint"), "place": place}
+    state, _ = events.happened(state, 1, "stopped", body)
+    assert requests.catch_step(state, 1)[1] == ()
 
 
 def test_whom_a_rank_in_a_collective_waits_for() -> None:

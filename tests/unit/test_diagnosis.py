@@ -1,16 +1,30 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from dtrain_lab.core.cluster import Metrics
-from dtrain_lab.core.diagnosis import Report, conclude, feeding, from_live, scheme
+from dtrain_lab.metrics import communication
+from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.diagnosis import (
+    Report,
+    conclude,
+    denies_waiting_for_data,
+    feeding,
+    from_live,
+    scheme,
+    with_measured,
+)
+from dtrain_lab.metrics.loops import Loops
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
+from dtrain_lab.wire.metrics.world import Metrics
 
 
 def report(
     rank: int, with_ms: float, without_ms: float, real_ms: float = 0, loop_s: float | None = None
 ) -> Report:
     real = (real_ms / 1e3,) * 5 if real_ms else ()
-    return Report(rank, (with_ms / 1e3,) * 5, (without_ms / 1e3,) * 5, real, loop_s)
+    return Report((with_ms / 1e3,) * 5, (without_ms / 1e3,) * 5, real, loop_s)
 
 
 def test_both_checks_end_in_a_sentence_and_a_number() -> None:
@@ -63,7 +77,7 @@ def test_without_a_loader_communication_is_of_the_step_that_repeats_a_batch() ->
 
 
 def test_what_spreads_is_said_to_be_unsure() -> None:
-    spread = Report(0, (0.02, 0.03, 0.022, 0.04, 0.025), (0.015,) * 5)
+    spread = Report((0.02, 0.03, 0.022, 0.04, 0.025), (0.015,) * 5)
     found = conclude([spread, spread])
     assert found.communication is not None
     assert found.communication.error > 0.05
@@ -74,7 +88,7 @@ def test_one_rank_has_no_communication_to_check() -> None:
     found = conclude([report(0, 20, 20, 21)])
     assert found.communication is None
     assert found.text == "Computation takes the time: data is not worth a change."
-    skipped = Report(0, (0.02,), (0.02,), skipped={"data": "No DataLoader was read."})
+    skipped = Report((0.02,), (0.02,), skipped={"data": "No DataLoader was read."})
     assert conclude([skipped]).notes == ("No DataLoader was read.",)
 
 
@@ -92,3 +106,72 @@ def test_what_is_none_of_the_model_is_said() -> None:
     assert found.communication is not None
     assert found.communication.share == pytest.approx(0.1), "5 of 50 ms"
     assert conclude([report(r, 20, 15, loop_s=0.022) for r in (0, 1)]).notes == ()
+
+
+LOOP = "for batch in loader: ..."
+ESTIMATED = Metrics(
+    samples_per_s=1000.0, step_s=0.1, compute_s=0.03, transfer_s=0.05, wait_s=0.013,
+    comm_overhead=0.63, comm_overhead_error=0.13,
+)  # fmt: skip
+MEASURED = Diagnosis(
+    "Computation takes the time.",
+    "replayed",
+    Check(0.09, 0.15, 0.1, 0.091, ""),
+    Check(0.02, 0.01, 0.1, 0.098, ""),
+)
+
+
+def test_what_was_measured_wins_over_the_estimate_and_no_advice_promises_what_it_denies() -> None:
+    samples = [RankSample(rank=r, synced=True) for r in range(2)]
+    assert advise(ESTIMATED, samples), "the estimate alone would advise"
+    found = with_measured(ESTIMATED, MEASURED)
+    assert (found.comm_overhead, found.comm_overhead_error, found.measured) == (0.09, 0.15, True)
+    assert found.transfer_s == pytest.approx(0.05 * 0.09 / 0.63)
+    assert found.compute_s == pytest.approx(0.03 + 0.054)
+    assert advise(found, samples) == ()
+    assert denies_waiting_for_data(MEASURED, 0.25)
+    # nothing was measured: nothing changes
+    assert with_measured(ESTIMATED, replace(MEASURED, communication=None)) == ESTIMATED
+
+
+def trained(loops: Loops, code: str, at: float) -> None:
+    loops.begun(code, at)
+    loops.sampled({0: int(at)}, at + 1)
+    loops.sampled({0: int(at) + 5}, at + 2)
+
+
+def test_a_measurement_is_of_the_loop_that_trained_last_and_holds_while_that_trains() -> None:
+    loops = Loops()
+    trained(loops, LOOP, 10)
+    assert loops.trains
+    loops.begun("", 20)  # the diagnosis itself trains nothing of the user's
+    loops.sampled({0: 100}, 22)
+    loops.diagnosed(MEASURED, 2)
+    assert loops.measured(2) == MEASURED
+    loops.begun("print(model)", 30)
+    assert not loops.trains
+    assert loops.measured(2) == MEASURED
+    trained(loops, LOOP, 200)
+    assert loops.measured(2) == MEASURED
+    assert loops.measured(4) is None, "another number of ranks"
+    trained(loops, LOOP + " # larger", 300)
+    assert loops.measured(2) is None
+
+
+def test_what_the_cell_before_still_reports_is_no_step_of_this_one() -> None:
+    loops = Loops()
+    loops.begun(LOOP, 10)
+    loops.sampled({0: 90}, 10.2)
+    loops.sampled({0: 95}, 10.4)
+    loops.sampled({0: 95}, 11)
+    loops.sampled({0: 95}, 12)
+    assert not loops.trains
+    loops.sampled({0: 96}, 13)
+    assert loops.trains
+
+
+def test_ranks_are_split_as_their_mean_was_measured() -> None:
+    splits = {r: communication.Split(0.6 + r / 10, 0.1, 0.05, r / 100) for r in (0, 1)}
+    found = communication.with_measured(splits, 0.13, 0.02)
+    assert [x.comm_overhead for x in found.values()] == pytest.approx([0.12, 0.14])
+    assert found[1].wait_s == pytest.approx(0.002)

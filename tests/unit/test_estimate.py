@@ -5,9 +5,10 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.core.estimate import cold, figures, ring
-from dtrain_lab.core.estimate.steps import StepCycle
-from dtrain_lab.core.wire.links import RankSample
+from dtrain_lab.metrics import cold_caches, communication, figures, probes, ring
+from dtrain_lab.metrics.steps import StepCycle
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.collective import Call
 
 MS = 1_000_000
 
@@ -103,15 +104,15 @@ def test_probes_find_what_overlaps_and_the_hooks_do_not_see() -> None:
         records[at] = replace(
             records[at], wall=12 * MS, probe=4 * MS, backward=4 * MS, flags=ring.SYNCED | ring.PROBED
         )
-    longer, error = figures.longer_backward(figures.probes(records), [])
+    longer, error = probes.longer_backward(probes.probes(records), [])
     assert longer == pytest.approx(0.002)
     assert error == 0.0
     found = figures.rank_figures(records, now=620 * MS)
     assert found.exposed_s is not None
     assert found.step_s is not None
     assert found.exposed_s / found.step_s == pytest.approx(0.3)
-    assert figures.longer_backward(figures.probes(records[:20]), [])[1] is None, "one probe has no spread"
-    assert figures.longer_backward(figures.probes(records[:10]), []) == (None, None)
+    assert probes.longer_backward(probes.probes(records[:20]), [])[1] is None, "one probe has no spread"
+    assert probes.longer_backward(probes.probes(records[:10]), []) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_a_noisy_forward_pass_does_not_spoil_what_probes_find() -> None:
             tail=0,
             flags=ring.SYNCED | ring.PROBED,
         )
-    assert figures.longer_backward(figures.probes(records), [])[0] == pytest.approx(0.003), (
+    assert probes.longer_backward(probes.probes(records), [])[0] == pytest.approx(0.003), (
         "6, of which 3 are its own"
     )
 
@@ -210,7 +211,7 @@ def test_uneven_tails_do_not_count_twice() -> None:
 def test_a_probe_whose_backward_was_not_seen_tells_nothing() -> None:
     records = [averaged(i, 10, 1) for i in range(1, 60)]
     records[20] = replace(records[20], probe=4 * MS, flags=ring.SYNCED | ring.PROBED)
-    assert figures.longer_backward(figures.probes(records), []) == (None, None)
+    assert probes.longer_backward(probes.probes(records), []) == (None, None)
 
 
 def test_a_step_is_taken_apart() -> None:
@@ -230,10 +231,10 @@ def test_signatures_of_the_last_collectives_are_kept() -> None:
     memory = memoryview(bytearray(ring.BYTES))
     writer, reader = ring.Writer(memory), ring.Reader(memory)
     for number in range(1, ring.CALLS_KEPT + 5):
-        writer.note_call(9, number, ring.OPERATION_INDEX["broadcast"], ring.DTYPE_INDEX["int64"], 2, (3, 4))
+        writer.note_call(9, number, ring.OPERATION_INDEX["broadcast"], ring.DTYPES.index("int64"), 2, (3, 4))
     calls = reader.calls()
     assert len(calls) == ring.CALLS_KEPT - 1
-    assert calls[-1] == ring.Call(9, ring.CALLS_KEPT + 4, "broadcast", "int64", 2, (3, 4))
+    assert calls[-1] == Call(9, ring.CALLS_KEPT + 4, "broadcast", "int64", 2, (3, 4))
 
 
 def test_a_cycle_that_is_found_late_corrects_the_count() -> None:
@@ -264,7 +265,7 @@ def sample(rank: int, step_ms: float, exposed_ms: float, rate: float | None = No
 
 def test_the_slowest_rank_waits_least_and_the_others_wait_for_it() -> None:
     samples = [sample(0, 100, 40), sample(1, 100, 10), sample(2, 100, 40)]
-    parts = figures.split(samples, 3, crowded=False)
+    parts = communication.split(samples, 3, crowded=False)
     assert parts[1].wait_s == 0
     assert parts[0].wait_s == pytest.approx(0.030)
     assert parts[0].transfer_s == parts[1].transfer_s == pytest.approx(0.010)
@@ -274,13 +275,13 @@ def test_the_slowest_rank_waits_least_and_the_others_wait_for_it() -> None:
     assert world.comm_overhead == pytest.approx(0.30)
 
 
-def crowded(on_processor: float = 1.0, error_s: float | None = 0.0001) -> figures.Split:
+def crowded(on_processor: float = 1.0, error_s: float | None = 0.0001) -> communication.Split:
     """10 ms of communication, 5 of them waited by this rank; 1 of data, 9 of computation."""
     mine = RankSample(
-        0, step_s=0.02, data_s=0.001, compute_s=0.007, optimizer_s=0.001, exposed_s=0.01,
+        rank=0, step_s=0.02, data_s=0.001, compute_s=0.007, optimizer_s=0.001, exposed_s=0.01,
         exposed_error_s=error_s, on_processor=on_processor,
     )  # fmt: skip
-    return figures.split([mine, replace(mine, rank=1, exposed_s=0.005)], 2, crowded=True)[0]
+    return communication.split([mine, replace(mine, rank=1, exposed_s=0.005)], 2, crowded=True)[0]
 
 
 def test_where_ranks_share_a_processor_waiting_makes_the_rest_slower() -> None:
@@ -289,18 +290,18 @@ def test_where_ranks_share_a_processor_waiting_makes_the_rest_slower() -> None:
     cost = 0.009 * (1 - 1 / (1 + longer))
     assert crowded().comm_overhead == pytest.approx((0.01 + cost) / 0.02)
     assert crowded().transfer_s + crowded().wait_s == pytest.approx(0.01 + cost)
-    assert cold.warm(1e6, 0.001, 1.0) == pytest.approx(1 / 1.7, rel=1e-4), "no more than that"
+    assert cold_caches.warm(1e6, 0.001, 1.0) == pytest.approx(1 / 1.7, rel=1e-4), "no more than that"
 
 
 def test_what_another_device_computes_or_nothing_measured_stays_as_it_is() -> None:
     assert crowded(on_processor=0.0).comm_overhead == pytest.approx(0.5)
     assert crowded(error_s=None).comm_overhead == pytest.approx(0.5)
-    assert cold.warm(0.0, 0.01, 1.0) == 1.0
+    assert cold_caches.warm(0.0, 0.01, 1.0) == 1.0
 
 
 def test_a_steps_parts_add_up_also_where_waiting_made_them_slower() -> None:
     sample = RankSample(
-        0, step_s=0.02, data_s=0.001, compute_s=0.007, optimizer_s=0.001, exposed_s=0.01,
+        rank=0, step_s=0.02, data_s=0.001, compute_s=0.007, optimizer_s=0.001, exposed_s=0.01,
         exposed_error_s=0.0001, on_processor=1.0, synced=True,
     )  # fmt: skip
     metrics = figures.world_metrics([sample, replace(sample, rank=1)], 2, crowded=True)
@@ -308,7 +309,7 @@ def test_a_steps_parts_add_up_also_where_waiting_made_them_slower() -> None:
     assert metrics.compute_s is not None
     assert metrics.optimizer_s is not None
     taken = metrics.transfer_s + metrics.compute_s + metrics.optimizer_s + 0.001
-    warm = figures.split([sample], 2, crowded=True)[0].warm
+    warm = communication.split([sample], 2, crowded=True)[0].warm
     assert 0.02 - taken == pytest.approx(0.001 * warm), "what is left is other"
 
 

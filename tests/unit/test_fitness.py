@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.core import fitness
-from dtrain_lab.core.fitness import Check
-from dtrain_lab.core.plan import NodeFacts
+from dtrain_lab.placement import compatibility
+from dtrain_lab.wire.node import Check
+from dtrain_lab.wire.plan import NodeFacts
 
 GOOD = Check(
     facts=NodeFacts("a", "", 8, 0, 1 << 33),
@@ -42,7 +42,7 @@ def version(package: str, text: str) -> dict[str, object]:
     ],
 )
 def test_the_node_and_the_difference_are_named(case: Case) -> None:
-    error = fitness.unfit({"a": GOOD, "b": replace(GOOD, **case.change), "c": GOOD})
+    error = compatibility.unfit({"a": GOOD, "b": replace(GOOD, **case.change), "c": GOOD})
     assert error is not None
     assert error.code == case.code
     assert case.part in error.message
@@ -50,9 +50,9 @@ def test_the_node_and_the_difference_are_named(case: Case) -> None:
 
 
 def test_good_nodes_are_fit_and_patch_releases_of_python_too() -> None:
-    assert fitness.unfit({"a": GOOD, "b": replace(GOOD, **version("python", "3.12.9"))}) is None
+    assert compatibility.unfit({"a": GOOD, "b": replace(GOOD, **version("python", "3.12.9"))}) is None
 
 
 def test_little_shared_memory_is_a_warning() -> None:
-    found = fitness.warnings({"a": GOOD, "b": replace(GOOD, shm_bytes=1 << 20)})
+    found = compatibility.warnings({"a": GOOD, "b": replace(GOOD, shm_bytes=1 << 20)})
     assert found == ["b has 1 MiB free in /dev/shm; DataLoader workers may need more."]

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.core.cluster import Rank
-from dtrain_lab.core.frames import columns_of
+from dtrain_lab.server.frames import columns_of
+from dtrain_lab.wire.cluster import Rank
 
 
 def rows(columns: dict[str, Any]) -> list[dict[str, Any]]:

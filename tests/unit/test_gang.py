@@ -8,11 +8,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.core import gang, slots
-from dtrain_lab.core.cluster import Reason
-from dtrain_lab.core.plan import NodeFacts
-from dtrain_lab.core.slots import Ticket
-from dtrain_lab.core.wire import gang as wire
+from dtrain_lab.placement import gang, slots
+from dtrain_lab.placement.slots import Ticket
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.jobs import gang as wire
+from dtrain_lab.wire.plan import NodeFacts
 
 NAMES = ("a", "b", "c")
 GPU = NodeFacts("", "", 1, 1, 1)

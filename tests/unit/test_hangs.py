@@ -3,11 +3,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.core import mismatch
-from dtrain_lab.core.cluster import Frame, Where
-from dtrain_lab.core.estimate.ring import Call
-from dtrain_lab.core.hangs import BACKWARD, activity, suspects, verdict
-from dtrain_lab.core.wire.links import RankSample
+from dtrain_lab.cells.errors import users_frame
+from dtrain_lab.metrics.verdicts import mismatch
+from dtrain_lab.metrics.verdicts.activity import activity
+from dtrain_lab.metrics.verdicts.hang import BACKWARD, suspects, verdict
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.stacks import Frame, Where
 
 
 def waits(rank: int, seconds: float, operation: str = "all_reduce") -> RankSample:
@@ -149,3 +151,45 @@ def test_what_a_stack_tells_of_a_rank() -> None:
 def test_suspects_are_asked_before_anybody_is_blamed() -> None:
     assert suspects([waits(0, 5), works(1)], 2) == ()
     assert suspects([waits(0, 7), works(1)], 2) == (1,)
+
+
+def test_three_ranks_in_three_operations_are_each_named_with_their_own() -> None:
+    broadcast = Call(1, 7, "broadcast", "float32", 0, (1000,))
+    barrier = Call(1, 7, "barrier")
+    samples = [called(0, REDUCE), called(1, broadcast), called(2, barrier)]
+    places = {0: Where(cell="[4]", line=3), 1: Where(cell="[4]", line=5), 2: Where(cell="[4]", line=7)}
+    found = verdict(samples, (0, 1, 2), (0, 1, 2), 3, places)
+    assert found is not None
+    assert found.text == "Rank 1 called broadcast and rank 2 called barrier where rank 0 called all_reduce."
+    assert (found.ranks, found.peers) == ((1, 2), (0,))
+    stand = {s.ranks[0]: (s.operation, s.blamed, s.where.line if s.where else None) for s in found.standings}
+    assert stand == {1: ("broadcast", True, 5), 2: ("barrier", True, 7), 0: ("all_reduce", False, 3)}
+    assert found.standings[0].bytes == 4000
+
+
+def test_two_groups_of_peers_are_each_said_to_be_where_they_are() -> None:
+    half = Call(2, 3, "broadcast", "float32", 0, (8,))
+    samples = [called(0, REDUCE), called(1, REDUCE), called(2, half), called(4, half), works(3)]
+    five = (0, 1, 2, 3, 4)
+    found = verdict(samples, five, five, 5, {3: Where(file="/home/me/data.py", line=9)})
+    assert found is not None
+    assert found.text == "Rank 3 is stuck. 4 ranks wait for it."
+    assert [(s.ranks, s.blamed, s.operation) for s in found.standings] == [
+        ((3,), True, None), ((0, 1), False, "all_reduce"), ((2, 4), False, "broadcast"),
+    ]  # fmt: skip
+    left = verdict(samples, (0, 1, 2, 4), five, 5, {})
+    assert left is not None
+    assert left.text == (
+        "Ranks 0-1 wait in all_reduce and ranks 2 and 4 wait in broadcast; rank 3 has ended the cell."
+    )
+
+
+def test_the_innermost_frame_of_the_users_own_is_where_a_rank_stands() -> None:
+    cell = Frame("cell [7]", 3, "<module>", "", "[7]")
+    function = Frame("cell [3]", 9, "step", "", "[3]")
+    own = Frame("/home/me/lib/model.py", 40, "forward")
+    torch = Frame("/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", 1, "_call_impl")
+    hook = Frame("/src/dtrain_lab/rank/monitor/collectives.py", 10, "watched")
+    assert users_frame([cell, function, torch, hook]) == function
+    assert users_frame([cell, torch, own, torch]) == own
+    assert users_frame([torch]) is None

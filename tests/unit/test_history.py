@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.core.cluster import Metrics, Node
-from dtrain_lab.core.history import Point, point, scalars, to_csv
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.head.figures import history
+from dtrain_lab.metrics.history import point, scalars, to_csv
 from dtrain_lab.services.export import export, write
+from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.nodes import Node
+from tests.ui.states.worlds import training
 
 NODES = (
     Node("a", "10.0.0.1", "ready", 0.5, 10.0, 20.0),
@@ -64,3 +69,18 @@ def test_files_are_read_by_what_they_are_for(tmp_path: Path) -> None:
         write(POINTS, tmp_path / "a.xls")
     with pytest.raises(BadRequest, match='no format "pdf"'):
         export(POINTS, "pdf")
+
+
+def test_a_head_keeps_the_own_times_of_ranks_for_the_last_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "MOST_OWN", 4)
+    ranks = (
+        Rank(0, "a", 0, "cpu", 1, "busy", step_s=0.5, comm_overhead=0.25),
+        Rank(1, "a", 1, "cpu", 2, "busy"),
+    )
+    cluster = training("c", ranks, metrics=Metrics(step_s=0.5, current=True))
+    kept: list[Point] = []
+    found = history.History(1.0, kept.append)
+    for at in (10.0, 11.0, 12.0):
+        found.look(at, cluster)
+    assert [p.own_s for p in found.since(0)] == [(), (0.375, None), (0.375, None)]
+    assert [p.own_s for p in kept] == [(), (), ()], "the history of a job is a line of text a point"

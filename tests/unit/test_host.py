@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from dtrain_lab.node import host
-from dtrain_lab.node.host import Host, network_bytes, throttle_count
+from dtrain_lab.node.samples import host
+from dtrain_lab.node.samples.host import Host, network_bytes, throttle_count
 
 
 def test_rates_are_of_the_time_since_the_last_look(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +60,23 @@ def test_what_goes_over_loopback_is_not_the_network() -> None:
 def test_this_machine_says_how_often_it_was_hot_or_that_it_does_not_know() -> None:
     count = throttle_count()
     assert count is None or count >= 0
+
+
+def test_threads_that_want_a_core_are_told_smoothly_and_without_the_one_that_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, count = [0.0], [3]
+    monkeypatch.setattr(host.time, "monotonic", lambda: clock[0])
+    watched = Host(lambda: (0, 0), lambda: None, lambda: count[0])
+    clock[0] = 0.25
+    assert watched.use().runnable == 2
+    count[0] = 13
+    clock[0] = 0.5
+    once = watched.use().runnable
+    assert once is not None
+    assert 2 < once < 3, "one look is luck"
+    for _ in range(200):
+        clock[0] += 0.25
+        last = watched.use().runnable
+    assert last == pytest.approx(12, rel=0.01)
+    assert (host.runnable_threads() or 1) >= 1

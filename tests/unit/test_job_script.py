@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.core import job_script
-from dtrain_lab.core.job import JobRecord, JobRequest
-from dtrain_lab.core.plan import NodePlan, Plan
-from dtrain_lab.core.profile import Environment, Profile, Slurm
+from dtrain_lab.backends import registry, script
+from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile
+from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
+from dtrain_lab.wire.plan import NodePlan, Plan
+from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm
 
 GOLDEN = Path(__file__).parent / "golden"
 FULL = Profile(
@@ -28,6 +30,7 @@ FULL = Profile(
     ),
     slurm=Slurm("gpu", "project", "normal", "a100", "gpu:4", time="02:00:00", options=("--exclusive",)),
     name="cluster",
+    network=Network(ports="21000-21099"),
 )
 
 
@@ -42,6 +45,7 @@ def record(profile: Profile, nodes: int, ranks: int, *, gpus: int = 0, **more: A
         "gloo",
         True,
         cpus_per_rank=6,
+        traits=registry.backend(profile.backend).traits,
     )
     made = JobRecord(
         "0123456789ab",
@@ -64,13 +68,13 @@ def asked(**more: Any) -> JobRequest:
 
 
 SCRIPTS = {
-    "job_local": job_script.on_hosts(
+    "job_local": script.on_hosts(
         record(Profile(), 2, 2, launcher="agents", request=asked(retries=1, stage=("/data/set",))), None
     ),
-    "job_host": job_script.on_hosts(
+    "job_host": script.on_hosts(
         record(Profile(backend="ssh"), 2, 2, launcher="agents"), 1, address="10.0.0.1"
     ),
-    "job_srun": job_script.for_slurm(
+    "job_srun": batch(
         record(
             FULL,
             2,
@@ -79,7 +83,7 @@ SCRIPTS = {
             request=asked(mail="me@example.org", notify="say 'done'", retries=2, stage=("/data/set",)),
         )
     ),
-    "job_torchrun": job_script.for_slurm(record(FULL, 2, 4, gpus=4, launcher="torchrun")),
+    "job_torchrun": batch(record(FULL, 2, 4, gpus=4, launcher="torchrun")),
 }
 
 
@@ -93,4 +97,24 @@ def test_scripts_are_as_they_were(name: str) -> None:
 def test_a_line_break_reaches_no_directive() -> None:
     bad = msgspec.structs.replace(FULL, slurm=Slurm(options=("--mail\n#SBATCH --uid=0",)))
     with pytest.raises(BadProfile, match="line break"):
-        job_script.for_slurm(record(bad, 1, 1))
+        batch(record(bad, 1, 1))
+
+
+def test_ports_stay_in_the_range_of_the_profile() -> None:
+    """Bash takes the next free port, and begins anew at the range's end."""
+
+    def taken(port: int, ports: range) -> int:
+        line = f"port={port}; {script.next_free(ports)}; echo $port"
+        return int(subprocess.run(["bash", "-c", line], capture_output=True, check=True).stdout)
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        last = listening.getsockname()[1]
+        assert taken(last, range(last - 20, last + 1)) in range(last - 20, last)
+        assert taken(last, range(last, last + 1)) == last, "a range that is full does not hang the job"
+    slurm = [line for line in SCRIPTS["job_srun"].splitlines() if line.startswith("port=")]
+    done = subprocess.run(
+        ["bash", "-c", f"SLURM_JOB_ID=12399\n{slurm[0]}; echo $port"], capture_output=True, text=True
+    )
+    assert done.stdout == "21099\n"

@@ -7,16 +7,29 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.core.cluster import Metrics, Rank, Reason
-from dtrain_lab.core.job import End, Found, Job, JobError, JobRecord, JobRequest, Live
-from dtrain_lab.core.job_folder import found_in
-from dtrain_lab.core.job_state import duration, first_error, job
-from dtrain_lab.core.plan import NodePlan, Plan
-from dtrain_lab.core.profile import Profile
-from dtrain_lab.core.record import Handle
-from dtrain_lab.core.status import Status
+from dtrain_lab.jobs.folder import found_in
+from dtrain_lab.jobs.state import first_error, job
+from dtrain_lab.metrics.units import duration
+from dtrain_lab.wire.cluster import Rank, Reason
+from dtrain_lab.wire.jobs.job import End, Found, Job, JobError, JobRecord, JobRequest, Live
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.plan import NodePlan, Plan
+from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.status import Status
+from dtrain_lab.wire.traits import Traits
 
-PLAN = Plan("local", "local", (NodePlan("a", "", 0, 2, 0, 1),), "python", {}, "", "gloo", True)
+PLAN = Plan(
+    "local",
+    "local",
+    (NodePlan("a", "", 0, 2, 0, 1),),
+    "python",
+    {},
+    "",
+    "gloo",
+    True,
+    traits=Traits(one_machine=True, shares_folder=True),
+)
 RECORD = JobRecord(
     "1234abcd",
     JobRequest("n.ipynb"),
@@ -59,7 +72,12 @@ RUNS, ENDED = Status("running"), Status("ended")
         (Found(started_at=190.0, exit=End(0, 200.0)), ENDED, {"cancelled_at": 199.0}, "succeeded"),
         (Found(started_at=190.0, exit=End(143, 200.0)), ENDED, {"cancelled_at": 199.0}, "cancelled"),
         (Found(started_at=190.0, exit=End(1, 200.0)), ENDED, {}, "failed"),
-        (Found(started_at=190.0), ENDED, {}, "lost"),
+        (Found(started_at=150.0), ENDED, {}, "lost"),
+        (Found(started_at=190.0), ENDED, {}, "running"),
+        (Found(started_at=150.0, live=LIVE), ENDED, {}, "running"),
+        (Found(started_at=150.0), Status("unknown", WAITS), {}, "running"),
+        (Found(), None, {"handle": None, "created_at": 100.0, "cancelled_at": 101.0}, "cancelled"),
+        (Found(), Status("unknown", WAITS), {"handle": None, "created_at": 100.0}, "planned"),
         (Found(started_at=190.0, errors=(error(0, 195.0),)), ENDED, {}, "failed"),
         (Found(started_at=190.0), Status("ended", Reason("timeout", "Its time was over.")), {}, "failed"),
         (Found(started_at=190.0), Status("ended", Reason("cancelled", "It was cancelled.")), {}, "cancelled"),
@@ -81,7 +99,7 @@ def test_states(found: Found, status: Status | None, record: dict[str, Any], sta
 
 def test_over_ssh_the_ends_of_all_hosts_count() -> None:
     two = (NodePlan("a", "", 0, 1, 0, 1), NodePlan("b", "", 1, 1, 0, 1))
-    plan = msgspec.structs.replace(PLAN, backend="ssh", nodes=two)
+    plan = msgspec.structs.replace(PLAN, backend="ssh", nodes=two, traits=Traits())
     done, runs, over = End(0, at=150.0), Status("running"), Status("ended")
     alone = Found(started_at=100.0, exit=done)
     later = told(alone, runs, now=900.0, plan=plan)
@@ -117,10 +135,10 @@ def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
 
 def test_when_its_time_is_over() -> None:
 
-    from dtrain_lab.core.profile import Slurm
+    from dtrain_lab.wire.profile import Slurm
 
     profile = Profile(backend="slurm", slurm=Slurm(time="00:30:00"))
-    plan = msgspec.structs.replace(PLAN, backend="slurm")
+    plan = msgspec.structs.replace(PLAN, traits=Traits(schedules=True, shares_folder=True))
     assert told(Found(190.0, live=LIVE), RUNS, profile=profile, plan=plan).ends_at == 190.0 + 1800
     assert told(Found(), Status("pending", WAITS), profile=profile, plan=plan).ends_at is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.core.lines import HOLD_S, PARTIAL_HOLD_S, LineMerger, LineWriter, Piece, progress_rows
+from dtrain_lab.cells.merge import HOLD_S, PARTIAL_HOLD_S, LineMerger, LineWriter, Piece, progress_rows
 
 
 def shown(pieces: list[Piece], writer: LineWriter | None = None) -> str:
@@ -68,6 +68,17 @@ def test_an_unfinished_line_does_not_cut_another_and_goes_on_after() -> None:
     merger.feed(0, "stdout", "open", 3.0)
     merger.feed(1, "stdout", "other\n", 3.1)
     assert shown(merger.finish(), writer) in ("[1] other\n[0] open", "[0] open\n[1] other\n")
+
+
+def test_the_end_of_a_line_that_another_has_cut_is_no_line_of_its_own() -> None:
+    merger, writer = LineMerger(2), LineWriter()
+    for rank in (0, 1):
+        merger.feed(rank, "stdout", "loss 1.5", 0.0)
+    assert shown(merger.ready(PARTIAL_HOLD_S), writer) == "[0-1] loss 1.5"
+    merger.feed(0, "stdout", "\nnext\n", 1.0)
+    assert shown(merger.ready(2.0), writer) == "\n[0] next\n"
+    merger.feed(1, "stdout", "\nnext\n\n", 3.0)
+    assert shown(merger.ready(4.0), writer) == "[1] next\n[1] \n"
 
 
 def test_carriage_returns_are_a_bar_and_its_end_is_a_line() -> None:

@@ -9,22 +9,28 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.backends.jobs import Place
-from dtrain_lab.core.cluster import Reason
-from dtrain_lab.core.job_state import NOT_ASKED
-from dtrain_lab.core.status import Status
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Place
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.services import jobs
-from dtrain_lab.services.store import Store
+from dtrain_lab.jobs.state import NOT_ASKED
+from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.jobs import jobs
+from dtrain_lab.services.jobs import status as job_status
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.status import Status
+from dtrain_lab.wire.traits import Traits
 from tests.unit.test_job_state import RECORD
 
 
 class SilentHost:
     """A host that answers once it is let."""
 
+    traits = Traits()
+
     def __init__(self) -> None:
         self.speaks = asyncio.Event()
         self.asked = 0
+        self.cancelled = 0
         self.gone: Unreachable | None = None
 
     async def status(self, record: Any) -> Status:
@@ -32,7 +38,10 @@ class SilentHost:
         await self.speaks.wait()
         return Status("running")
 
-    def places(self, record: Any) -> list[Place]:
+    async def cancel(self, record: Any) -> None:
+        self.cancelled += 1
+
+    def files(self, record: Any) -> list[Place]:
         return [Place(self, (0,))]  # type: ignore[arg-type]
 
     async def small(self, *_: Any) -> dict[str, bytes]:
@@ -48,9 +57,9 @@ class SilentHost:
 def test_nobody_waits_for_a_silent_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         host = SilentHost()
-        monkeypatch.setattr(jobs, "job_backend", lambda _: host)
-        monkeypatch.setattr(jobs, "LOOK_WITHIN_S", 0.01)
-        monkeypatch.setattr(jobs, "FAR_S", 0.0)
+        monkeypatch.setattr(registry, "backend", lambda _: host)
+        monkeypatch.setattr(job_status, "LOOK_WITHIN_S", 0.01)
+        monkeypatch.setattr(job_status, "FAR_S", 0.0)
         store = Store(tmp_path / "jobs.sqlite")
         store.put(RECORD)
         ours = jobs.Jobs(store)
@@ -72,7 +81,9 @@ def test_nobody_waits_for_a_silent_host(tmp_path: Path, monkeypatch: pytest.Monk
             await asyncio.sleep(0)
         host.speaks.set()
         assert (await stopping).state in ("running", "stopping")
+        monkeypatch.setattr(job_status, "LOOK_WITHIN_S", 30.0)
         assert (await ours.job(RECORD.id)).state == "stopping"
+        assert host.cancelled, "whoever cancelled it may not have reached it"
         # nor does one that is gone hide what was seen
         host.gone = Unreachable("node1 can't be reached.", "Is it on?")
         last = await ours.job(RECORD.id)

@@ -1,4 +1,4 @@
-"""Sixteen shapes of training loops: steps and samples are exact, or marked as a guess."""
+"""Shapes of training loops: steps and samples are exact, or marked as a guess; rates are the loop's own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ PRELUDE = """
 import json, os, sys, torch, torch.distributed as dist, torch.nn as nn, torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, TensorDataset
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor import Monitor
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 memory = memoryview(bytearray(ring.BYTES))
@@ -119,6 +121,45 @@ def by_hand():
             dist.all_reduce(p.grad)
         o.step(); o.zero_grad()
 check("all_reduce by hand", by_hand, 8, 64)
+def by_hand_accumulated():
+    m = nn.Linear(8, 2); o = sgd(m)
+    for i, (x, y) in enumerate(loader()):
+        F.cross_entropy(m(x), y).backward()
+        if i % 4 == 3:
+            for p in m.parameters():
+                dist.all_reduce(p.grad)
+            o.step(); o.zero_grad()
+check("all_reduce by hand, accumulated", by_hand_accumulated, 2, 64)
+def read_first():
+    m = model(); o = sgd(m); batches = iter(loader())
+    for _ in range(2):
+        for x, y in [next(batches) for _ in range(4)]:  # as Transformers reads them
+            F.cross_entropy(m(x), y).backward()
+        o.step(); o.zero_grad()
+check("all batches of a step read first", read_first, 2, 64)
+def ahead(loader):
+    last = None
+    for batch in loader:  # as Accelerate reads them
+        if last is not None:
+            yield last
+        last = batch
+    yield last
+def read_ahead():
+    m = nn.Linear(8, 2); o = sgd(m)
+    for epoch in range(2):
+        for x, y in ahead(loader()):
+            F.cross_entropy(m(x), y).backward(); o.step(); o.zero_grad()
+            with torch.no_grad():
+                m(x)
+        for x, y in loader():  # validation whose loader is read with gradients on
+            with torch.no_grad():
+                m(x)
+check("read one batch ahead, validation between", read_ahead, 16, 128)
+def two_loaders():
+    m = model(); o = sgd(m)
+    for (x, y), (z, _) in zip(loader(), loader()):
+        (F.cross_entropy(m(x), y) + m(z).sum()).backward(); o.step(); o.zero_grad()
+check("two loaders", two_loaders, 8, 64)
 def own_sgd():
     m = model()
     for _ in range(8):
@@ -157,16 +198,21 @@ os._exit(0)
 """
 
 
-@pytest.mark.timeout(120)
-def test_steps_and_samples_are_exact_or_marked_as_a_guess(tmp_path: Path) -> None:
-    script = tmp_path / "loops.py"
-    script.write_text(textwrap.dedent(PRELUDE + LOOPS))
+def _run(folder: Path, code: str) -> dict[str, Any]:
+    script = folder / "loops.py"
+    script.write_text(textwrap.dedent(code))
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=110, check=False
     )
     assert "FOUND " in done.stdout, done.stderr[-3000:]
-    found = json.loads(done.stdout.split("FOUND ")[1])
-    assert len(found) == 16
+    found: dict[str, Any] = json.loads(done.stdout.split("FOUND ")[1])
+    return found
+
+
+@pytest.mark.timeout(120)
+def test_steps_and_samples_are_exact_or_marked_as_a_guess(tmp_path: Path) -> None:
+    found = _run(tmp_path, PRELUDE + LOOPS)
+    assert len(found) == 20
     wrong = {
         name: row
         for name, row in found.items()
@@ -177,3 +223,69 @@ def test_steps_and_samples_are_exact_or_marked_as_a_guess(tmp_path: Path) -> Non
     assert not any(row["errors"] for row in found.values()), found
     guessed = {name for name, row in found.items() if row["unsure"]}
     assert guessed <= {"time-major RNN", "SGD by hand", "optimizer in backward", "compiled model"}
+
+
+RATES = """
+import time
+from dtrain_lab.metrics.figures import rank_figures
+class Slow(nn.Module):
+    def __init__(self):
+        super().__init__(); self.l = nn.Linear(8, 2)
+    def forward(self, x):
+        time.sleep(0.004)
+        return self.l(x)
+def rate(name, loop):
+    monitor.begin_cell()
+    time.sleep(0.1)  # what a cell does before it trains
+    samples, seconds = loop()
+    new = reader.in_cell
+    figures = rank_figures(reader.last(new), time.monotonic_ns(), new)
+    found[name] = [figures.samples_per_s, samples / seconds]
+def epochs(m, batches, steps_of, between=lambda m: None, every=1):
+    o = sgd(m); samples = 0; trained = 0.0
+    for _ in range(3):
+        began = time.perf_counter()
+        for i, (x, y) in enumerate(batches()):
+            F.cross_entropy(m(x), y).backward(); samples += len(x)
+            if i % every == every - 1:
+                o.step(); o.zero_grad()
+        trained += time.perf_counter() - began
+        between(m)
+    return samples, trained
+def validate(m):
+    m.eval()
+    for x, y in loader():
+        with torch.no_grad():
+            m(x)
+    m.train()
+def validate_without_gradients(m):
+    with torch.no_grad():
+        for x, y in loader():
+            m(x)
+def save(m):
+    torch.save(m.state_dict(), os.devnull)
+    time.sleep(0.05)
+rate("slow", lambda: epochs(DDP(Slow()), loader, 1))
+rate("after another cell", lambda: epochs(DDP(nn.Linear(8, 2)), loader, 1))
+rate("accumulated without DDP", lambda: epochs(Slow(), loader, 1, every=4))
+rate("validation", lambda: epochs(DDP(Slow()), loader, 1, validate))
+rate("validation without DDP", lambda: epochs(Slow(), loader, 1, validate))
+rate("validation under no_grad", lambda: epochs(Slow(), loader, 1, validate_without_gradients))
+rate("checkpoints", lambda: epochs(Slow(), loader, 1, save))
+print("FOUND", json.dumps(found), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.timeout(180)
+def test_rates_are_those_of_the_loop_itself(tmp_path: Path) -> None:
+    """A rate that is wrong is wrong each time; a process that lost its core for a moment is not."""
+    off: Counter[str] = Counter()
+    for _ in range(3):
+        found = _run(tmp_path, PRELUDE + RATES)
+        assert len(found) == 7
+        wrong = [name for name, (told, true) in found.items() if told != pytest.approx(true, rel=0.05)]
+        off.update(wrong)
+        assert max(off.values(), default=0) < 2, (off, found)
+        if not wrong:
+            return

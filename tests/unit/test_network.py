@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.core import network
-from dtrain_lab.core.network import Interface
 from dtrain_lab.errors import BadRequest, StartFailed
+from dtrain_lab.placement import network
+from dtrain_lab.wire.node import Interface
 
 
 def test_each_node_gets_its_own_interface_of_the_fastest_shared_network() -> None:

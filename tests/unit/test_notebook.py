@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.core.finding import problems
-from dtrain_lab.core.notebook.script import Script, convert
-from dtrain_lab.core.notebook.sections import sections
-from dtrain_lab.core.notebook.source import Cell, read
 from dtrain_lab.errors import BadNotebook, BadRequest
+from dtrain_lab.jobs.notebook.script import Script, convert
+from dtrain_lab.jobs.notebook.sections import sections
+from dtrain_lab.jobs.notebook.source import Cell, read
+from dtrain_lab.wire.jobs.finding import problems
 
 
 def made(*sources: str | tuple[str, str], **parameters: object) -> Script:
@@ -56,6 +56,8 @@ def test_plain_code_stays_as_it_is() -> None:
         ("%%distributed --timeout 5 --cluster a\nx = 1", "\nx = 1"),
         ("%%distributed 0,2-3 --no-wait\nx = 1\ny = 2", "if rank in (0, 2, 3,):\n    x = 1\n    y = 2"),
         ("%%distributed 1\ns = '''a\n b'''", "if rank in (1,):\n    s = '''a\n b'''"),
+        ("%run a.py --lr 0.1", "_run_file('a.py', ['--lr', '0.1'], inside=False)"),
+        ("%run -i a.py", "_run_file('a.py', [], inside=True)"),
         ("os?", "pass  # os?"),
         ("x = await f()", "x = _run(f())"),
         ("for i in [1]:\n    print(await f(await g(i)))", "for i in [1]:\n    print(_run(f(_run(g(i)))))"),
@@ -202,3 +204,39 @@ def test_cells_are_named_by_their_place() -> None:
         ("[1]", "c", "a = 1\nb", ("x",), True),
         ("[2]", "d", "", (), False),
     ]
+
+
+SPAWNS = """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def demo(rank, world_size):
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "localhost", "12355"
+    dist.init_process_group("gloo", rank=rank, world_size=world_size)
+    t = torch.tensor([rank + 1.0])
+    dist.all_reduce(t)
+    open(f"sum{rank}", "a").write(str(t.item()))
+    dist.destroy_process_group()
+"""
+
+
+def test_a_printed_script_that_spawns_runs_under_plain_torchrun(tmp_path: Path) -> None:
+    """As in PyTorch's tutorials: they run one demo after the other."""
+    script = made(SPAWNS, "for _ in range(2):\n    mp.spawn(demo, args=(world_size,), nprocs=world_size)")
+    (tmp_path / "main.py").write_text(script.text)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node=2",
+        "main.py",
+    ]
+    done = subprocess.run(
+        torchrun, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert [(tmp_path / f"sum{rank}").read_text() for rank in (0, 1)] == ["3.03.0", "3.03.0"]

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from dtrain_lab.core.plan import NodeFacts, Request, plan_local
-from dtrain_lab.core.profile import Profile
-from dtrain_lab.head import orders
+from dtrain_lab.head.ownership import orders
+from dtrain_lab.placement.plan import plan_local
+from dtrain_lab.wire.plan import NodeFacts, Request
+from dtrain_lab.wire.profile import Profile
 
 FACTS = NodeFacts("box", "127.0.0.1", cpus=8, gpus=0, memory_bytes=1 << 34)
 PLAN = plan_local(Profile(), Request(nodes=2, ranks_per_node=2), FACTS, python="/p", directory="/d")

@@ -1,4 +1,4 @@
-"""What leaves through doors that read, that don't, and that are gone: no socket, no clock."""
+"""What leaves through clients that read, that don't, and that are gone: no socket, no clock."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtrain_lab.core.wire import doors, links
-from dtrain_lab.core.wire.links import CellOutput
-from dtrain_lab.head import journal as journals
-from dtrain_lab.head.journal import Journal
-from dtrain_lab.head.outlets import MESSAGE_BYTES, Outlets, Piece
+from dtrain_lab.head.cells import journal as journals
+from dtrain_lab.head.cells.client_queues import MESSAGE_BYTES, Outlets, Piece
+from dtrain_lab.head.cells.journal import Journal
 from dtrain_lab.head.sockets import Sent
+from dtrain_lab.wire import clients, links
+from dtrain_lab.wire.links import CellOutput
 
 DOOR = b"lA"
 
 
 class Reader:
-    """A door that takes so many messages until it reads again, and the head's end of it."""
+    """A client that takes so many messages until it reads again, and the head's end of it."""
 
     def __init__(self, folder: Path, room: int, **kept: int) -> None:
         self.journal = Journal(folder, **kept)
         self.outlets = Outlets(self._send, self.journal, lambda: None)
         self.room = room
         self.there = True
-        self.got: list[doors.ToDoor] = []
+        self.got: list[clients.ToClient] = []
         self.pieces: dict[str, int] = {}
         self.sizes: list[int] = []
 
@@ -36,19 +36,19 @@ class Reader:
         """Close its journal."""
         self.journal.close()
 
-    def _send(self, door: bytes, frames: list[bytes]) -> Sent:
-        assert door == DOOR
+    def _send(self, client: bytes, frames: list[bytes]) -> Sent:
+        assert client == DOOR
         if not self.there:
             return "gone"
         if not self.room:
             return "full"
         self.room -= 1
         self.sizes.append(sum(map(len, frames)) if len(frames) > 1 else 0)
-        self.got += [doors.decode_to_door(frame) for frame in frames]
+        self.got += [clients.decode_to_client(frame) for frame in frames]
         return "sent"
 
     def prints(self, cell: str, text: str) -> None:
-        """As `head.cells` does with an output."""
+        """As `head.cells.cells` does with an output."""
         output, number = CellOutput(cell, 1, "stdout", text), self.pieces.get(cell, 0)
         piece = Piece(cell, 1, number, self.journal.next)
         self.journal.add("[1]", output, number)
@@ -60,7 +60,7 @@ class Reader:
         self.outlets.ended(DOOR, cell, said(cell), self.pieces.get(cell, 0))
 
     def reads_all(self) -> None:
-        """The door takes whatever comes; flushed as the head does it."""
+        """The client takes whatever comes; flushed as the head does it."""
         self.room = 1 << 30
         self.outlets.flush(again=True)
         while self.outlets.unfinished:
@@ -68,21 +68,21 @@ class Reader:
         assert not self.outlets._outlets
 
     def texts(self, cell: str) -> list[str]:
-        """What the door has of a cell, and its end."""
+        """What the client has of a cell, and its end."""
         found = []
         for message in self.got:
             if isinstance(message, CellOutput) and message.cell == cell:
                 found.append(message.text)
-            elif isinstance(message, doors.OutputMissing) and message.cell == cell:
+            elif isinstance(message, clients.OutputMissing) and message.cell == cell:
                 found.append(f"missing {message.pieces}")
-            elif isinstance(message, doors.Answer) and message.result.decode() == cell:
+            elif isinstance(message, clients.Answer) and message.result.decode() == cell:
                 found.append("end")
         return found
 
 
 def said(text: str) -> bytes:
     """Some frame that must arrive."""
-    return doors.encode(doors.Answer(0, text.encode()))
+    return clients.encode(clients.Answer(0, text.encode()))
 
 
 DOES = st.one_of(
@@ -119,7 +119,7 @@ def test_each_cell_comes_whole_and_in_order_with_its_end_last(does: list[tuple[s
         assert len(reader.texts("answer")) == answers, "nothing twice"
 
 
-def test_a_door_that_does_not_read_costs_no_memory(tmp_path: Path) -> None:
+def test_a_client_that_does_not_read_costs_no_memory(tmp_path: Path) -> None:
     with closing(Reader(tmp_path, 2)) as reader:
         for number in range(2000):
             reader.prints("a", f"{number} " + "x" * 1000)
@@ -134,7 +134,7 @@ def test_a_door_that_does_not_read_costs_no_memory(tmp_path: Path) -> None:
         assert reader.outlets.takes(DOOR)
 
 
-def test_other_cells_in_between_do_not_hold_up_a_door(tmp_path: Path) -> None:
+def test_other_cells_in_between_do_not_hold_up_a_client(tmp_path: Path) -> None:
     """More of them than is read at once: nothing is sent for a while, and it goes on all the same."""
     with closing(Reader(tmp_path, 0)) as reader:
         reader.prints("a", "first")
@@ -166,7 +166,7 @@ def test_what_the_journal_dropped_meanwhile_is_told(tmp_path: Path, monkeypatch:
         assert end == "end"
 
 
-def test_a_door_that_follows_again_has_what_it_has_not_seen_and_one_that_is_gone_is_forgotten(
+def test_a_client_that_follows_again_has_what_it_has_not_seen_and_one_that_is_gone_is_forgotten(
     tmp_path: Path,
 ) -> None:
     with closing(Reader(tmp_path, 1 << 30)) as reader:

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.core.plan import HostsFacts, NodeFacts, Plan, Request, plan_local
-from dtrain_lab.core.profile import Profile
-from dtrain_lab.core.spread import plan_hosts
 from dtrain_lab.errors import BadSize, Conflict
+from dtrain_lab.placement.layout import plan_hosts
+from dtrain_lab.placement.plan import plan_local
+from dtrain_lab.wire.plan import HostsFacts, NodeFacts, Plan, Request
+from dtrain_lab.wire.profile import Profile
 
 CPU = NodeFacts("box", "127.0.0.1", cpus=8, gpus=0, memory_bytes=1 << 34)
 GPU = NodeFacts("box", "127.0.0.1", cpus=32, gpus=4, memory_bytes=1 << 36)

@@ -1,16 +1,24 @@
-"""What an administrator allows: pure."""
+"""What an administrator allows, and how processes below a server hear of it."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from dtrain_lab.core.policy import Policy, check
-from dtrain_lab.core.profile import Network, Profile, Slurm, Ssh
-from dtrain_lab.errors import Forbidden
+from dtrain_lab.errors import BadSize, Forbidden
+from dtrain_lab.machine import processes
+from dtrain_lab.placement.policy import applied, check
+from dtrain_lab.services.policy import policy
+from dtrain_lab.wire.processes.settings import Policy, ServerSettings
+from dtrain_lab.wire.profile import Network, Profile, Slurm, Ssh
+from dtrain_lab.wire.traits import Traits
 
 
 @pytest.mark.parametrize(
-    ("policy", "profile", "part"),
+    ("rules", "profile", "part"),
     [
         (Policy(backends=("slurm",)), Profile(), 'does not allow the back-end "local"'),
         (Policy(hosts=("gpu-*",)), Profile(backend="ssh", ssh=Ssh(("gpu-1", "me@db"))), "the host db"),
@@ -19,13 +27,91 @@ from dtrain_lab.errors import Forbidden
         (Policy(ports="20000-20100"), Profile(network=Network(ports="20050-20200")), "20000-20100 only"),
     ],
 )
-def test_what_is_not_allowed_is_named(policy: Policy, profile: Profile, part: str) -> None:
+def test_what_is_not_allowed_is_named(rules: Policy, profile: Profile, part: str) -> None:
     with pytest.raises(Forbidden, match=part) as error:
-        check(policy, profile)
+        check(rules, profile, Traits())
     assert error.value.hint
 
 
 def test_what_is_allowed() -> None:
-    check(Policy(), Profile(backend="ssh", ssh=Ssh(("any",))))
-    check(Policy(hosts=("gpu-*",)), Profile(backend="ssh", ssh=Ssh(("me@gpu-7",))))
-    check(Policy(ports="20000-20100"), Profile(network=Network(ports="20010-20090")))
+    check(Policy(), Profile(backend="ssh", ssh=Ssh(("any",))), Traits())
+    check(Policy(hosts=("gpu-*",)), Profile(backend="ssh", ssh=Ssh(("me@gpu-7",))), Traits())
+    check(Policy(ports="20000-20100"), Profile(network=Network(ports="20010-20090")), Traits())
+
+
+def test_size_and_environment_are_part_of_the_check() -> None:
+    check(Policy(ranks=2, environments=False), Profile(), Traits(), 2)
+    with pytest.raises(BadSize, match="at most 2 ranks; this asks for 3"):
+        check(Policy(ranks=2), Profile(), Traits(), 3)
+    with pytest.raises(Forbidden, match="name its environment"):
+        check(Policy(environments=False), Profile(), Traits(), 1, "venv:/tmp")
+
+
+def test_this_machine_is_told_by_its_trait() -> None:
+    check(Policy(local=False), Profile(), Traits())
+    with pytest.raises(Forbidden, match="ranks on this machine"):
+        check(Policy(local=False), Profile(backend="another"), Traits(one_machine=True))
+
+
+ASK = "from dtrain_lab.services.policy import policy; s = policy.of_server(); print(s.policy.ranks, s.warm)"
+
+
+def below(**variables: str) -> str:
+    """What a process that was started here knows, with a shell between."""
+    words = ["bash", "-c", f"{sys.executable} -c '{ASK}'; true"]
+    return subprocess.run(words, env={**os.environ, **variables}, capture_output=True, text=True).stdout
+
+
+def test_what_a_server_is_told_holds_below_it_and_not_after_it() -> None:
+    assert below() == "0 True\n"
+    before = dict(os.environ)
+    try:
+        policy.tell(ServerSettings(Policy(ranks=3)))
+        assert below() == "3 True\n"
+        policy.tell(ServerSettings(Policy(ranks=2), warm=False))
+        assert (below(), policy.current().ranks) == ("2 False\n", 2), "also where it was started before"
+        assert policy._file(os.getpid()).stat().st_mode & 0o777 == 0o600
+        assert dict(os.environ) == before
+    finally:
+        policy.forget()
+    assert (below(), policy.current()) == ("0 True\n", Policy())
+
+
+def test_a_file_of_a_server_that_is_gone_says_nothing() -> None:
+    policy.tell(ServerSettings(Policy(ranks=3)))
+    file = policy._file(os.getpid())
+    kept = file.read_bytes().replace(b'"started":', b'"started":1')  # another process had this number then
+    policy.forget()
+    file.write_bytes(kept)
+    assert below() == "0 True\n"
+    assert not file.exists()
+
+
+def test_the_limits_of_a_server_on_another_host_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as elsewhere:  # of a container that shares this home, and has this number
+        elsewhere.setattr(processes, "system", lambda: "another")
+        policy.tell(ServerSettings(Policy(ranks=3)))
+        file = policy._file(os.getpid())
+        policy._own.clear()
+    try:
+        assert below() == "0 True\n"
+        assert file.exists()
+    finally:
+        file.unlink()
+
+
+def test_limits_that_can_t_be_read_are_not_taken_for_none() -> None:
+    file = policy._file(os.getppid())
+    file.write_bytes(b"{")
+    try:
+        with pytest.raises(Forbidden, match="can't be read"):
+            policy.current()
+    finally:
+        file.unlink()
+
+
+def test_a_profile_without_ports_has_the_administrators() -> None:
+    rules = Policy(ports="20000-20100")
+    assert applied(rules, Profile()).network.ports == "20000-20100"
+    own = Profile(network=Network(ports="20010-20020"))
+    assert applied(rules, own) == own

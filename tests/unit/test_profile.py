@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from dtrain_lab.core import profile
 from dtrain_lab.errors import BadProfile
+from dtrain_lab.placement import profile
+from dtrain_lab.services import folders
+from dtrain_lab.services.profiles import files as profiles
 
 WHOLE = """
 backend = "slurm"
@@ -46,9 +50,15 @@ def test_the_whole_documented_profile_is_read() -> None:
     [
         ('backend = "local"\nndoes = 2\n', 2, 'unknown key "ndoes"', 'Did you mean "nodes"?'),
         ('[slurm]\n# a comment\npartion = "x"\n', 3, "[slurm] partion", 'Did you mean "partition"?'),
-        ('backend = "cloud"\n', 1, "backend", "Use one of local, ssh, slurm."),
-        ('[environment]\nkind = "nix"\n', 2, "environment.kind", "Use one of current, venv"),
-        ('nodes = "two"\n', 1, "nodes: Expected", "Mend the value"),
+        ('[environment]\nkind = "nix"\n', 2, '[environment] kind is "nix".', "Use one of current, venv"),
+        ("[environment]\nkind = 1\n", 2, "[environment] kind has a value of the wrong type.", "Use one of"),
+        ('nodes = "two"\n', 1, "nodes takes a whole number, not text in quotes.", "Write it as nodes = 2."),
+        ("nodes = 1.5\n", 1, "nodes takes a whole number, not a number with a fraction.", "nodes = 2"),
+        ('monitor = "on"\n', 1, "monitor takes true or false, not text in quotes.", "monitor = true"),
+        ("[slurm]\ntime = 02:00:00\n", 2, "[slurm] time takes text in quotes, not a time.", 'time = "…"'),
+        ('[ssh]\nhosts = "gpu-01"\n', 2, "[ssh] hosts takes a list, not text in quotes.", '["…"]'),
+        ("[ssh]\nhosts = [1]\n", 2, "[ssh] each value of hosts has to be text in quotes, not", "Mend"),
+        ("ssh = 1\n", 1, "ssh takes a table, not a whole number.", "Mend"),
         ("nodes = 0\n", 1, "nodes is 0", "1 or more"),
         ("nodes = \n", 1, "Invalid value", "Mend the TOML"),
         ('name = "x"\n', 1, 'unknown key "name"', ""),
@@ -64,3 +74,13 @@ def test_a_bad_profile_names_line_key_and_the_nearest_known_key(
     assert f"/home/me/p.toml, line {line}" in error.value.message
     assert part in error.value.message
     assert hint in error.value.hint
+
+
+def test_a_back_end_that_is_not_there_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "profiles", lambda: tmp_path)
+    (tmp_path / "far.toml").write_text('nodes = 1\nbackend = "cloud"\n')
+    with pytest.raises(BadProfile, match=r"far\.toml, line 2: backend") as error:
+        profiles.load("far")
+    assert error.value.hint == "Use one of local, slurm, ssh."

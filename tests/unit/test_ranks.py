@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.core import ranks
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRankSet
 
 
 @given(st.sets(st.integers(0, 63), min_size=1))
 def test_a_compact_set_reads_back(numbers: set[int]) -> None:
-    assert set(ranks.parse(ranks.compact(numbers), 64)) == numbers
+    assert set(rank_sets.parse(rank_sets.compact(numbers), 64)) == numbers
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def test_a_compact_set_reads_back(numbers: set[int]) -> None:
     [("", (0, 1, 2, 3)), ("all", (0, 1, 2, 3)), ("2", (2,)), ("0,2-3", (0, 2, 3)), (" 1 , 3 ", (1, 3))],
 )
 def test_sets_are_read(text: str, expected: tuple[int, ...]) -> None:
-    assert ranks.parse(text, 4) == expected
+    assert rank_sets.parse(text, 4) == expected
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,13 @@ def test_sets_are_read(text: str, expected: tuple[int, ...]) -> None:
 )
 def test_bad_sets_say_what_is_wrong_and_what_to_do(text: str, part: str) -> None:
     with pytest.raises(BadRankSet, match=part) as error:
-        ranks.parse(text, 4)
-    assert error.value.hint == ranks.HINT
+        rank_sets.parse(text, 4)
+    assert error.value.hint == rank_sets.HINT
 
 
 def test_an_empty_list_is_no_rank_set() -> None:
     with pytest.raises(BadRankSet, match="names no rank"):
-        ranks.check([], 4)
+        rank_sets.check([], 4)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_an_empty_list_is_no_rank_set() -> None:
     ],
 )
 def test_names(numbers: list[int], name: str) -> None:
-    assert ranks.name(numbers) == name
+    assert rank_sets.name(numbers) == name

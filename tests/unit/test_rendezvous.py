@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.core.rendezvous import Store
-from dtrain_lab.core.wire.links import StoreAnswer, StoreCall
+from dtrain_lab.wire.links import StoreAnswer, StoreCall
+from dtrain_lab.world.rendezvous import Store
 
 
 class Rank:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.core.room import PART, Room, finding, read, sentence
+from dtrain_lab.placement.quota import PART, finding, read, sentence
+from dtrain_lab.wire.jobs.quota import Room
 
 DF = "nas:/home/ada   976762584 1000000 512000 1%  /home/my disk"
 QUOTA = """Disk quotas for user ada (uid 1000):

@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.core.stacks import ASK_SIGNAL, STACKS_SIGNAL, main_first, main_frames, without_writer
-from dtrain_lab.node.side_signal import signal_beside
+from dtrain_lab.debugger.faulthandler import (
+    ASK_SIGNAL,
+    STACKS_SIGNAL,
+    main_first,
+    main_frames,
+    without_writer,
+)
+from dtrain_lab.node.stacks.side_signal import signal_beside
 from tests.waiting import wait_until
 
 CATCHES = f"""

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dtrain_lab.core.plan import NodeFacts
-from dtrain_lab.core.slots import Holder, Ticket, chosen, in_use, shown, total, turn
+from dtrain_lab.placement.slots import Holder, Ticket, chosen, in_use, shown, total, turn
+from dtrain_lab.wire.plan import NodeFacts
 
 GPUS = NodeFacts("a", "", 16, 4, 1)
 USABLE = ("0", "1", "2", "3")

@@ -8,13 +8,17 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from dtrain_lab.core import command, slurm
-from dtrain_lab.core.cluster import Summary
-from dtrain_lab.core.plan import NodeFacts, Partition, Request, SlurmFacts
-from dtrain_lab.core.profile import Environment, Network, Profile, Slurm, Ssh
-from dtrain_lab.core.summary import soon
+from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadSize
+from dtrain_lab.placement import environment, slurm
+from dtrain_lab.placement.alternatives import sooner
+from dtrain_lab.wire.cluster import Summary
+from dtrain_lab.wire.plan import NodeFacts, Partition, Request, SlurmFacts
+from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh
+from dtrain_lab.wire.submission import ClusterRecord
+from dtrain_lab.world.summary import soon
 
 GOLDEN = Path(__file__).parent / "golden"
 GPU = Partition("gpu", tuple(NodeFacts(f"g{i}", "", 32, 8, 512 << 30) for i in range(4)), 86_400, True)
@@ -78,6 +82,30 @@ def test_partitions_leave_out_nodes_that_are_down() -> None:
         True,
     )
     assert (short.nodes[0].gpus, short.nodes[0].memory_bytes, short.time_s) == (0, 16_000 << 20, 300)
+
+
+def test_idle_nodes_are_offered_to_a_world_that_waits_for_more() -> None:
+    lines = [
+        f"main*|n{i}|{state}|8|16000|gpu:2|infinite"
+        for i, state in enumerate(("idle", "mix", "idle", "idle*"))
+    ]
+    facts = SlurmFacts(slurm.partitions(lines))
+    assert facts.partitions[0].idle == ("n0", "n2"), "idle* does not answer"
+
+    def offered(profile: Profile, **asked: int) -> list[tuple[str, object]]:
+        made = slurm.plan_slurm(profile, Request(profile.name, **asked), facts, python="", directory="/h")
+        return [(other.text, other.request) for other in sooner(made, profile, facts)]
+
+    profile = Profile(backend="slurm", name="p")
+    wanted = {"profile": "p", "nodes": 2, "ranks_per_node": 2}
+    assert offered(profile, nodes=3) == [("4 ranks on 2 nodes could start sooner.", wanted)]
+    assert offered(profile, nodes=2) == [], "it fits: something else is in its way"
+    fast = replace(profile, slurm=Slurm(constraint="a100"))
+    assert offered(fast, nodes=3) == [], "which nodes fit is not known"
+    assert offered(replace(profile, memory_per_node="15G"), nodes=3, ranks_per_node=1)[0][1] == {
+        **wanted,
+        "ranks_per_node": 1,
+    }
 
 
 def test_ranks_alone_take_the_fewest_nodes() -> None:
@@ -150,17 +178,16 @@ SCRIPTS = {
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts_are_what_they_were(name: str) -> None:
     profile = SCRIPTS[name]
-    text = slurm.script(
-        plan(profile, nodes=2, ranks_per_node=2), profile, identity="0a1b2c", name=name, folder="/work dir/w"
-    )
-    assert text == (GOLDEN / f"{name}.sh").read_text()
+    made = plan(profile, nodes=2, ranks_per_node=2)
+    text = batch(ClusterRecord("0a1b2c", name, profile, made, "/work dir/w"))
+    assert text == (GOLDEN / f"cluster_{name}.sh").read_text()
     assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0
 
 
 @pytest.mark.parametrize("value", ["$(touch /tmp/x)", "a; rm -rf /", "`id`", "a'b", 'a"b', "../../x"])
 def test_hostile_values_stay_values(value: str) -> None:
-    environment = Environment(kind="venv", path=value, variables={"X": value})
-    text = command.script(environment, environment.variables, [*command.python(environment, "p"), "-c", "0"])
+    own = Environment(kind="venv", path=value, variables={"X": value})
+    text = environment.script(own, own.variables, [*environment.python(own, "p"), "-c", "0"])
     shown = subprocess.run(
         ["bash", "-c", text.replace("exec ", "printf '%s|' \"$X\" ")], capture_output=True, text=True
     )
@@ -169,7 +196,7 @@ def test_hostile_values_stay_values(value: str) -> None:
 
 def test_a_hostile_variable_name_is_refused() -> None:
     with pytest.raises(BadProfile, match="can't be the name of a variable"):
-        command.lines(Environment(), {"X; rm": "1"})
+        environment.lines(Environment(), {"X; rm": "1"})
 
 
 def test_every_kind_of_environment_starts_its_python() -> None:
@@ -182,9 +209,9 @@ def test_every_kind_of_environment_starts_its_python() -> None:
         "command": ["/e", "python3"],
     }
     for kind, words in kinds.items():
-        assert command.python(Environment(kind=kind, path="/e"), "/me/python") == words  # type: ignore[arg-type]
+        assert environment.python(Environment(kind=kind, path="/e"), "/me/python") == words  # type: ignore[arg-type]
     with pytest.raises(BadProfile, match='"venv" has no path'):
-        command.python(Environment(kind="venv"), "p")
+        environment.python(Environment(kind="venv"), "p")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.core import staged
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.jobs import staging
 from dtrain_lab.node import stage
 
 
@@ -28,7 +28,7 @@ def far() -> Iterator[Path]:
 
 
 def test_a_copy_is_called_by_the_last_part_of_its_path() -> None:
-    assert staged.names(("/data/cifar10/", "~/tokens.bin")) == {
+    assert staging.names(("/data/cifar10/", "~/tokens.bin")) == {
         "cifar10": "/data/cifar10",
         "tokens.bin": "~/tokens.bin",
     }
@@ -39,7 +39,7 @@ def test_a_copy_is_called_by_the_last_part_of_its_path() -> None:
 )
 def test_what_has_no_name_of_its_own_is_refused(paths: tuple[str, ...]) -> None:
     with pytest.raises(BadRequest) as error:
-        staged.names(paths)
+        staging.names(paths)
     assert error.value.details == {"field": "stage"}
 
 
@@ -54,16 +54,16 @@ def test_what_has_no_name_of_its_own_is_refused(paths: tuple[str, ...]) -> None:
     ],
 )
 def test_a_path_leads_to_its_copy(path: str, there: str) -> None:
-    assert staged.find(path, "/node", {"/data/set": "set"}) == there
+    assert staging.find(path, "/node", {"/data/set": "set"}) == there
 
 
 def test_a_rank_finds_the_copy_and_without_one_the_original(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert dt.staged(tmp_path / "set") == tmp_path / "set"
-    monkeypatch.setenv(staged.VARIABLE, str(tmp_path / "copy"))
+    monkeypatch.setenv(staging.VARIABLE, str(tmp_path / "copy"))
     (tmp_path / "copy").mkdir()
-    (tmp_path / "copy" / staged.INDEX).write_text(json.dumps({str(tmp_path / "set"): "set"}))
+    (tmp_path / "copy" / staging.INDEX).write_text(json.dumps({str(tmp_path / "set"): "set"}))
     assert dt.staged(tmp_path / "set" / "a") == tmp_path / "copy" / "set" / "a"
 
 

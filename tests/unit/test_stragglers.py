@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.core.cluster import HostUse
-from dtrain_lab.core.stragglers import input_bound, slow
-from dtrain_lab.core.wire.links import RankSample
+from dtrain_lab.metrics.verdicts.straggler import input_bound, is_plain, saturated, slow, too_busy
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.nodes import HostUse
 
 
 def step(rank: int, step_s: float, exposed_s: float, steps: int = 50) -> RankSample:
@@ -72,13 +72,60 @@ def test_processors_of_a_hot_node_are_named_where_not_all_nodes_are_hot() -> Non
 
 
 def test_other_processes_on_its_node_are_named_with_what_they_take() -> None:
-    late = replace(step(1, 0.1, 0.0), cpu_utilization=0.4)
+    late = replace(step(1, 0.1, 0.0), cpu_utilization=0.4, starved=0.55)
     crowded, free = HostUse(4, 0.95), HostUse(4, 0.3)
     one = hint_of(late, {0: free, 1: crowded, 2: free})
     assert one == (
-        "50 ms a step longer than the others: it has less of a processor (40% against 100%); "
+        "50 ms a step longer than the others: it waits for a free core for 55% of the time; "
         "other processes keep 3.4 of the 4 cores of its node busy."
     )
     # on one node, what our own ranks use is no crowd
     assert "other processes" not in hint_of(late, dict.fromkeys(range(3), HostUse(3, 0.9)))
     assert "other processes" not in hint_of(late, {1: HostUse(4, 0.5)})
+
+
+def test_a_rank_that_sleeps_is_not_said_to_lack_a_processor() -> None:
+    """As with `time.sleep(0.04)` on rank 1: it uses less of a processor because its own code waits."""
+    crowded = dict.fromkeys(range(2), HostUse(2, 0.98))
+    waiting = replace(step(0, 0.05, 0.04), cpu_utilization=0.08, starved=0.02)
+    for cpu in (0.04, 0.08, 0.2):
+        asleep = replace(step(1, 0.05, 0.0), cpu_utilization=cpu, starved=0.03, typical_own_s=0.05)
+        found = slow([waiting, asleep], 0.05, crowded)
+        assert found is not None
+        assert found.hint == (
+            "40 ms a step longer than rank 0, in every step: "
+            "its own code sleeps, or waits for a file or a network."
+        )
+    works = replace(step(1, 0.05, 0.0), cpu_utilization=1.0, starved=0.0)
+    on_gpu = replace(works, cpu_utilization=0.1, device_memory_total_bytes=8 << 30)
+    for late in (works, on_gpu, replace(works, cpu_utilization=0.1, starved=None)):
+        found = slow([waiting, late], 0.05, crowded)
+        assert found is not None
+        assert found.hint == "40 ms a step longer than rank 0."
+
+
+def test_a_machine_with_more_threads_to_run_than_cores_is_too_busy_to_tell() -> None:
+    full = HostUse(2, 1.0, runnable=7.2)
+    assert saturated({"box": full}) == "box"
+    assert too_busy("box", full, alone=True).text == (
+        "This machine is too busy to say who is slow: 7 threads want its 2 cores."
+    )
+    assert too_busy("gpu-02", full, alone=False).text.startswith("gpu-02 is too busy")
+    assert saturated({"a": HostUse(8, 1.0, runnable=10.5), "b": HostUse(8, 1.0, runnable=30.0)}) == "b"
+    # one rank a core, and a little beside them, is what training looks like
+    assert saturated({"box": HostUse(2, 1.0, runnable=2.3)}) is None
+    assert saturated({"box": HostUse(2, 0.4, runnable=3.0)}) is None, "they wait for something else"
+    assert saturated({"box": HostUse(2, 1.0)}) is None
+
+
+def test_what_is_plain_is_told_also_on_a_busy_machine() -> None:
+    twice = slow([step(0, 0.1, 0.05), step(1, 0.1, 0.0), step(2, 0.1, 0.05)], 0.05)
+    half_more = slow([step(0, 0.1, 0.05), step(1, 0.1, 0.02), step(2, 0.1, 0.05)], 0.05)
+    hungry = input_bound([replace(step(0, 0.1, 0.01), data_s=0.06)])
+    less = input_bound([replace(step(0, 0.1, 0.01), data_s=0.03)])
+    assert [v is not None and is_plain(v) for v in (twice, half_more, hungry, less)] == [
+        True,
+        False,
+        True,
+        False,
+    ]

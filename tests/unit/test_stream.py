@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.steps import _time_end_of_backward
 from dtrain_lab.rank.monitor.stream import MOST, StreamClock, of_device

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.core.turns import Turn, Turns, add, end, keep
+from dtrain_lab.cells.queue import Turn, Turns, add, ahead_of, end, keep
 
 
 def turn(cell: str, *ranks: int) -> Turn:
@@ -29,6 +29,15 @@ def test_a_cell_that_keeps_some_of_its_ranks_frees_the_others() -> None:
     assert [t.cell for t in begun] == ["b"]
     turns, begun = end(turns, "a")
     assert [t.cell for t in begun] == ["c"]
+
+
+def test_whom_a_cell_waits_for_runs_or_came_before_it_on_its_ranks() -> None:
+    turns = Turns()
+    for name, ranks in (("a", (0,)), ("b", (1,)), ("c", (0, 1)), ("d", (1,)), ("e", (2,))):
+        turns, _ = add(turns, turn(name, *ranks))
+    assert ahead_of(turns, "c") == ("a", "b")
+    assert ahead_of(turns, "d") == ("b", "c")
+    assert ahead_of(turns, "a") == ahead_of(turns, "e") == ()
 
 
 def test_a_later_cell_never_overtakes_one_that_waits_for_its_ranks() -> None:

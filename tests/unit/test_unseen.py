@@ -15,7 +15,7 @@ import json, sys, torch, torch.distributed as dist, torch.nn as nn
 import torch.distributed._functional_collectives as functional
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor import Monitor
 
 rank = int(sys.argv[1])

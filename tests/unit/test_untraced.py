@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 
 FUNCTIONS = """
 import json, sys, warnings
 import torch, torch.distributed as dist, torch.nn as nn
 import torch.distributed._functional_collectives as functional
 from torch.nn.parallel import DistributedDataParallel as DDP
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 memory = memoryview(bytearray(ring.BYTES))

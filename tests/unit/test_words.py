@@ -9,25 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.core import words
-from dtrain_lab.core.wire.links import CellOutput, Words
-from dtrain_lab.head import journal
-from dtrain_lab.head.confirmed import CONFIRM_EVERY, Confirmed
+from dtrain_lab.cells import output_buffer
+from dtrain_lab.head.cells import journal
+from dtrain_lab.head.cells.output_offsets import CONFIRM_EVERY, OutputOffsets
+from dtrain_lab.wire.links import CellOutput, Words
 
 
-def region() -> words.Region:
-    return words.Region(memoryview(bytearray(words.BYTES)), "stderr")
+def region() -> output_buffer.Region:
+    return output_buffer.Region(memoryview(bytearray(output_buffer.BYTES)), "stderr")
 
 
 def test_the_tail_is_what_was_not_seen_also_around_the_end_of_the_memory() -> None:
     kept = region()
-    kept.write(b"a" * (words.SIZE - 3))
-    kept.seen(words.SIZE - 3)
+    kept.write(b"a" * (output_buffer.SIZE - 3))
+    kept.seen(output_buffer.SIZE - 3)
     kept.write(b"0123456789")
     assert kept.tail() == b"0123456789"
-    kept.seen(words.SIZE)
+    kept.seen(output_buffer.SIZE)
     assert kept.tail() == b"3456789"
-    assert kept.space == words.SIZE - 7
+    assert kept.space == output_buffer.SIZE - 7
 
 
 def test_what_was_on_its_way_from_the_pipe_counts_once() -> None:
@@ -42,17 +42,21 @@ def test_what_was_on_its_way_from_the_pipe_counts_once() -> None:
 
 
 def test_streams_do_not_share_memory() -> None:
-    memory = memoryview(bytearray(words.BYTES))
-    out, err, names = words.Region(memory, "stdout"), words.Region(memory, "stderr"), words.Names(memory)
-    out.write(b"o" * words.SIZE)
-    err.write(b"e" * words.SIZE)
+    memory = memoryview(bytearray(output_buffer.BYTES))
+    out, err, names = (
+        output_buffer.Region(memory, "stdout"),
+        output_buffer.Region(memory, "stderr"),
+        output_buffer.Names(memory),
+    )
+    out.write(b"o" * output_buffer.SIZE)
+    err.write(b"e" * output_buffer.SIZE)
     names.add("/tmp/1.py", "[3]", 1)
     assert (set(out.tail()), set(err.tail())) == ({ord("o")}, {ord("e")})
     assert names.read() == {"/tmp/1.py": ("[3]", 1)}
 
 
 def test_the_head_confirms_now_and_then_and_completes_what_is_missing() -> None:
-    have = Confirmed()
+    have = OutputOffsets()
     assert have.received(CellOutput("c", 1, "stdout", text="abc", through=3)) is None
     found = have.received(CellOutput("c", 1, "stdout", text="x", through=CONFIRM_EVERY))
     assert found is not None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtrain_lab.core.world import Event, Member, Members, State, initial, step
-from dtrain_lab.core.world import actions as do
-from dtrain_lab.core.world import events as on
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.world import Event, Member, Members, State, initial, step
+from dtrain_lab.world import actions as do
+from dtrain_lab.world import events as on
+from dtrain_lab.world.summary import summarize
 
 
 def play(state: State, *events: Event) -> tuple[State, list[do.Action]]:
@@ -97,6 +99,23 @@ def test_a_rank_that_nothing_frees_is_named_and_not_killed() -> None:
     state, actions = play(state, on.CellReplied(1, "interrupted"))
     assert (state.reason, state.deaf) == (None, ())
     assert of(do.FormGroup, actions), "its group can't be trusted"
+
+
+def test_a_rebuild_that_waits_for_a_silent_rank_says_so_and_lets_it_be_restarted() -> None:
+    state, _ = play(ready(3), on.CellBegan("a", (0, 1, 2)), on.RankExited(2, 102, -9, ""))
+    state, _ = play(state, on.CellReplied(0, "interrupted"), on.TimerFired("abort"), on.TimerFired("deaf"))
+    state, _ = play(state, on.RestartAsked((2,)), on.RankForked(2, 202), on.RankJoined(2, 202))
+    assert state.phase == "rebuilding"
+    state, _ = play(state, on.TimerFired("abort"), on.TimerFired("deaf"))
+    assert (state.phase, state.deaf) == ("degraded", (1,))
+    assert summarize("it", state, Metrics(), ()).text == "Rank 1 does not answer the interrupt."
+    freed, actions = play(state, on.CellReplied(1, "interrupted"))
+    assert of(do.FormGroup, actions)
+    assert formed(freed).phase == "ready"
+    state, actions = play(state, on.RestartAsked((1,)))
+    assert of(do.KillRanks, actions) == [do.KillRanks((1,))]
+    state, _ = play(state, on.RankExited(1, 101, -9, ""), on.RankForked(1, 201), on.RankJoined(1, 201))
+    assert formed(state).phase == "ready"
 
 
 def test_an_interrupt_of_an_idle_world_does_nothing() -> None:
@@ -191,22 +210,21 @@ def test_a_group_that_does_not_form_in_time_is_told() -> None:
     assert "Rank 1 did not connect" in state.reason[1]
 
 
-def test_stop_kills_and_ends_once_all_are_gone() -> None:
+def test_stop_has_free_ranks_end_by_themselves_and_kills_those_that_would_not_hear() -> None:
+    _, actions = play(ready(3), on.CellBegan("a", (1,)), on.StopAsked())
+    assert of(do.KillRanks, actions) == [do.KillRanks((1,))]
+    assert of(do.EndRanks, actions) == [do.EndRanks((0, 2))]
+
+
+def test_stop_ends_once_all_are_gone() -> None:
     state, actions = play(ready(2), on.StopAsked())
-    assert of(do.KillRanks, actions) == [do.KillRanks((0, 1))]
+    assert of(do.EndRanks, actions) == [do.EndRanks((0, 1))]
+    assert not of(do.KillRanks, actions)
     state, actions = play(state, on.RankExited(0, 100, -9))
     assert (state.phase, actions) == ("stopping", [])
     state, actions = play(state, on.RankExited(1, 101, -9))
     assert state.phase == "stopped"
     assert of(do.EndWorld, actions)
-
-
-def test_the_history_is_kept_and_bounded() -> None:
-    state = ready(2)
-    assert isinstance(state.history[0], on.Launched)
-    for _ in range(500):
-        state, _ = step(state, on.TimerFired("join"))
-    assert len(state.history) == 200
 
 
 RANK = st.integers(0, 4)

@@ -1,32 +1,44 @@
-"""Starts worlds as Slurm jobs, and finds ways to their heads."""
+"""The Slurm back-end: a cluster or a job is a batch script with a folder that all nodes share."""
 
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
+import shlex
 import socket
-from typing import Any
+from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
+from msgspec.structs import replace
 
 from dtrain_lab.backends import hosts
-from dtrain_lab.backends.base import Handle, Status, Submission, Way
-from dtrain_lab.backends.bridge import Bridge
-from dtrain_lab.backends.forwards import Forwards
+from dtrain_lab.backends.base import UNSURE, Backend, Forecast, Place, Way
 from dtrain_lab.backends.hosts import Done
+from dtrain_lab.backends.slurm import allocation
 from dtrain_lab.backends.slurm.queue import Queue
+from dtrain_lab.backends.slurm.routes import Routes
+from dtrain_lab.backends.slurm.script import batch, directives
 from dtrain_lab.backends.speed import Pair
 from dtrain_lab.backends.transport import Transport, transport
-from dtrain_lab.core import command, slurm
-from dtrain_lab.core.endpoints import Endpoints
-from dtrain_lab.core.fitness import Check
-from dtrain_lab.core.network import Between
-from dtrain_lab.core.plan import Facts, NodeFacts, Partition, Plan, Request, SlurmFacts
-from dtrain_lab.core.profile import Profile
-from dtrain_lab.errors import BadProfile, NotFound, StartFailed, Unreachable
-from dtrain_lab.machine import first_reachable
+from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.placement import budget, environment, slurm
+from dtrain_lab.placement.alternatives import sooner
+from dtrain_lab.wire.cluster import Alternative
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.jobs.quota import Budget
+from dtrain_lab.wire.node import Between, Check
+from dtrain_lab.wire.plan import Facts, Plan, Request, SlurmFacts
+from dtrain_lab.wire.processes.endpoints import Endpoints
+from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.status import Status
+from dtrain_lab.wire.submission import ClusterRecord, Submission
+from dtrain_lab.wire.traits import Traits
 
-PIECE = 64 << 10
+log = logging.getLogger("dtrain_lab.client")
 ENDED = (
     "COMPLETED",
     "CANCELLED",
@@ -38,23 +50,24 @@ ENDED = (
     "BOOT_FAIL",
 )
 FACTS_FOR_S = 300.0
+SUBMIT_WITHIN_S = 60.0
 
 
-class SlurmBackend:
-    """A world is a job: its head on the first node, an agent on each under one srun."""
+class SlurmBackend(Backend):
+    """Runs clusters and jobs through Slurm's commands, on this machine or on a login node."""
 
     name = "slurm"
+    traits = Traits(schedules=True, shares_folder=True, launchers=("srun", "torchrun"))
 
     def __init__(self) -> None:
         self._queues: dict[str | None, Queue] = {}
         self._facts: dict[str | None, tuple[float, SlurmFacts]] = {}
-        self._forwards = Forwards()
-        self._bridges: dict[tuple[str, str], Bridge] = {}
+        self._ways = Routes()
 
     async def facts(self, profile: Profile) -> SlurmFacts:
-        """Partitions with their nodes; asked at most every five minutes."""
-        if profile.slurm.allocation not in (None, "new"):
-            return await self._allocation(profile)
+        """Return partitions with their nodes; queried at most every five minutes."""
+        if allocation.used(profile):
+            return await allocation.facts(profile)
         login = profile.ssh.login
         now = asyncio.get_running_loop().time()
         known = self._facts.get(login)
@@ -67,9 +80,9 @@ class SlurmBackend:
         return known[1]
 
     async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
-        """What nodes of the partition have: a short step on as many as the profile names."""
+        """Check as many nodes of the partition as the profile uses, in a short step."""
         nodes = len((await self._plan_of(profile, python)).nodes)
-        words = [*command.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
+        words = [*environment.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
         words += [profile.workdir] if profile.workdir else []
         asked = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
         done = await self._step(profile, python, asked, words)
@@ -82,12 +95,12 @@ class SlurmBackend:
         return {one.facts.name: one for one in sorted(found, key=lambda c: c.facts.name)}
 
     async def speed(self, profile: Profile, python: str, checks: dict[str, Check]) -> Between | None:
-        """Between two of the nodes that were asked: a short step on just these."""
+        """Measure the speed between two of the checked nodes, in a short step on just these."""
         pair = Pair.of(checks, profile)
         if pair is None:
             return None
-        words = [*command.python(profile.environment, python), "-P", "-m", *pair.words]
-        # tasks are numbered in the order of the names: the first listens
+        words = [*environment.python(profile.environment, python), "-P", "-m", *pair.words]
+        # tasks are numbered in the order of the node names: the first task listens
         asked = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={pair.first},{pair.second}"]
         return pair.measured((await self._step(profile, python, asked, words)).out)
 
@@ -96,131 +109,191 @@ class SlurmBackend:
         return self.plan(facts, profile, Request(profile.name), python=python, directory="/")
 
     async def _step(self, profile: Profile, python: str, asked: list[str], words: list[str]) -> Done:
-        """Run a command on nodes, for some seconds."""
+        """Run a short command on nodes."""
         plan = await self._plan_of(profile, python)
         run = ["srun", *asked, "--time=2", "--quiet"]
-        if profile.slurm.allocation not in (None, "new"):
-            run += [f"--jobid={await self._job_of(profile)}", "--overlap"]
+        if allocation.used(profile):
+            run += [f"--jobid={allocation.job_of(profile)}", "--overlap"]
         else:
-            given = slurm.directives(plan, profile, identity="check", name="check", log="/dev/null")
+            given = directives(ClusterRecord("check", "check", profile, plan))
             wanted = ("--partition", "--account", "--qos", "--constraint", "--gres")
-            run += ["--immediate=20", *(option for option in given if option.startswith(wanted))]
-        script = command.script(profile.environment, plan.variables, words)
-        shell = "-lc" if command.login_needed(profile.environment) else "-c"
-        return await transport(profile.ssh.login).run([*run, "bash", shell, script])
+            # options are quoted, as in a batch script
+            options = [shlex.split(option) for option in given if option.startswith(wanted)]
+            run += ["--immediate=20", *(word for option in options for word in option)]
+        line, first = hosts.shell(profile, words)  # variables go through stdin: ps would show them
+        return await transport(profile.ssh.login).run([*run, *shlex.split(line)], first)
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
-        """As many nodes of the partition as the request needs."""
+        """Plan as many nodes of the partition as the request needs."""
         assert isinstance(facts, SlurmFacts)
-        return slurm.plan_slurm(profile, request, facts, python=python, directory=directory)
+        made = slurm.plan_slurm(profile, request, facts, python=python, directory=directory)
+        return replace(made, traits=self.traits)
 
-    async def submit(self, submission: Submission) -> Handle:
-        """Write the world's folder, and hand its script to the scheduler."""
+    def scripts(self, submission: Submission) -> dict[str, str]:
+        """Return the batch script."""
+        return {job_files.BATCH: batch(submission)}
+
+    def command(self, submission: Submission) -> str:
+        """Return the command that submits the script by hand."""
+        return f"sbatch {shlex.quote(submission.directory)}/{job_files.BATCH}"
+
+    async def submit(self, submission: Submission, files: Mapping[str, bytes]) -> Handle:
+        """Write the submission's folder, and submit its script."""
         profile = submission.profile
         way = transport(profile.ssh.login)
-        base = profile.workdir or f"{await way.home()}/.dtrain-lab"
-        folder = f"{base.rstrip('/')}/worlds/{submission.id}"
-        settings = dict(submission.settings)
-        settings["remote"] = {
-            **settings["remote"],
-            "endpoints": f"{folder}/endpoints.json",
-            "own_agent": False,
-        }
-        settings["record"] = f"{folder}/record.json"
-        script = slurm.script(
-            submission.plan, profile, identity=submission.id, name=submission.name, folder=folder
-        )
-        files = {"head.json": msgspec.json.encode(settings), "world.sh": script.encode()}
+        if isinstance(submission, ClusterRecord):
+            submission, files = await self._with_folder(submission)
+        folder = submission.directory
         await way.write(folder, files)
-        if profile.slurm.allocation not in (None, "new"):
-            return await self._inside(submission, way, folder)
-        done = await way.run(["sbatch", "--parsable", f"{folder}/world.sh"])
+        if isinstance(submission, ClusterRecord) and allocation.used(profile):
+            return await allocation.start(submission, way)
+        words = ["sbatch", "--parsable"]
+        if isinstance(submission, JobRecord) and submission.request.after is not None:
+            words += [f"--dependency=afterok:{submission.request.after}", "--kill-on-invalid-dep=yes"]
+        try:
+            done = await way.run([*words, f"{folder}/{job_files.BATCH}"], within_s=SUBMIT_WITHIN_S)
+        except Unreachable as error:
+            return await self._maybe_submitted(submission, error)
         if done.code:
-            await way.run(["rm", "-r", "--", folder])
+            await way.remove(folder)
             raise StartFailed(*slurm.refusal(done.err), code="refused")
-        job = done.out.decode().strip().split(";")[0]
-        return Handle(submission.id, profile.ssh.login or socket.gethostname(), directory=folder, job=job)
+        self._queue(profile).hurry()
+        return self._handle(submission, done.out.decode().strip().split(";")[0])
 
-    async def endpoints(self, profile: Profile, handle: Handle) -> Endpoints | None:
-        """What the head has written; None before."""
-        text = await transport(profile.ssh.login).read(f"{handle.directory}/endpoints.json")
-        return msgspec.json.decode(text, type=Endpoints) if text else None
+    async def _maybe_submitted(self, submission: Submission, error: Unreachable) -> Handle:
+        """Return the handle of a submission whose answer did not come, where the scheduler has it.
 
-    async def status(self, profile: Profile, handle: Handle) -> Status:
-        """The job's state, and why it waits."""
-        queue = self._queue(profile)
-        job = await queue.job(handle.job, fresh=False)
+        Raises:
+            Unreachable: It does not have it now, or can't be asked. A job's folder stays, as it may have it
+                later; that of a cluster is removed, upon which its script ends at once.
+        """
+        self._queue(submission.profile).hurry()
+        try:
+            handle = await self.find(submission)
+        except Unreachable as silent:
+            log.info("%s: %s", submission.id, silent)
+            handle = None
+        if handle is not None:
+            return handle
+        if isinstance(submission, ClusterRecord):
+            with suppress(Unreachable):
+                await transport(submission.profile.ssh.login).remove(submission.directory)
+            raise error
+        message = f"{error.message} It may have taken the job all the same."
+        raise Unreachable(message, "It is asked again by itself.", code=UNSURE) from error
+
+    async def _with_folder(self, cluster: ClusterRecord) -> tuple[ClusterRecord, dict[str, bytes]]:
+        """Return a cluster with its folder and the files in it; the head will write its endpoints there."""
+        folder = f"{await self.root(cluster.profile)}/worlds/{cluster.id}"
+        settings = cluster.settings
+        assert settings is not None
+        assert settings.remote is not None
+        remote = replace(settings.remote, endpoints=f"{folder}/{job_files.ENDPOINTS}", own_agent=False)
+        settings = replace(settings, remote=remote, record=f"{folder}/record.json")
+        cluster = replace(cluster, directory=folder)
+        scripts = {name: text.encode() for name, text in self.scripts(cluster).items()}
+        return cluster, {job_files.HEAD: msgspec.json.encode(settings), **scripts}
+
+    async def status(self, submission: Submission) -> Status:
+        """Return the job's state, and why it is pending."""
+        assert submission.handle is not None
+        number, queue = submission.handle.job, self._queue(submission.profile)
+        job = await queue.job(number, fresh=False)
         if job is None:
-            job = await queue.job(handle.job, fresh=True)
+            job = await queue.job(number, fresh=True)
         if job is None:
             return Status("ended")
         reason = slurm.reason(job.reason, job.state)
         if job.state in ("PENDING", "CONFIGURING", "REQUEUED", "RESIZING", "SUSPENDED"):
             if reason is not None and not reason.final:
-                reason = msgspec.structs.replace(
-                    reason, expected_start_at=job.expected_at, ahead=queue.ahead(handle.job)
+                reason = replace(
+                    reason,
+                    expected_start_at=job.expected_at,
+                    ahead=queue.ahead(number),
+                    alternatives=await self._sooner(submission) if reason.code == "Resources" else (),
                 )
             return Status("pending", reason)
         if job.state.split()[0] in ENDED:
             return Status("ended", reason)
         return Status("running")
 
-    async def cancel(self, profile: Profile, handle: Handle) -> None:
-        """Cancel the job, or the steps of it that are ours."""
-        if profile.slurm.allocation not in (None, "new"):
-            words = ["bash", "-c", 'kill -TERM -- "-$1" 2>/dev/null', "bash", str(handle.pid)]
-        else:
-            words = ["scancel", handle.job]
-        await transport(profile.ssh.login).run(words)
+    async def cancel(self, submission: Submission) -> None:
+        """Cancel the job unless it has ended; another Slurm cluster's job with the same number is left alone.
 
-    async def log(self, profile: Profile, handle: Handle, file: str, offset: int) -> bytes:
-        """A piece of the job's own log ("slurm"); those of head and agents lie on the nodes."""
-        if "/" in file:
-            return b""
+        Raises:
+            Unreachable: The scheduler does not answer.
+        """
+        profile = submission.profile
         way = transport(profile.ssh.login)
-        return await way.read(f"{handle.directory}/{file}.log", offset, PIECE) or b""
+        if isinstance(submission, ClusterRecord) and allocation.used(profile):
+            await allocation.end(submission, way)
+            return
+        job = await self.find(submission)
+        if job is None:
+            return
+        done = await way.run(["scancel", job.job])
+        self._queue(profile).hurry()
+        if done.code:
+            raise Unreachable(f"Slurm did not cancel it: {slurm.said(done.err)}.", "Try again.")
 
-    async def find(self, profile: Profile, identity: str, directory: str) -> Handle | None:
-        """A job by the comment that it was submitted with: also after a crash before it was recorded."""
-        job = await self._queue(profile).by_comment(f"dtl:{identity}")
+    async def find(self, submission: Submission) -> Handle | None:
+        """Find a job by its comment, also if a crash prevented its number from being recorded."""
+        job = await self._queue(submission.profile).by_comment(f"dtl:{submission.id}")
         if job is None or job.state.split()[0] in ENDED:
             return None
-        return Handle(identity, profile.ssh.login or socket.gethostname(), directory=directory, job=job.id)
+        return self._handle(submission, job.id)
 
-    async def reach(self, profile: Profile, handle: Handle, endpoints: Endpoints | None) -> Way:
-        """Straight over TCP; else through the login node; else through a step of the job."""
+    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> Way:
+        """Return an address: over TCP if possible, else through the login node or a step of the job."""
+        assert submission.handle is not None
         if endpoints is None:
-            raise Unreachable(f"The job {handle.job} has no head yet.", "Wait until it runs.")
-        login = profile.ssh.login
-        if login is None:
-            url = await first_reachable(endpoints.door)
-            if url is not None:
-                return Way(url, endpoints.keys)
-            bridge = await self._bridge(profile, handle, endpoints, f"unix:{endpoints.directory}/door")
-            return Way(f"ipc://{bridge.path}")
-        link = await hosts.connection(login)
-        for url in endpoints.door:
-            address, _, port = url.removeprefix("tcp://").rpartition(":")
-            if await _answers(link, address.strip("[]"), int(port)):
-                mine = await self._forwards.port(login, address.strip("[]"), int(port))
-                return Way(f"tcp://127.0.0.1:{mine}", endpoints.keys)
-        raise Unreachable(
-            f"{login} can't reach {endpoints.host} at {', '.join(endpoints.door)}.",
-            "Open these ports from the login node, or set [network] ports in the profile.",
-        )
+            raise Unreachable(f"The job {submission.handle.job} has no head yet.", "Wait until it runs.")
+        if port:
+            return await self._ways.to_port(submission, endpoints, port)
+        return await self._ways.to_client(submission, endpoints)
 
-    async def forward(
-        self, profile: Profile, handle: Handle, endpoints: Endpoints, address: str, port: int
-    ) -> tuple[str, int]:
-        """As the door is reached."""
-        if profile.ssh.login is not None:
-            return "127.0.0.1", await self._forwards.port(profile.ssh.login, address, port)
-        if await first_reachable([f"tcp://{address}:{port}"]):
-            return address, port
-        bridge = await self._bridge(profile, handle, endpoints, f"tcp:{address}:{port}")
-        return "127.0.0.1", await bridge.listen_tcp()
+    def files(self, submission: Submission) -> list[Place]:
+        """Return the folder, which all nodes share."""
+        nodes = tuple(range(len(submission.plan.nodes)))
+        return [Place(transport(submission.profile.ssh.login), nodes)]
+
+    def roots(self, profile: Profile) -> list[Transport]:
+        """Return the transport to Slurm's commands."""
+        return [transport(profile.ssh.login)]
+
+    async def forecast(self, submission: Submission) -> Forecast:
+        """Run `sbatch --test-only`, and query the account's remaining budget."""
+        text = self.scripts(submission)[job_files.BATCH]
+        way = transport(submission.profile.ssh.login)
+        done, left = await asyncio.gather(
+            way.run(["sbatch", "--test-only"], text.encode()), self._budget(submission)
+        )
+        if done.code:
+            refused = Finding("problem", "refused", *slurm.refusal(done.err), field="profile")
+            return Forecast(refused=refused, budget=left)
+        return Forecast(slurm.test_start(done.err), budget=left)
+
+    async def _budget(self, submission: Submission) -> Budget | None:
+        """Return the account's remaining hours, and the hours that the job may use."""
+        plan, options = submission.plan, submission.profile.slurm
+        words = ["bash", "-c", budget.SCRIPT, "bash", options.account or "", options.qos or ""]
+        told = (await transport(submission.profile.ssh.login).run(words)).out.decode(errors="replace")
+        gpus = sum(min(node.ranks, node.gpus) for node in plan.nodes)
+        left = budget.read(told, "GPU" if gpus else "CPU", slurm.gpu_kind(options.gres or ""))
+        amount = gpus or plan.size * (plan.cpus_per_rank or 1)
+        limit = slurm.time_s(options.time) if options.time is not None else None
+        return budget.asked(left, amount, limit) if left is not None else None
 
     # ----
+
+    async def _sooner(self, submission: Submission) -> tuple[Alternative, ...]:
+        """Return smaller requests that fit on nodes that were idle when `facts` last asked."""
+        try:
+            facts = await self.facts(submission.profile)
+            return sooner(submission.plan, submission.profile, facts)
+        except DtrainError as error:  # a suggestion must not hide why the world waits
+            log.info("%s: no alternatives: %s", submission.id, error)
+            return ()
 
     def _queue(self, profile: Profile) -> Queue:
         login = profile.ssh.login
@@ -228,73 +301,6 @@ class SlurmBackend:
             self._queues[login] = Queue(transport(login))
         return self._queues[login]
 
-    async def _bridge(self, profile: Profile, handle: Handle, endpoints: Endpoints, target: str) -> Bridge:
-        key = handle.id, target
-        if key not in self._bridges:
-            python = command.python(profile.environment, endpoints.python)
-            words = ["srun", f"--jobid={handle.job}", "--overlap", "--nodes=1", "--ntasks=1", "--quiet"]
-            words += [f"--nodelist={endpoints.host.split('.')[0]}", "--unbuffered", "--mem=0"]
-            words += [*python, "-P", "-m", "dtrain_lab.node", "bridge", target]
-            self._bridges[key] = bridge = Bridge(words)
-            await bridge.listen()
-        return self._bridges[key]
-
-    async def _allocation(self, profile: Profile) -> SlurmFacts:
-        """The allocation that this process is in, or a job that is named, as the only partition."""
-        job = await self._job_of(profile)
-        done = await transport(profile.ssh.login).run(["squeue", "-h", "-j", job, "-o", "%N|%P"])
-        nodes, _, partition = done.out.decode().strip().partition("|")
-        if done.code or not nodes:
-            raise NotFound(f"There is no running job {job}.", "Set [slurm] allocation to a job of yours.")
-        words = ["sinfo", "-h", "-N", "-n", nodes, "-p", partition, "-o", slurm.SINFO]
-        done = await transport(profile.ssh.login).run(words)
-        lines = [line.replace("*", "", 1) for line in done.out.decode().splitlines()]
-        found = slurm.partitions(line.replace("|drain", "|alloc") for line in lines)
-        cpus = int(os.environ.get("SLURM_CPUS_ON_NODE", 0))
-        return SlurmFacts(tuple(_limited(p, profile.slurm.partition, cpus) for p in found))
-
-    async def _job_of(self, profile: Profile) -> str:
-        if profile.slurm.allocation != "current":
-            return str(profile.slurm.allocation)
-        job = os.environ.get("SLURM_JOB_ID")
-        if not job:
-            raise BadProfile(
-                '[slurm] allocation = "current", and this process is in none.',
-                'Start Jupyter inside a job (salloc, srun), or set allocation = "new".',
-                code="no_allocation",
-            )
-        return job
-
-    async def _inside(self, submission: Submission, way: Transport, folder: str) -> Handle:
-        """Run the script as a step of the allocation, detached from us."""
-        profile = submission.profile
-        job = await self._job_of(profile)
-        step = f"srun --jobid={job} --overlap --exact --relative=0 --nodes=1 --ntasks=1"
-        step += " --mem=0 --quiet --input=none"
-        line = f'setsid {step} bash "$1/world.sh" >"$1/slurm.log" 2>&1 </dev/null & echo $!'
-        done = await way.run(["bash", "-c", line, "bash", folder])
-        if done.code:
-            raise StartFailed(*slurm.refusal(done.err), code="refused")
-        pid = int(done.out.decode().strip())
-        return Handle(submission.id, socket.gethostname(), pid, directory=folder, job=job)
-
-
-def _limited(partition: Partition, wanted: str | None, cpus: int) -> Partition:
-    nodes = tuple(
-        NodeFacts(n.name, n.address, min(n.cpus, cpus) if cpus else n.cpus, n.gpus, n.memory_bytes)
-        for n in partition.nodes
-    )
-    return Partition(wanted or partition.name, nodes, None, wanted is None)
-
-
-async def _answers(link: Any, address: str, port: int) -> bool:
-    """Can the login node connect there?"""
-    import asyncssh
-
-    try:
-        async with asyncio.timeout(3.0):
-            _, writer = await link.open_connection(address, port)
-            writer.close()
-    except (TimeoutError, OSError, asyncssh.Error):
-        return False
-    return True
+    def _handle(self, submission: Submission, job: str) -> Handle:
+        host = submission.profile.ssh.login or socket.gethostname()
+        return Handle(submission.id, host, directory=submission.directory, job=job)

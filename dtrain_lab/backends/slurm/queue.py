@@ -1,24 +1,26 @@
-"""What the scheduler says of this user's jobs: one `squeue` for all of them, and not too often."""
+"""This user's jobs in Slurm's queue: one rate-limited `squeue` for all of them."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from datetime import datetime
 
 from msgspec import Struct
 
+from dtrain_lab.backends.limits import limits
 from dtrain_lab.backends.transport import Transport
-from dtrain_lab.core import slurm
 from dtrain_lab.errors import Unreachable
+from dtrain_lab.placement import slurm
 
-FLOOR_S = 30.0
+HURRY_S = 20.0
+"""Duration of faster polling after a submission or cancellation."""
+HURRIED_S = 1.0
 SLOWEST_S = 120.0
 
 
 class Job(Struct, frozen=True):
-    """A line of `squeue`. `expected_at`: when it may start, where the scheduler knows."""
+    """A line of `squeue`. `expected_at`: expected start time, if the scheduler knows it."""
 
     id: str
     state: str
@@ -29,41 +31,49 @@ class Job(Struct, frozen=True):
 
 
 class Queue:
-    """The jobs of this user on one cluster.
+    """This user's jobs on one Slurm cluster.
 
     Args:
-        transport: to where the scheduler is asked.
+        transport: Transport to Slurm's commands.
     """
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._jobs: dict[str, Job] = {}
         self._pending: list[str] = []
-        """All users' jobs that wait, as the scheduler would start them; empty where that is not shown."""
+        """All users' pending jobs in the order of their start; empty if the site hides other users' jobs."""
         self._at = 0.0
+        self._hurry_until = 0.0
         self._every = floor_s()
         self._asking: asyncio.Task[None] | None = None
 
+    def hurry(self) -> None:
+        """Poll faster for a while after an action, so that its effect shows soon."""
+        self._at = 0.0
+        self._hurry_until = time.monotonic() + HURRY_S
+
     async def job(self, identity: str, *, fresh: bool = False) -> Job | None:
-        """A job, as it was when the scheduler was last asked; None where it knows of none.
+        """Return a job as of the last query; None if the scheduler does not know it.
 
         Args:
-            identity: the scheduler's.
-            fresh: ask now: something has just been done.
+            identity: Slurm's job number.
+            fresh: Query now, because of an action just done.
         """
-        if fresh or time.monotonic() - self._at > self._every:
+        now = time.monotonic()
+        every = min(self._every, HURRIED_S) if now < self._hurry_until else self._every
+        if fresh or now - self._at > every:
             if self._asking is None or self._asking.done():
                 self._asking = asyncio.create_task(self._ask())
             await asyncio.shield(self._asking)
         return self._jobs.get(identity)
 
     async def by_comment(self, comment: str) -> Job | None:
-        """A job by the comment that it was submitted with."""
+        """Return the job that was submitted with a comment."""
         await self.job("", fresh=True)
         return next((j for j in self._jobs.values() if j.comment == comment), None)
 
     def ahead(self, identity: str) -> int | None:
-        """Pending jobs that the scheduler would start before; None where that is not shown."""
+        """Return the number of pending jobs that start before this one; None if the site hides them."""
         return self._pending.index(identity) if identity in self._pending else None
 
     async def _ask(self) -> None:
@@ -88,8 +98,8 @@ class Queue:
 
 
 def floor_s() -> float:
-    """Seconds between two questions; the administrator may set more."""
-    return max(float(os.environ.get("DTRAIN_LAB_POLL_FLOOR_S", FLOOR_S)), 0.2)
+    """Return the minimum interval between two queries in seconds; the administrator may raise it."""
+    return max(limits.poll_floor_s(), 0.2)
 
 
 def _time(text: str) -> float | None:

@@ -1,46 +1,57 @@
-"""The training monitor: steps, samples, data and communication, without a line of user code.
+"""The training monitor: measures steps, samples, data and communication without changes to the user's code.
 
-Hooks in torch write integers into a ring that the node agent reads. Only the main thread counts: a
-collective in another thread does not stop training. Never changes a result; a hook that can't read
-something leaves that figure out.
+Hooks in torch write integers into a ring that the node agent reads. Only the main thread is measured: a
+collective in another thread does not stop training. The monitor never changes a result; a hook that can't
+read something leaves that figure out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import median
+from typing import Any
 
-from dtrain_lab.core.estimate import ring
-from dtrain_lab.core.estimate.ring import Call
+from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.collectives import watch_collectives
 from dtrain_lab.rank.monitor.guard import Guard
+from dtrain_lab.rank.monitor.last_training import LastTraining
+from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.steps import watch_steps
 from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.rank.monitor.unseen import Unseen
-from dtrain_lab.rank.monitor.untraced import compile_none_of
+from dtrain_lab.rank.torch import names
+from dtrain_lab.rank.torch.compiler import compile_none_of
 from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
+from dtrain_lab.wire.metrics.collective import Call
 
-OURS = ("dtrain_lab.rank.", "dtrain_lab.core.estimate.")
-"""Modules of what runs in hooks."""
+OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
+"""Modules whose functions run inside hooks."""
 TYPICAL, ENOUGH = 32, 5
-"""The last steps of a loop, and how many are enough to say what one takes: the first are slow."""
+"""Most and fewest last steps of a loop from which the time of one step is taken: the first steps are slow."""
 
 
 class Monitor:
-    """Watches this process.
+    """Monitors the training of this process.
 
     Args:
         memory: the metrics ring, shared with the node agent.
-        world_size: 1 leaves communication out: there is none.
+        world_size: number of ranks; with one rank communication isn't measured.
         probe: whether steps may be probed.
         guard: whether ranks compare their next collective before it runs.
+        say: prints a note for the user.
     """
 
     def __init__(
-        self, memory: memoryview, world_size: int, *, probe: bool = True, guard: bool = False
+        self,
+        memory: memoryview,
+        world_size: int,
+        *,
+        probe: bool = True,
+        guard: bool = False,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.recorder = Recorder(ring.Writer(memory))
         self.recorder.find_stream = of_device
@@ -48,42 +59,60 @@ class Monitor:
         self.probes = Probes(self.recorder)
         self.probes.on = probe
         self.guard = Guard(self.recorder)
-        self.guard.on = guard
-        self.seen = Seen()
+        self.guard.switch(guard and names.has(names.GUARD))
+        self.seen = LastTraining()
         self._unseen = Unseen(self.recorder.writer.cells)
+        self.apart = MissingSync(say)
         if world_size > 1:
             self.recorder.step_ended = self._step_ended
         self._steps = self._loop = 0
-        watch_collectives(self.recorder, self.guard)
-        watch_steps(self.recorder, self.probes, self.guard, self.seen, sync=world_size > 1)
+        watch_collectives(self.recorder, self.guard, self.apart)
+        watch_steps(self.recorder, self.probes, self.guard, self.seen, self.apart, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
         switch.to(self.guard.switch)
         compile_none_of(OURS)
 
     def calls(self) -> tuple[Call, ...]:
-        """The last collectives of this cell."""
+        """Signatures of the last collectives of this cell, oldest first."""
         return tuple(self._reader.calls())
 
     def step_s(self) -> float | None:
-        """What a step took in the last cell that trained, seconds; None after too few."""
+        """Median step time in the last cell that trained, seconds; None after fewer than 5 steps."""
         steps = self.recorder.writer.cells[ring.STEPS]
         loop = steps - self._steps or self._loop
         last = self._reader.last(min(loop, TYPICAL)) if loop >= ENOUGH else []
         return median(record.wall for record in last) / 1e9 if last else None
 
     def _step_ended(self, known: int) -> None:
-        if not self.guard.on:  # it has collectives of its own
-            self._unseen.step_ended(known)
+        # the guard's own collectives would be taken for unseen ones
+        if not self.guard.on and self._unseen.step_ended(known):
+            self.apart.sent = EVERYTHING
+        self.apart.step_ended()
+
+    def compare(self) -> None:
+        """Tell the user if the ranks of a cell that ended without error have trained without each other."""
+        with self.recorder.harmless(), self.recorder.resting():
+            self.apart.end_cell()
 
     def end_cell(self) -> None:
-        """It has ended."""
+        """Called when a cell has ended."""
         self.recorder.end_cell()
         self.probes.end_cell()
 
-    def begin_cell(self) -> None:
-        """A cell begins. Its collectives are compared with those of the same cell on other ranks only."""
+    def begin_cell(
+        self, cell: str = "", ranks: int = 0, store: Any = None, *, keeps_store: bool = False
+    ) -> None:
+        """Called when a cell begins. Its collectives are compared with the same cell's on other ranks only.
+
+        Args:
+            cell: id of the cell, the same on all ranks.
+            ranks: number of ranks that run it.
+            store: the ranks' rendezvous store.
+            keeps_store: whether this process keeps the store, which then ends with it.
+        """
         with self.recorder.harmless():
             self._unseen.begin_cell()
+            self.apart.begin_cell(cell, ranks, store, keeps_store=keeps_store)
         cells = self.recorder.writer.cells
         cells[ring.CALLS_NOTED] = 0
         if cells[ring.STEPS] > self._steps:

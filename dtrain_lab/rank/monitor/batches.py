@@ -1,4 +1,4 @@
-"""How many samples and tokens a batch has."""
+"""Counts the samples and tokens of a batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WHOLE = (torch.int64, torch.int32)
 
 
 def first_tensor(batch: Any, depth: int = 0) -> torch.Tensor | None:
-    """The first tensor in a batch."""
+    """The first tensor with a dimension in a batch of nested lists, tuples and dicts; None without one."""
     if isinstance(batch, torch.Tensor):
         return batch if batch.dim() else None
     if depth > DEPTH:
@@ -26,23 +26,23 @@ def first_tensor(batch: Any, depth: int = 0) -> torch.Tensor | None:
 
 
 def sizes(batch: Any) -> tuple[int, int]:
-    """Samples and tokens of a batch; 0 where it does not tell.
+    """Samples and tokens of a batch; 0 where they can't be told.
 
-    Samples: the first dimension of its first tensor. Tokens: elements of `input_ids`, or of a first tensor of
-    whole numbers in two dimensions (sample × position).
+    Samples are the first dimension of the batch's first tensor. Tokens are the elements of `input_ids`, or of
+    a first tensor of integers with two dimensions (sample × position).
     """
     named = batch if isinstance(batch, dict) else {}
     return sizes_of(batch_tensor((batch,), named))
 
 
 def batch_tensor(args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
-    """The tensor that tells how large a batch is: `input_ids`, or the first one."""
+    """The tensor from which the size of a batch is taken: `input_ids`, or the first tensor."""
     ids = kwargs.get("input_ids")
     return ids if isinstance(ids, torch.Tensor) and ids.dim() else first_tensor((args, kwargs))
 
 
 def sizes_of(first: torch.Tensor | None) -> tuple[int, int]:
-    """The same, from what is a batch's first tensor, or its `input_ids`."""
+    """Samples and tokens of a batch, given its first tensor or `input_ids`; 0 where they can't be told."""
     if first is None:
         return 0, 0
     shape = first.shape
@@ -51,5 +51,5 @@ def sizes_of(first: torch.Tensor | None) -> tuple[int, int]:
 
 
 def time_major(module: nn.Module) -> bool:
-    """Whether this model's batches may have time, not samples, in their first dimension."""
+    """Whether a model's batches may have time instead of samples in their first dimension."""
     return any(getattr(m, "batch_first", True) is False for m in module.modules())

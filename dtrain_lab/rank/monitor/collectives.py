@@ -1,20 +1,23 @@
-"""Hooks on every collective that Python can see."""
+"""Hooks on every collective that is called from Python."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from functools import partial
+from math import prod
 from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.distributed._functional_collectives as functional
 from torch.distributed import distributed_c10d as c10d
 
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.guard import Guard
+from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.monitor.signature import group_of, signature
+from dtrain_lab.rank.monitor.signature import POINT_TO_POINT, SHAPELESS, group_of, signature
+from dtrain_lab.rank.torch import functional
 
 FUNCTIONAL = {
     "all_reduce": "all_reduce",
@@ -25,32 +28,43 @@ FUNCTIONAL = {
 }
 
 
-def watch_collectives(recorder: Recorder, guard: Guard) -> None:
-    """Count the time that the training thread stands in collectives; have the guard compare them first."""
+WAIT = ring.OPERATION_INDEX["wait"]
+
+
+def watch_collectives(recorder: Recorder, guard: Guard, apart: MissingSync) -> None:
+    """Measure the training thread's time in collectives, and let the guard compare them first.
+
+    Args:
+        recorder: gets the times.
+        guard: compares each collective, while it is on.
+        apart: gets the number of elements sent.
+    """
     for index, name in enumerate(ring.OPERATIONS):
         original = getattr(c10d, name, None)
         if not name or original is None:
             continue
-        watched = _called(recorder, guard, original, name, index)
+        watched = _called(recorder, guard, apart, original, name, index)
         setattr(c10d, name, watched)
         if getattr(dist, name, None) is original:
             setattr(dist, name, watched)
-    wait = ring.OPERATION_INDEX["wait"]
-    dist.Work.wait = _watched(recorder, dist.Work.wait, wait, counts=False)
-    dist._broadcast_coalesced = _watched(
-        recorder, dist._broadcast_coalesced, ring.OPERATION_INDEX["broadcast_buffers"]
-    )
+    dist.Work.wait = _watched(recorder, dist.Work.wait, WAIT, counts=False, apart=apart)
+    buffers = ring.OPERATION_INDEX["broadcast_buffers"]
+    functional.watch_buffers(lambda original: _watched(recorder, original, buffers))
     for name, operation in FUNCTIONAL.items():
-        original = getattr(functional, name, None)
-        if original is not None:
-            setattr(functional, name, _watched(recorder, original, ring.OPERATION_INDEX[operation]))
-    functional.wait_tensor = _watched(recorder, functional.wait_tensor, wait, counts=False)
+        index = ring.OPERATION_INDEX[operation]
+        functional.watch(name, partial(_watched, recorder, operation=index, apart=apart))
+    functional.watch("wait_tensor", partial(_watched, recorder, operation=WAIT, counts=False))
 
 
 def _called(
-    recorder: Recorder, guard: Guard, original: Callable[..., Any], name: str, operation: int
+    recorder: Recorder,
+    guard: Guard,
+    apart: MissingSync,
+    original: Callable[..., Any],
+    name: str,
+    operation: int,
 ) -> Callable[..., Any]:
-    """A collective of torch.distributed: its signature is kept, and compared where the guard is on."""
+    """Wrap a collective of torch.distributed: note its signature, and let the guard compare it."""
 
     @functools.wraps(original, updated=())
     def watched(*args: Any, **kwargs: Any) -> Any:
@@ -61,6 +75,9 @@ def _called(
             call = signature(name, operation, args, kwargs, recorder.numbers)
             if call is not None:
                 recorder.writer.note_call(*call)
+                apart.sent += prod(call[-1]) if call[-1] else name not in SHAPELESS
+            elif name in POINT_TO_POINT:
+                apart.sent = EVERYTHING
         if guard.on and call is not None:
             guard.check(call, group_of(args, kwargs))
         with recorder.collective(operation):
@@ -70,12 +87,19 @@ def _called(
 
 
 def _watched(
-    recorder: Recorder, original: Callable[..., Any], operation: int, *, counts: bool = True
+    recorder: Recorder,
+    original: Callable[..., Any],
+    operation: int,
+    *,
+    counts: bool = True,
+    apart: MissingSync | None = None,
 ) -> Callable[..., Any]:
     @functools.wraps(original, updated=())
     def watched(*args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or not recorder.watches:
             return original(*args, **kwargs)
+        if apart is not None and not (operation == WAIT and apart.sent):
+            apart.sent = EVERYTHING  # also for a wait: it ends an operation that began outside our hooks
         with recorder.collective(operation, counts=counts):
             return original(*args, **kwargs)
 

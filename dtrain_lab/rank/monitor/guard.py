@@ -1,33 +1,34 @@
-"""The guard against divergence: ranks compare their next collective before it runs."""
+"""The guard against divergence: compares each collective across ranks before it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from dtrain_lab.core import mismatch
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.metrics import ring
+from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.signature import Signature
+from dtrain_lab.rank.torch import groups, names
 from dtrain_lab.training.guard import Divergence
+from dtrain_lab.wire.metrics.collective import Call
 
 OURS = "guard."
-"""Begins the names of our groups."""
+"""Prefix of the names of the guard's groups."""
 WIDTH = 4 + ring.DIMENSIONS
 gather = c10d.all_gather
-"""torch's own, before anybody watches it."""
+"""torch's own function, from before the monitor wraps it."""
 
 
 class Guard:
-    """Compares over a gloo group of its own for each group of the user's.
+    """Compares collectives, over one extra gloo group for each of the user's groups.
 
     Args:
-        recorder: of the collectives.
+        recorder: counts the time of the comparisons.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -37,17 +38,27 @@ class Guard:
         self._counts = False
 
     def switch(self, on: bool) -> None:
-        """Turn it on or off."""
+        """Turn the guard on or off.
+
+        Raises:
+            EnvironmentUnfit: this torch lacks what the guard needs.
+        """
+        if on and not names.has(names.GUARD):
+            raise EnvironmentUnfit(names.GUARD.without, "Use another version of PyTorch, or no guard.")
         if on and not self._counts:
             self._counts = True
-            _keep_count()
+            groups.leave_out_of_names(OURS)
         self.on = on
 
     def check(self, call: Signature, group: Any) -> None:
-        """Compare a collective that is about to run; called on all ranks of the group.
+        """Compare a collective that is about to run; a collective over the group.
+
+        Args:
+            call: signature of this rank's collective.
+            group: the process group that it runs in.
 
         Raises:
-            Divergence: they differ.
+            Divergence: the ranks' collectives differ.
         """
         if dist.get_world_size(group) == 1:
             return
@@ -68,8 +79,8 @@ class Guard:
 
     def _beside(self, group: Any) -> Any:
         made = self._groups.get(group.group_name)
-        if made is None or made not in c10d._world.pg_map:
-            with _named(f"{OURS}{group.group_name}"):
+        if made is None or not groups.is_live(made):
+            with groups.named(f"{OURS}{group.group_name}"):
                 made = self._groups[group.group_name] = dist.new_group(
                     dist.get_process_group_ranks(group),
                     backend="gloo",
@@ -79,38 +90,7 @@ class Guard:
         return made
 
 
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Give the group that is made a name that all of its ranks know.
-
-    Torch's own has the number of groups in it, which differs where ranks meet subgroups in another order.
-    """
-    usual = c10d._process_group_name
-    c10d._process_group_name = lambda *args, **kwargs: name
-    try:
-        yield
-    finally:
-        c10d._process_group_name = usual
-
-
-def _keep_count() -> None:
-    """Leave our groups out of the names of those that the user makes by `use_local_synchronization`."""
-    usual = c10d._hash_ranks_to_str
-
-    def hashed(ranks: list[int]) -> str:
-        names = c10d._world.pg_names
-        ours = {group: name for group, name in names.items() if name.startswith(OURS)}
-        for group in ours:
-            del names[group]
-        try:
-            return str(usual(ranks))
-        finally:
-            names.update(ours)
-
-    c10d._hash_ranks_to_str = hashed
-
-
-def _call(group: int, number: int, row: list[int]) -> ring.Call:
+def _call(group: int, number: int, row: list[int]) -> Call:
     operation, dtype, root, dimensions, *sizes = row
     shape = tuple(sizes[: min(dimensions, ring.DIMENSIONS)])
-    return ring.Call(group, number, ring.OPERATIONS[operation], ring.DTYPES[dtype], root, shape)
+    return Call(group, number, ring.OPERATIONS[operation], ring.DTYPES[dtype], root, shape)

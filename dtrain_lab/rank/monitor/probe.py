@@ -1,10 +1,11 @@
-"""The deferred-sync probe: now and then a step whose gradients are averaged after backward, not during it.
+"""The deferred-sync probe: in some steps gradients are averaged after backward instead of during it.
 
-Then the step's own computation can be told from communication, also from what overlaps with it. Parameters
-are bitwise the same with and without: the same buckets are summed, in the same order of ranks.
+Such a step shows how long computation takes without communication, even where the two usually overlap.
+Parameters are bitwise the same with and without the probe: the same buckets are summed, in the same order of
+ranks.
 
-All ranks have to probe the same step. They count backward passes that were synced since their cell began,
-which every rank of a model has the same number of.
+All ranks have to probe the same step. So they count synced backward passes since their cell began, a number
+that is the same on every rank of a model.
 """
 
 from __future__ import annotations
@@ -17,42 +18,40 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.numbers import backends
+from dtrain_lab.rank.torch import autograd, ddp, groups
 
 FIRST = tuple(range(8, 104, 6))
-"""The first probes of a cell, in synced backward passes: a figure is there early."""
+"""Synced backward passes of a cell that are probed first, so that a figure is known early."""
 EVERY = 32
-"""Then one in so many: a probe costs what overlap had saved."""
-SPARSE = (torch.nn.Embedding, torch.nn.EmbeddingBag)
-"""Modules whose gradients may be sparse, which can't be put into buckets."""
+"""Later only one pass in so many is probed, because a probe costs what overlap would have saved."""
 Buckets = list[list[torch.Tensor]]
 OPERATION = ring.OPERATION_INDEX["backward_sync"]
 
 
 class Probes:
-    """The probes of this process.
+    """Decides which steps are probed, and runs the probes of this process.
 
     Args:
-        recorder: of its steps.
+        recorder: records the steps.
     """
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self.armed: list[_Armed] = []
         self._counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-        """Model → synced backward passes since the cell began. Not kept in the model: a copy that came from
-        another rank would bring that rank's count, and ranks would probe different steps."""
+        """Synced backward passes since the cell began, by model. Not kept in the model: a copy from another
+        rank would bring that rank's count along, and ranks would probe different steps."""
         self._forwarded: dict[Any, int] = {}
-        """Models whose backward is to come → collectives that their group had begun by then."""
+        """For each model whose backward is still to come, the collectives begun in its group so far."""
         self._backends: dict[Any, list[Any]] = {}
-        """Of those models' groups, in this cell: between cells a world may be rebuilt."""
+        """Back-ends of those models' groups in this cell; between cells the world may be rebuilt."""
         self._buckets: WeakKeyDictionary[Any, tuple[Any, Buckets]] = WeakKeyDictionary()
         self.on = True
 
     def begin_cell(self) -> None:
-        """A cell begins: nothing of the last one is under way, also after an interrupt."""
+        """Forget everything of the last cell, which an interrupt may have left unfinished."""
         for armed in self.armed:
             armed.disarm()
         self.armed.clear()
@@ -61,38 +60,47 @@ class Probes:
         self._backends.clear()
 
     def end_cell(self) -> None:
-        """It has ended."""
+        """Called when a cell has ended."""
         self._backends.clear()
 
     def due(self, module: Any) -> bool:
-        """Is this forward pass of a DDP model, which will be synced, to be probed?"""
+        """Whether to probe this forward pass of a DDP model, whose backward will be synced."""
         count = self._counts.get(module, 0)
-        return self.on and (count in FIRST or (count > 0 and count % EVERY == 0)) and possible(module)
+        return (
+            self.on and (count in FIRST or (count > 0 and count % EVERY == 0)) and ddp.can_be_probed(module)
+        )
 
     def forwarded(self, module: Any) -> None:
-        """A forward pass that will be synced is done."""
+        """Called after a forward pass whose backward will be synced."""
         self._forwarded[module] = self._begun(module)
 
     def backward_ended(self) -> None:
-        """Count the models that were synced in it: forward passes alone may differ between ranks."""
+        """Count the models synced in a backward pass; numbers of forward passes may differ between ranks."""
         for module, number in list(self._forwarded.items()):
             if self._begun(module) != number:
                 self._counts[module] = self._counts.get(module, 0) + 1
                 del self._forwarded[module]
 
     def _begun(self, module: Any) -> int:
-        """Collectives begun in the model's group. Asked twice a step, so its back-ends are kept."""
+        """Collectives begun in the model's group. Called twice a step, so the back-ends are cached."""
         group = module.process_group
         known = self._backends.get(group)
         if known is None:
-            known = self._backends[group] = backends(group)
-        number = 0
-        for backend in known:
-            number += backend._get_sequence_number_for_group()
-        return number
+            known = self._backends[group] = groups.backends(group)
+        return groups.begun(known)
 
     def forward(self, module: Any, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """A forward pass whose backward is to be probed."""
+        """Run a forward pass whose backward is to be probed.
+
+        Args:
+            module: the DDP model.
+            original: DDP's own forward.
+            args: positional arguments of the pass.
+            kwargs: keyword arguments of the pass.
+
+        Returns:
+            The model's output.
+        """
         for armed in [a for a in self.armed if a.module is module]:
             armed.disarm()
             self.armed.remove(armed)
@@ -106,12 +114,12 @@ class Probes:
         return out
 
     def backward_begins(self) -> None:
-        """A backward pass begins: what gradients it finds."""
+        """Record the gradients that exist before a backward pass."""
         for armed in self.armed:
             armed.backward_begins()
 
     def finish(self) -> None:
-        """A backward pass has ended: average what it completed, where that is not done yet."""
+        """Average the gradients that a backward pass has completed, unless that was done already."""
         for armed in list(self.armed):
             armed.finish()
 
@@ -122,44 +130,44 @@ class Probes:
             average(module, self._buckets_of(module))
 
     def _buckets_of(self, module: Any) -> Buckets:
-        """The parameters of each of DDP's own buckets: the order of a sum's terms depends on them."""
+        """The parameters of each of DDP's buckets, on which the order of a sum's terms depends."""
         known = self._buckets.get(module)
         if known is None or known[0] is not module.reducer:
-            made = module.reducer._get_zeros_like_grad_buckets()
-            known = module.reducer, [list(bucket.parameters()) for bucket in made]
+            known = module.reducer, ddp.buckets(module)
             self._buckets[module] = known
         return known[1]
 
 
 class _Armed:
-    """A model whose next backward is probed: once all of its gradients are there, they are averaged.
+    """A model whose next backward is probed: its gradients are averaged once all of them are complete.
 
-    A hook on each parameter would tell when that is, and cost the backward that is measured 40 µs for each.
-    One hook has averaging run at the end of backward, where DDP's own would be; which gradients are there is
-    seen by their versions. A backward that reaches only some of them leaves the others to the next one.
+    A hook on each parameter would tell when that is, but would add 40 µs each to the backward that is
+    measured. Instead a single hook runs the averaging at the end of backward, where DDP's own would end;
+    which gradients are complete is told by their versions. A backward that reaches only some parameters
+    leaves the others to the next one.
     """
 
     def __init__(self, module: Any, average: Callable[[_Armed], None]) -> None:
         self.module = module
         self._average: Callable[[_Armed], None] | None = average
-        self._parameters = [p for p in module._module_parameters if p.requires_grad]
+        self._parameters = [p for p in ddp.parameters(module) if p.requires_grad]
         self._missing = set(range(len(self._parameters)))
         self._before: list[tuple[int, int]] | None = None
         self._hook = self._parameters[0].register_post_accumulate_grad_hook(self._reached)
 
     def backward_begins(self) -> None:
-        """What gradients this backward finds."""
+        """Record the versions of the gradients before this backward."""
         self._before = [_mark(p) for p in self._parameters]
 
     def _reached(self, _: torch.Tensor) -> None:
-        torch.autograd.Variable._execution_engine.queue_callback(self.finish)
+        autograd.at_end_of_backward(self.finish)
 
     def finish(self) -> None:
-        """Average, if every gradient is there and they are not averaged yet."""
+        """Average the gradients if all are complete and that was not done yet."""
         if self._average is None:
             return
         if self._before is None:
-            self._missing.clear()  # nobody saw it begin; backward of DDP's models reaches all parameters
+            self._missing.clear()  # its start was not seen; backward of a DDP model reaches all parameters
         else:
             now = zip(self._parameters, self._before, strict=True)
             self._missing -= {index for index, (p, before) in enumerate(now) if _mark(p) != before}
@@ -169,46 +177,34 @@ class _Armed:
             average(self)
 
     def disarm(self) -> None:
-        """Leave its next backward alone."""
+        """Cancel the probe."""
         self._hook.remove()
         self._average = None
 
 
 def _mark(parameter: torch.Tensor) -> tuple[int, int]:
-    """Changes when something is added to the gradient of a parameter, or it gets another one."""
+    """A value that changes when a parameter's gradient is added to or replaced."""
     grad = parameter.grad
-    return (0, 0) if grad is None else (id(grad), grad._version)
-
-
-def possible(module: Any) -> bool:
-    """Whether this model can be probed without any risk for its results."""
-    return not (
-        module.find_unused_parameters
-        or module.static_graph
-        or module._comm_hooks
-        or module.mixed_precision is not None
-        or module._join_config.enable
-        or module._use_python_reducer
-        or getattr(module, "_delay_all_reduce_all_params", False)
-        or module.device_type == "cuda"  # what averaging takes there only the device knows
-        or torch.compiler.is_compiling()
-        or any(isinstance(part, SPARSE) and part.sparse for part in module.module.modules())
-        or any(p._post_accumulate_grad_hooks for p in module._module_parameters)
-    )
+    return (0, 0) if grad is None else (id(grad), autograd.version(grad))
 
 
 def average(module: Any, buckets: Buckets) -> None:
-    """Average gradients over the model's group, bucket by bucket, as DDP does: divided first, then summed."""
+    """Average gradients over the model's group bucket by bucket, as DDP does: divide first, then sum.
+
+    Args:
+        module: the DDP model.
+        buckets: the parameters of each bucket.
+    """
     group = module.process_group
     share = 1.0 / dist.get_world_size(group)
-    # where ranks share processors, one that is done early would take them from those that still compute
+    # wait for all ranks: where they share cores, an early rank would take them from ranks that still compute
     c10d.all_reduce(torch.zeros(1), group=group)
     under_way = []
     for bucket in buckets:
         grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in bucket]
-        flat = torch._utils._flatten_dense_tensors(grads)
+        flat = autograd.flatten(grads)
         flat.mul_(share)
         under_way.append((grads, flat, c10d.all_reduce(flat, group=group, async_op=True)))
     for grads, flat, work in under_way:
         work.wait()
-        torch._foreach_copy_(grads, list(torch._utils._unflatten_dense_tensors(flat, grads)))
+        autograd.copy_back(flat, grads)

@@ -1,4 +1,4 @@
-"""What the hooks of the monitor add up, step by step."""
+"""Sums up what the monitor's hooks measure, and writes one record per training step."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dtrain_lab.core.estimate import ring
-from dtrain_lab.core.estimate.ring import BEAT, DOING, DOING_SINCE
-from dtrain_lab.core.estimate.steps import StepCycle
+from dtrain_lab.metrics import ring
+from dtrain_lab.metrics.ring import BEAT, DOING, DOING_SINCE
+from dtrain_lab.metrics.steps import StepCycle
+from dtrain_lab.rank.monitor.fetches import Fetches
 from dtrain_lab.rank.monitor.stream import Event, StreamClock
 
 now = time.monotonic_ns
@@ -18,9 +19,9 @@ FORWARD, BACKWARD, OPTIMIZER, DATA = (
     ring.DOINGS.index(n) for n in ("forward", "backward", "optimizer", "data")
 )
 WITHOUT_OPTIMIZER = 32
-"""After so many backward passes without any optimizer each is taken for a step, and marked as a guess."""
+"""After so many backward passes without an optimizer each pass is taken for a step, marked as a guess."""
 ANY = 1 << 30
-"""Collectives of a step that nobody counts."""
+"""Number of collectives for a call that makes an unknown number of them."""
 SEVERAL = frozenset(
     ring.OPERATION_INDEX[name]
     for name in (
@@ -36,12 +37,16 @@ SEVERAL = frozenset(
         "all_reduce_coalesced",
     )
 )
-"""Calls that are any number of collectives."""
+"""Calls that make an unknown number of collectives."""
 GUESSED_STEP, GUESSED_SAMPLES = 1, 2
 
 
 class Recorder:
-    """Sums of the present step; one `StepRecord` at its end."""
+    """Sums over the current step; writes a `StepRecord` at its end. Times are in ns of CLOCK_MONOTONIC.
+
+    Args:
+        writer: of the metrics ring.
+    """
 
     def __init__(self, writer: ring.Writer) -> None:
         self.writer = writer
@@ -52,39 +57,47 @@ class Recorder:
         self._began = now()
         self._ran = time.thread_time_ns()
         self._told = False
-        """The user says where steps end."""
+        """Whether the user marks the ends of steps by `dt.step`."""
         self.numbers: dict[int, int] = {}
-        """Group → collectives that Python has called in this cell."""
+        """Collectives called from Python in this cell, by checksum of the group."""
         self._backwards = 0
-        """Since the last step of an optimizer."""
+        """Backward passes since the last step of an optimizer."""
         self.last_wall = 0
-        """Of the last step, ns."""
+        """Duration of the last step, ns."""
         self._computed: Event | None = None
+        self._fetches = Fetches()
+        self._aside = True
+        """Whether something else than training ran since the last step; the next step begins after it."""
+        self._entered = False
+        """Whether training has resumed since the last step."""
+        self._new_cell = False
         self.step_ended: Callable[[int], None] = lambda _: None
-        """Is told how many collectives a step had, as far as it is known."""
+        """Called at the end of each step with the number of collectives that the hooks know of."""
         self.stream: StreamClock | None = None
-        """Of the GPU that trains; None where none does."""
+        """Clock of the GPU's compute stream; None while no GPU trains."""
         self.find_stream: Callable[[], StreamClock | None] = lambda: None
         self._clear()
 
     def _clear(self) -> None:
         self.exposed = self._data = self._calls = self._known = 0
         self._forward = self._backward = self._optimizer = 0
-        self._loader_samples = self._forward_samples = self._fetched = self._tokens = self._fetched_tokens = 0
+        self._loader_samples = self._forward_samples = self._tokens = 0
         self._flags = self._probe = 0
+        self._passes = self._forwards = 0
+        """Backward passes of this step, and forward passes since the last of them."""
         self._computes: tuple[int, int] | None = None
-        """When this step's forward began, and what was spent elsewhere by then."""
+        """When this step's forward began, and the time spent outside computation until then, ns."""
         self._free = self._began, 0
-        """The same of the last moment that belongs to nothing else."""
+        """As `_computes`, for the last moment after which computation may have begun unseen."""
 
     @property
     def watches(self) -> bool:
-        """This thread is the one that trains, and it is not inside another collective."""
+        """Whether this is the training thread, and not inside another collective."""
         return self._depth == 0 and threading.get_ident() == self._main
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """What this thread does now is no training."""
+        """Ignore what this thread does inside the context, because it isn't the user's training."""
         self._depth, before = 1, self._depth
         try:
             yield
@@ -95,14 +108,17 @@ class Recorder:
 
     @contextmanager
     def harmless(self) -> Iterator[None]:
-        """A hook of ours never breaks training: what it raises is counted, and told once."""
+        """Catch what a hook raises, so that hooks never break training; see `broke`."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 # hooks never break training
             self.broke(error)
 
     def broke(self, error: Exception) -> None:
-        """A hook of ours has raised this; for hooks that each step runs, where `harmless` costs too much."""
+        """Count an exception of a hook, and tell the user of the first one.
+
+        Called directly by hooks that run in every step, where `harmless` costs too much.
+        """
         self._cells[ring.ERRORS] += 1
         if self._cells[ring.ERRORS] == 1:
             print(
@@ -113,11 +129,16 @@ class Recorder:
 
     @contextmanager
     def collective(self, operation: int, *, counts: bool = True) -> Iterator[None]:
-        """The training thread stands in a collective; `operation` indexes `ring.OPERATIONS`."""
+        """Measure a collective that the training thread waits in.
+
+        Args:
+            operation: index into `ring.OPERATIONS`.
+            counts: whether it counts as a call of its own, unlike a wait.
+        """
         cells = self._cells
         self._depth = 1
         entered = now()
-        self._known += ANY if operation in SEVERAL else 1  # also a wait: for what began where no hook is
+        self._known += ANY if operation in SEVERAL else 1  # a wait counts too: its operation may be unseen
         if counts:
             self._calls += 1
             cells[ring.SEQUENCE] += 1
@@ -138,7 +159,7 @@ class Recorder:
 
     @contextmanager
     def averaging(self, operation: int) -> Iterator[None]:
-        """A probe averages gradients, which is no part of what collectives usually cost."""
+        """Measure the averaging of a probe, apart from the step's usual communication."""
         exposed = self.exposed
         began = now()
         with self.collective(operation):
@@ -148,7 +169,7 @@ class Recorder:
         self._flags |= ring.PROBED
 
     def begin_cell(self) -> None:
-        """Nothing is under way: an interrupt may have come in the middle of our own bookkeeping."""
+        """Reset everything: an interrupt may have come in the middle of our own bookkeeping."""
         self._depth = 0
         self._told = False
         self._backwards = 0
@@ -157,57 +178,132 @@ class Recorder:
         self._cells[ring.UNSURE] = 0
         self._cells[ring.OPERATION] = 0
         self._cells[ring.IDLE] = 0
+        for place in (ring.EPOCHS, ring.EPOCH_DONE, ring.EPOCH_LENGTH):
+            self._cells[place] = 0
+        self._new_cell = self._aside = True
+        self._entered = False
+        self._fetches.clear()
+        self._clear()
         self.doing(0)
 
     def end_cell(self) -> None:
-        """Nothing is to be told of this rank until the next one."""
+        """Mark this rank as idle until the next cell."""
         self._cells[ring.IDLE] = 1
 
     def doing(self, what: int) -> None:
-        """What the training thread does; indexes `ring.DOINGS`."""
+        """Set what the training thread does, an index into `ring.DOINGS`."""
         cells = self._cells
         cells[DOING] = what
         cells[DOING_SINCE] = cells[BEAT] = now()
 
     @property
     def doing_now(self) -> int:
-        """What it does; indexes `ring.DOINGS`."""
+        """What the training thread does, an index into `ring.DOINGS`."""
         return self._cells[ring.DOING]
 
     @property
     def _elsewhere(self) -> int:
-        """Spent so far on what is no computation."""
+        """Time of this step spent outside computation so far, ns."""
         return self.exposed + self._data + self._probe
 
     # ---- parts of a step
 
-    def fetched(self, nanoseconds: int, samples: int, tokens: int) -> None:
-        """A loader gave a batch."""
-        self._data += nanoseconds
-        self._fetched, self._fetched_tokens = samples, tokens
+    def aside(self) -> None:
+        """Called when something else than training runs, such as validation or a checkpoint."""
+        self._aside = True
+
+    def fetching(self, began: int) -> None:
+        """Called when a loader is asked for a batch for training."""
+        self._goes_on(began)
+
+    def fetched(self, began: int, iterator: object, samples: int, tokens: int) -> None:
+        """Called when a loader has given a batch.
+
+        Args:
+            began: when it was asked for, ns.
+            iterator: the loader's iterator.
+            samples: samples in the batch; 0 where it is not for training.
+            tokens: tokens in the batch; 0 where it is not for training.
+        """
+        self._data += now() - began
+        if samples:
+            self._fetches.put(iterator, began, samples, tokens)
         self._free = now(), self._elsewhere
 
+    def _goes_on(self, began: int) -> None:
+        """Resume training; if something else ran since the last step, this step begins at `began`."""
+        if self._entered:
+            return
+        self._entered = True
+        if self._aside:
+            self._restart(began)
+
+    def epoch_ended(self) -> None:
+        """Called when a loader had no batch left; what follows may not be training."""
+        self._entered = bool(self._passes or self._forwards)
+
+    def _restart(self, began: int) -> None:
+        """Set the start of the current step, and clear its sums."""
+        self._began, self._ran = began, time.thread_time_ns()
+        self._clear()
+
+    def _consume(self) -> None:
+        """Count the next fetched batch, with which training computes now."""
+        if not (self._passes or self._forwards):
+            other = self._fetches.after_others()
+            if other:  # a whole loader was read without training: validation
+                self._restart(other)
+        samples, tokens = self._fetches.take()
+        self._loader_samples += samples
+        self._tokens += tokens
+
     def epoch(self, done: int, length: int) -> None:
-        """A loader that training reads is here in its epoch; `length` is 0 where nobody knows."""
+        """Record the position in the epoch.
+
+        Args:
+            done: batches that the loader has given.
+            length: batches of the epoch; 0 where unknown.
+        """
         cells = self._cells
         if done == 1:
             cells[ring.EPOCHS] += 1
         cells[ring.EPOCH_DONE], cells[ring.EPOCH_LENGTH] = done, length
 
     def forward(self, samples: int, tokens: int, guessed: bool) -> None:
-        """A forward pass of training began with a batch of so many samples."""
-        self._loader_samples += self._fetched
-        self._tokens += self._fetched_tokens or tokens
-        if guessed and not self._fetched:
+        """Called when a forward pass of training begins.
+
+        Args:
+            samples: samples in its batch.
+            tokens: tokens in its batch.
+            guessed: whether the number of samples is a guess.
+        """
+        self._goes_on(now())
+        before = self._loader_samples, self._tokens
+        self._consume()
+        self._forwards += 1
+        if self._tokens == before[1]:
+            self._tokens += tokens
+        if guessed and self._loader_samples == before[0]:
             self._cells[ring.UNSURE] |= GUESSED_SAMPLES
-        self._fetched = self._fetched_tokens = 0
         self._forward_samples += samples
         if self._computes is None:
             self._computes = now(), self._elsewhere
 
     def backward_began(self) -> tuple[int, int]:
-        """Backward begins; what is returned goes to `backward_ended`."""
+        """Called when a backward pass begins.
+
+        Returns:
+            A mark for `backward_ended`.
+        """
         self._computed = None
+        if self._aside and not self._entered:
+            self._goes_on(now())
+            self._flags |= ring.PARTIAL  # its forward has run unseen
+        self._entered = True
+        if not self._forwards:  # backward of a model whose forward has no hook
+            self._consume()
+        self._passes += 1
+        self._forwards = 0
         began, elsewhere = now(), self.exposed + self._data + self._probe
         cells = self._cells
         cells[DOING] = BACKWARD
@@ -218,12 +314,12 @@ class Recorder:
         return began, elsewhere
 
     def backward_computed(self) -> None:
-        """On a GPU: all of backward is on the stream but its waits for DDP's buckets."""
-        if self.stream is not None and self._computed is None:  # several outputs tell of it
+        """On a GPU: called when all of backward is queued on the stream except waits for DDP's buckets."""
+        if self.stream is not None and self._computed is None:  # called once for each output
             self._computed = self.stream.mark()
 
     def backward_ended(self, at: tuple[int, int]) -> None:
-        """It has ended."""
+        """Called when a backward pass has ended, with what `backward_began` returned."""
         if self.stream is not None and self._computed is not None:
             self.stream.stood(self._computed, 0)
             self._computed = None
@@ -237,18 +333,18 @@ class Recorder:
         self._backwards += 1
         if self._told or self._cycle.count or self._backwards < 2:
             return
-        self._cells[ring.UNSURE] |= GUESSED_STEP  # no optimizer that anybody can see
+        self._cells[ring.UNSURE] |= GUESSED_STEP  # no optimizer of torch
         if self._backwards > WITHOUT_OPTIMIZER:
             self._cells[ring.STEP] += 1
             self._write()
 
     def synced(self) -> None:
-        """A model's gradients are averaged in this step."""
+        """Mark this step as one in which a model's gradients are averaged."""
         self._flags |= ring.SYNCED
         self._known += ANY
 
     def optimizer_began(self) -> tuple[int, int]:
-        """An optimizer steps; what is returned goes to `optimizer_ran`."""
+        """Called when an optimizer begins to step; returns a mark for `optimizer_ran`."""
         began = now()
         cells = self._cells
         cells[DOING] = OPTIMIZER
@@ -256,7 +352,7 @@ class Recorder:
         return began, self.exposed + self._data + self._probe
 
     def optimizer_ran(self, at: tuple[int, int]) -> None:
-        """It has."""
+        """Called when an optimizer has stepped, with what `optimizer_began` returned."""
         began, before = at
         ended = now()
         cells = self._cells
@@ -264,17 +360,25 @@ class Recorder:
         cells[DOING_SINCE] = cells[BEAT] = ended
         self._optimizer += max(0, ended - began - (self.exposed + self._data + self._probe - before))
 
-    # ---- its end
+    # ---- the end of a step
 
     def user_stepped(self, samples: int) -> None:
-        """The user says that a step ends here."""
+        """End the step because the user called `dt.step`.
+
+        Args:
+            samples: samples of this rank in the step; 0 where unknown.
+        """
         self._told = True
         self._cells[ring.UNSURE] = 0
         self._cells[ring.STEP] += 1
         self._write(samples)
 
     def optimizer_stepped(self, optimizer: int) -> None:
-        """An optimizer has stepped; at the end of a training step, write its record."""
+        """Called after an optimizer's step; writes the record if a training step ends with it.
+
+        Args:
+            optimizer: id of the optimizer.
+        """
         self._backwards = 0
         if self._told:
             return
@@ -282,7 +386,7 @@ class Recorder:
         ends = self._cycle.ends(optimizer)
         cells = self._cells
         cells[ring.UNSURE] = cells[ring.UNSURE] & GUESSED_SAMPLES | int(self._cycle.unsure)
-        # where a cycle is recognized late, the steps before it were counted too often
+        # negative where a cycle is recognized late: the steps before it were counted too often
         cells[ring.STEP] += self._cycle.count - before
         if ends:
             self._write()
@@ -290,26 +394,34 @@ class Recorder:
     def _write(self, samples: int = 0) -> None:
         ended, ran = now(), time.thread_time_ns()
         processor = ran - self._ran
-        if self.stream is not None:  # what the device has passed by now is of steps a little earlier
+        if self.stream is not None:  # the events read now belong to slightly earlier steps
             self.exposed += self.stream.read()
             processor = 0
         else:
             self.stream = self.find_stream()
-        samples = samples or self._loader_samples + self._fetched or self._forward_samples
+        if not self._passes:  # its gradients were computed without a backward that has our hook
+            rest, tokens = self._fetches.take_all()
+            self._loader_samples += rest
+            self._tokens += tokens
+        samples = samples or self._loader_samples or self._forward_samples
         if not samples and not self._told:
             self._cells[ring.UNSURE] |= GUESSED_SAMPLES
         wall = ended - self._began
+        if self._new_cell:
+            self._new_cell = False
+            self._cells[ring.CELL_STEPS] = self._cells[ring.STEPS]
         self.writer.write(
-            (  # the fields of a `StepRecord`; its tail is known one forward later
+            (  # the fields of a `StepRecord`; `tail` is known one forward pass later
                 ended, wall, self._data, self.exposed, 0, samples, self._calls,
                 self._forward, self._backward, self._optimizer,
-                self._tokens + self._fetched_tokens, self._flags, self._probe, processor,
+                self._tokens, self._flags, self._probe, processor,
             )
         )  # fmt: skip
         self.last_wall = wall
         try:
             self.step_ended(self._known)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 # hooks never break training
             self.broke(error)
         self._began, self._ran = ended, ran
+        self._aside = self._entered = False
         self._clear()

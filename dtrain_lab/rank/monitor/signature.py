@@ -1,4 +1,4 @@
-"""What a collective is called with: what all ranks of its group have to agree on."""
+"""Signatures of collectives: the part of a call on which all ranks of its group have to agree."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 
 POINT_TO_POINT = frozenset({"send", "recv"})
-TENSOR = {"all_gather": 1, "all_gather_into_tensor": 1}
-"""Position of the tensor whose shape has to agree; 0 elsewhere."""
+TENSOR = {"all_gather": 1, "all_gather_into_tensor": 1, "all_gather_single": 1}
+"""Position of the tensor whose shape has to agree; 0 for other operations."""
 SHAPELESS = frozenset(
     {"barrier", "monitored_barrier", "all_to_all", "all_to_all_single", "all_gather_object",
      "broadcast_object_list", "gather_object", "scatter_object_list"}
@@ -25,11 +25,11 @@ DTYPES = {
 }
 _checksums: dict[str, int] = {}
 Signature = tuple[int, int, int, int, int, tuple[int, ...]]
-"""As `ring.Writer.note_call` takes it."""
+"""Arguments of `ring.Writer.note_call`: group, number, operation, dtype, root, shape."""
 
 
 def group_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The process group of a call; the default one where none is named."""
+    """The process group of a call; the default group where the call names no group."""
     group = kwargs.get("group")
     if group is None:
         group = next((a for a in args if isinstance(a, dist.ProcessGroup)), None)
@@ -37,7 +37,7 @@ def group_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def checksum(group: Any) -> int:
-    """A number for the group that all its ranks know."""
+    """A checksum of the group's name, the same on all of its ranks."""
     name = group.group_name
     known = _checksums.get(name)
     if known is None:
@@ -48,16 +48,20 @@ def checksum(group: Any) -> int:
 def signature(
     name: str, index: int, args: tuple[Any, ...], kwargs: dict[str, Any], numbers: dict[int, int]
 ) -> Signature | None:
-    """What this call has to agree on with its peers'; None where nothing has to.
+    """The signature of a call, numbered within its group and cell.
 
-    It has a number within its group and cell. torch's own would not do: gloo's counts messages between two
-    ranks, too, of which others know nothing.
+    torch's own sequence number can't be used: gloo also counts messages between two ranks, which the other
+    ranks don't see.
 
     Args:
-        name: of the operation.
-        index: of it in `ring.OPERATIONS`.
-        args, kwargs: of the call.
-        numbers: group → collectives counted so far; counted on.
+        name: name of the operation.
+        index: its index in `ring.OPERATIONS`.
+        args: positional arguments of the call.
+        kwargs: keyword arguments of the call.
+        numbers: collectives counted so far, by checksum of the group; increased here.
+
+    Returns:
+        The signature; None for point-to-point operations and for ranks outside the group.
     """
     group = group_of(args, kwargs)
     if name in POINT_TO_POINT or not isinstance(group, dist.ProcessGroup):

@@ -1,7 +1,8 @@
-"""Hooks on optimizers, loaders and DDP: where a step ends, what it read, what backward had to wait for."""
+"""Hooks on optimizers, loaders and DDP: find step boundaries, batches read, and waits inside backward."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -11,44 +12,57 @@ from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
-from torch.utils._pytree import tree_leaves
-from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from dtrain_lab.core.estimate import ring
+from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.batches import batch_tensor, sizes, sizes_of, time_major
 from dtrain_lab.rank.monitor.guard import Guard
+from dtrain_lab.rank.monitor.last_training import LastTraining
+from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, Recorder, now
-from dtrain_lab.rank.monitor.seen import Seen
 from dtrain_lab.rank.monitor.signature import checksum
 from dtrain_lab.rank.monitor.unseen import LOWER
-from dtrain_lab.rank.monitor.untraced import untraced
+from dtrain_lab.rank.torch import autograd, ddp, loaders, names
+from dtrain_lab.rank.torch.compiler import untraced
 
 LOGGER_RATE = 10
-"""DDP's own timing of backward is taken each so many iterations at most; the rest use the last reading."""
+"""Iterations between two readings of DDP's own timing of backward, at most; others use the last reading."""
 READ_EACH_S = 0.1
-"""… and at least so often: long steps are read each."""
+"""Seconds between two readings, about: of steps longer than that each is read."""
 SETTLED = 2 * LOGGER_RATE
 AVERAGING = ring.OPERATION_INDEX["backward_sync"]
 
 
-def watch_steps(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, sync: bool) -> None:
-    """Find steps, samples and data time; with `sync`, DDP's exposed communication too."""
-    _watch_optimizers(recorder, seen)
+def watch_steps(
+    recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, apart: MissingSync, *, sync: bool
+) -> None:
+    """Install the hooks that find steps, samples and data time.
+
+    Args:
+        recorder: records the steps.
+        probes: runs probes in some steps.
+        guard: compares what backward will send, while it is on.
+        seen: remembers model, optimizers and loader.
+        apart: watches for ranks that train without each other.
+        sync: measure DDP's exposed communication, too.
+    """
+    _watch_optimizers(recorder, seen, apart)
     _watch_loaders(recorder, seen)
-    _watch_ddp(recorder, probes, guard, seen, sync=sync)
+    _watch_ddp(recorder, probes, guard, seen, apart, sync=sync)
+    _watch_checkpoints(recorder)
     _watch_backward(recorder, probes)
 
 
-def _watch_optimizers(recorder: Recorder, seen: Seen) -> None:
+def _watch_optimizers(recorder: Recorder, seen: LastTraining, apart: MissingSync) -> None:
     stepped = False
     began = (0, 0)
 
     @untraced
-    def before(*_: Any) -> None:
+    def before(optimizer: Any, *_: Any) -> None:
         nonlocal began
         if recorder.watches:
             began = recorder.optimizer_began()
+            apart.stepped(optimizer)
 
     @untraced
     def after(optimizer: Any, *_: Any) -> None:
@@ -68,62 +82,80 @@ def _watch_optimizers(recorder: Recorder, seen: Seen) -> None:
         nonlocal stepped
         stepped = False
         result = scaled(self, optimizer, *args, **kwargs)
-        if not stepped:  # the scaler skipped it: infinite gradients; it is a training step all the same
+        if not stepped:  # skipped by the scaler because of infinite gradients; still a training step
             recorder.optimizer_stepped(id(optimizer))
         return result
 
     GradScaler.step = step
 
 
-def _watch_loaders(recorder: Recorder, seen: Seen) -> None:
-    following = _BaseDataLoaderIter.__next__
-
+def _watch_loaders(recorder: Recorder, seen: LastTraining) -> None:
     @untraced
-    def following_batch(self: Any) -> Any:
+    def give(following: Any, iterator: Any) -> Any:
         if not recorder.watches:
-            return following(self)
+            return following(iterator)
         began = now()
+        trains = torch.is_grad_enabled()
+        if trains:
+            recorder.fetching(began)
+        else:
+            recorder.aside()
         recorder.doing(DATA)
         try:
-            batch = following(self)
+            batch = following(iterator)
+        except StopIteration:
+            recorder.epoch_ended()
+            raise
         finally:
             recorder.doing(0)
         samples = tokens = 0
-        if torch.is_grad_enabled():  # it is for training
+        if trains:
             with recorder.harmless():
                 samples, tokens = sizes(batch)
-                recorder.epoch(self._num_yielded, _length(self))
-        recorder.fetched(now() - began, samples, tokens)
+                recorder.epoch(loaders.given(iterator), _length(iterator))
+        recorder.fetched(began, iterator, samples, tokens)
         return batch
 
-    _BaseDataLoaderIter.__next__ = following_batch
-    made = _BaseDataLoaderIter.__init__
-
     @untraced
-    def make(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
-        made(self, loader, *args, **kwargs)
+    def make(made: Any, iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+        made(iterator, loader, *args, **kwargs)
         if recorder.watches and torch.is_grad_enabled():
             with recorder.harmless():
                 seen.read(loader)
 
-    _BaseDataLoaderIter.__init__ = make
+    loaders.watch_batches(give)
+    loaders.watch_iterators(make)
+
+
+def _watch_checkpoints(recorder: Recorder) -> None:
+    """Keep the time of saving checkpoints out of training steps."""
+    save = torch.save
+
+    @functools.wraps(save)
+    def saving(*args: Any, **kwargs: Any) -> Any:
+        recorder.aside()
+        return save(*args, **kwargs)
+
+    torch.save = saving
 
 
 def _length(iterator: Any) -> int:
     try:
         return len(iterator)
-    except TypeError:  # a stream
+    except TypeError:  # a stream has no length
         return 0
 
 
-def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, sync: bool) -> None:
+def _watch_ddp(
+    recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, apart: MissingSync, *, sync: bool
+) -> None:
     original = DistributedDataParallel.forward
-    inner = DistributedDataParallel._run_ddp_forward
+    timed = names.has(names.BACKWARD)
     batch = (0, 0, False)
     inside = 0
-    """Spent in models, ns, but for what they stood in collectives."""
+    """Time inside models without their collectives, ns."""
 
-    def model(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def model(inner: Any, self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling():
             return inner(self, *args, **kwargs)
         nonlocal inside
@@ -133,13 +165,14 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
         finally:
             inside += now() - began - (recorder.exposed - stood)
 
-    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def forward(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or not (
             self.training and torch.is_grad_enabled() and recorder.watches
         ):
+            recorder.aside()
             return original(self, *args, **kwargs)
         nonlocal batch
-        syncs = sync and self.require_backward_grad_sync
+        syncs = timed and sync and self.require_backward_grad_sync
         probed = False
         try:
             first = batch_tensor(args, kwargs)
@@ -147,16 +180,18 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
                 batch = *sizes_of(first), time_major(self.module)
                 seen.forward(self, first, args, kwargs)
             seen.passed(self, self.require_backward_grad_sync)
+            if self.require_backward_grad_sync:
+                apart.sent = EVERYTHING
             recorder.forward(*batch)
             if syncs:
                 recorder.synced()
                 probed = probes.due(self)
-                if self._comm_hooks:  # what they do after backward is theirs
+                if ddp.has_hooks(self):  # what communication hooks do after backward is not seen
                     recorder.writer.cells[ring.BOUND] = LOWER
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 # hooks never break training
             recorder.broke(error)
-        if syncs and guard.on:  # what backward will send can't be compared there
-            size = sum(p.numel() for p in self._module_parameters)
+        if syncs and guard.on:  # compared here, because collectives inside backward can't be
+            size = sum(p.numel() for p in ddp.parameters(self))
             group = self.process_group
             number = recorder.numbers.get(checksum(group), 0)
             guard.check((checksum(group), number, AVERAGING, 0, -1, (size,)), group)
@@ -171,19 +206,20 @@ def _watch_ddp(recorder: Recorder, probes: Probes, guard: Guard, seen: Seen, *, 
             try:
                 on_device = self.device_type == "cuda"
                 if not (probed or on_device):
-                    # what DDP does beside running the model is for averaging: buffers, buckets
+                    # all time of DDP's forward outside the model is for averaging: buffers and buckets
                     recorder.exposed = stood + now() - began - (inside - ran)
                 probes.forwarded(self)
                 if on_device:
                     _time_end_of_backward(recorder, out)
                 else:
                     _read_tail(recorder, self)
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 # hooks never break training
                 recorder.broke(error)
         return out
 
     DistributedDataParallel.forward = forward
-    DistributedDataParallel._run_ddp_forward = model
+    if timed:
+        ddp.watch_inner_forward(model)
 
 
 def _plain(module: Any, original: Any, args: Any, kwargs: Any) -> Any:
@@ -191,41 +227,40 @@ def _plain(module: Any, original: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _time_end_of_backward(recorder: Recorder, out: Any) -> None:
-    """On a GPU: what the compute stream waits for at the end of backward, where it waits for DDP's buckets.
+    """On a GPU: measure how long the compute stream waits for DDP's buckets at the end of backward.
 
-    What is queued in backward runs at its end, in that order. The gradient of the model's output comes before
-    those of its parameters, so ours runs before DDP's: all computation is on the stream by then, and no wait.
+    Callbacks queued in backward run at its end, in the order they were queued. The gradient of the model's
+    output comes before those of its parameters, so our callback runs before DDP's: by then all computation is
+    on the stream, and no wait for a bucket yet.
     """
     if recorder.stream is None:
         return
 
     def begun(gradient: torch.Tensor) -> None:
-        torch.autograd.Variable._execution_engine.queue_callback(recorder.backward_computed)
+        autograd.at_end_of_backward(recorder.backward_computed)
 
-    for leaf in tree_leaves(out):
+    for leaf in autograd.leaves(out):
         if isinstance(leaf, torch.Tensor) and leaf.requires_grad:
             leaf.register_hook(begun)
 
 
 def _read_tail(recorder: Recorder, module: Any) -> None:
-    """Add to the step before what its backward waited for: DDP's logger folds it in at the next forward.
+    """Add backward's wait to the previous step: DDP's logger has it only at the next forward.
 
-    The `avg_` fields average since the start; the plain ones are of the last sampled iteration.
+    The logger's `avg_` fields average since the start; the plain ones are of the last sampled iteration.
     """
     state = module.__dict__
     if "_dtrain_tail" not in state:
-        module._set_ddp_runtime_logging_sample_rate(1)
+        ddp.time_every(module, 1)
         state["_dtrain_tail"] = (0, 0, 1)
         return
     turn, tail, rate = state["_dtrain_tail"]
     turn += 1
     if turn % rate == 0:
-        figures = module.logger._get_ddp_logging_data().ints_map
-        spent = figures.get("backward_comm_time", 0)
-        tail = max(0, spent - figures.get("backward_compute_comm_overlap_time", 0))
+        tail = ddp.waited_in_backward(module)
         wanted = max(1, min(LOGGER_RATE, round(READ_EACH_S * 1e9 / max(1, recorder.last_wall))))
         if abs(wanted - rate) > 1 and turn > SETTLED:
-            module._set_ddp_runtime_logging_sample_rate(wanted)
+            ddp.time_every(module, wanted)
             rate = wanted
     state["_dtrain_tail"] = (turn, tail, rate)
     if tail:
@@ -233,12 +268,12 @@ def _read_tail(recorder: Recorder, module: Any) -> None:
 
 
 def _watch_backward(recorder: Recorder, probes: Probes) -> None:
-    """A rank that stands long in backward may wait in DDP's reducer, which Python can't see."""
+    """Time backward passes: a rank that is long in one may wait in DDP's reducer, which Python can't see."""
     original = torch.autograd.backward
 
     @untraced
     def backward(*args: Any, **kwargs: Any) -> Any:
-        if not recorder.watches or recorder.doing_now == BACKWARD:  # checkpointing runs one inside another
+        if not recorder.watches or recorder.doing_now == BACKWARD:  # activation checkpointing nests them
             return original(*args, **kwargs)
         armed = probes.armed
         if armed:
@@ -255,7 +290,7 @@ def _watch_backward(recorder: Recorder, probes: Probes) -> None:
         finally:
             try:
                 probes.backward_ended()
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 # hooks never break training
                 recorder.broke(error)
 
     torch.autograd.backward = backward

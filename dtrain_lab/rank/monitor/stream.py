@@ -1,8 +1,7 @@
-"""How long the stream that computes stands still for communication: by events, without waiting for them.
+"""Measures with CUDA events how long the compute stream waits for communication, without synchronizing.
 
-On a GPU a collective returns at once, and it is the compute stream that waits. Two events on that stream,
-before the wait and after it, say how long; they are read when the device has passed them, some steps later.
-Nothing here synchronizes.
+On a GPU a collective returns at once, and the compute stream waits instead. Two events on that stream, before
+and after the wait, give its duration; they are read when the device has passed them, some steps later.
 """
 
 from __future__ import annotations
@@ -14,29 +13,29 @@ from typing import Any, Protocol
 import torch
 
 MOST = 256
-"""Pairs that the device has not passed yet; a queue longer than that drops the oldest."""
+"""Most pairs of events that the device has not passed yet; beyond that the oldest is dropped."""
 MS = 1_000_000
 
 
 class Event(Protocol):
-    """What is used of `torch.cuda.Event`."""
+    """The part of `torch.cuda.Event` that is used."""
 
     def record(self) -> None:
-        """Put it on the current stream."""
+        """Record the event on the current stream."""
 
     def query(self) -> bool:
-        """Whether the device has passed it."""
+        """Whether the device has passed the event."""
 
     def elapsed_time(self, end: Any) -> float:
-        """Milliseconds from this event to another; both have been passed."""
+        """Milliseconds from this event to `end`; the device has to have passed both."""
 
 
 class StreamClock:
-    """Pairs of events on the compute stream.
+    """Times waits on the compute stream by pairs of events.
 
     Args:
-        event: makes one that takes the time.
-        capturing: whether the stream is being captured into a graph, where no time can be taken.
+        event: makes an event with timing.
+        capturing: whether the stream is being captured into a graph, during which nothing can be timed.
     """
 
     def __init__(self, event: Callable[[], Event], capturing: Callable[[], bool] = lambda: False) -> None:
@@ -45,22 +44,27 @@ class StreamClock:
         self._free: list[Event] = []
         self._pending: deque[tuple[Event, Event, int]] = deque()
         self.broken = False
-        """The device refused: it is left alone from then on."""
+        """Whether the device has refused an event; it is not used from then on."""
 
     def mark(self) -> Event | None:
-        """An event on the stream, here; None where no time can be taken."""
+        """Record an event on the stream now; None where nothing can be timed."""
         if self.broken or self._capturing():
             return None
         try:
             event = self._free.pop() if self._free else self._make()
             event.record()
-        except RuntimeError:  # the device is in an error of the user's own, who will hear of it
+        except RuntimeError:  # an earlier error of the user's code, which the user's next call will report
             self.broken = True
             return None
         return event
 
     def stood(self, begin: Event | None, counted: int) -> None:
-        """The stream waited from `begin` until here; `counted` ns of that the CPU stood as well."""
+        """Record a wait of the stream.
+
+        Args:
+            begin: event at the start of the wait; it ends now.
+            counted: part of the wait during which the CPU waited too, ns.
+        """
         end = self.mark() if begin is not None else None
         if begin is None or end is None:
             return
@@ -69,7 +73,11 @@ class StreamClock:
         self._pending.append((begin, end, counted))
 
     def read(self) -> int:
-        """Nanoseconds that the stream stood longer than the CPU, of all pairs passed since the last call."""
+        """Sum up the waits that the device has passed since the last call.
+
+        Returns:
+            Nanoseconds that the stream waited longer than the CPU.
+        """
         total = 0
         try:
             while self._pending and not self.broken:
@@ -85,7 +93,7 @@ class StreamClock:
 
 
 def of_device() -> StreamClock | None:
-    """The clock of this process's GPU, once it uses one."""
+    """A clock for this process's GPU; None while the process uses no GPU."""
     if not torch.cuda.is_initialized():
         return None
     return StreamClock(lambda: torch.cuda.Event(enable_timing=True), torch.cuda.is_current_stream_capturing)

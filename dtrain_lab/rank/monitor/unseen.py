@@ -1,24 +1,22 @@
-"""Collectives that no hook sees, as those of compiled code: a step's numbers of its groups tell of them."""
+"""Detects collectives that no hook sees, as in compiled code, by the sequence numbers of the groups."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from torch.distributed import distributed_c10d as c10d
-
-from dtrain_lab.core.estimate import ring
-from dtrain_lab.rank.numbers import backends
+from dtrain_lab.metrics import ring
+from dtrain_lab.rank.torch import groups
 
 LOWER = ring.BOUNDS.index("lower")
 IN_A_ROW = 3
-"""Steps. One alone may be another thread's, which does not stop training."""
+"""Steps in a row with unseen collectives: in a single one they may be another thread's, which is harmless."""
 
 
 class Unseen:
-    """Says that a step's communication is a lower bound where more is sent than the hooks see.
+    """Marks communication as a lower bound where more collectives run than the hooks see.
 
     Args:
-        cells: header of the ring.
+        cells: header of the metrics ring.
     """
 
     def __init__(self, cells: memoryview) -> None:
@@ -29,34 +27,38 @@ class Unseen:
         self._steps = 0
 
     def begin_cell(self) -> None:
-        """A cell begins; between cells a world may have been rebuilt."""
+        """Start counting again, because the world may have been rebuilt between cells."""
         self._cells[ring.BOUND] = 0
         self._steps = self._groups = 0
         self._look()
 
-    def step_ended(self, known: int) -> None:
-        """A step has ended.
+    def step_ended(self, known: int) -> bool:
+        """Called when a step has ended.
 
         Args:
-            known: collectives that the hooks saw, or that they know to have been any number.
+            known: collectives of the step that the hooks know of.
+
+        Returns:
+            Whether more collectives than those were begun.
         """
         before = self._begun
         if not self._look():
-            return
+            return False
         if self._begun - before <= known:
             self._steps = 0
-            return
+            return False
         self._steps += 1
         if self._steps >= IN_A_ROW:
             self._cells[ring.BOUND] = LOWER
+        return True
 
     def _look(self) -> bool:
-        """Count what was begun in all groups; False where there are others than the last time."""
-        groups = c10d._world.pg_map
-        same = len(groups) == self._groups
+        """Count the collectives begun in all groups; False where the groups have changed since then."""
+        live = groups.live_groups()
+        same = len(live) == self._groups
         if not same:
-            self._groups = len(groups)
-            found = {id(backend): backend for group in groups for backend in backends(group)}
+            self._groups = len(live)
+            found = {id(backend): backend for group in live for backend in groups.backends(group)}
             self._backends = list(found.values())
-        self._begun = sum(int(b._get_sequence_number_for_group()) for b in self._backends)
+        self._begun = groups.begun(self._backends)
         return same

@@ -1,4 +1,4 @@
-"""All routes. Handlers check, delegate and answer; every one is authenticated and authorized."""
+"""All routes. Handlers validate, delegate and answer; all are authenticated and authorized."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ ID = r"(?P<identity>[A-Za-z0-9._-]+)"
 
 
 def handlers() -> list[tuple[str, Any]]:
-    """Paths and their handlers."""
+    """Return all paths with their handlers."""
     return [
         (r"/dtrain-lab/profiles", profiles.ProfilesHandler),
+        (rf"/dtrain-lab/profiles/{ID}", profiles.ProfileHandler),
+        (rf"/dtrain-lab/profiles/{ID}/check", profiles.ProfileCheckHandler),
+        (r"/dtrain-lab/quickstart", profiles.QuickstartHandler),
         (r"/dtrain-lab/site", profiles.SiteHandler),
         (r"/dtrain-lab/clusters", clusters.ClustersHandler),
         (rf"/dtrain-lab/clusters/{ID}", clusters.ClusterHandler),
@@ -24,6 +27,7 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/clusters/{ID}/cells", clusters.CellsHandler),
         (rf"/dtrain-lab/clusters/{ID}/resize", clusters.ResizeHandler),
         (rf"/dtrain-lab/clusters/{ID}/(?P<action>interrupt|restart)", clusters.ActionHandler),
+        (rf"/dtrain-lab/clusters/{ID}/leave-out", clusters.LeaveOutHandler),
         (r"/dtrain-lab/jobs", jobs.JobsHandler),
         (r"/dtrain-lab/jobs/plan", jobs.PlanHandler),
         (rf"/dtrain-lab/jobs/{ID}", jobs.JobHandler),
@@ -31,6 +35,7 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/jobs/{ID}/metrics", jobs.JobMetricsHandler),
         (rf"/dtrain-lab/jobs/{ID}/history", jobs.JobHistoryHandler),
         (rf"/dtrain-lab/jobs/{ID}/stacks", jobs.JobStacksHandler),
+        (rf"/dtrain-lab/jobs/{ID}/notebook", jobs.JobNotebookHandler),
         (rf"/dtrain-lab/jobs/{ID}/request", jobs.JobRequestHandler),
         (rf"/dtrain-lab/jobs/{ID}/(?P<action>cancel|resume)", jobs.JobActionHandler),
         (r"/dtrain-lab/slots", jobs.SlotsHandler),

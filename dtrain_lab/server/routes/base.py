@@ -1,47 +1,56 @@
-"""What all handlers share."""
+"""Base class of all request handlers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from jupyter_core.utils import ensure_async
-from jupyter_server.base.handlers import APIHandler
+from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
 
-from dtrain_lab.core.cluster import Cluster
-from dtrain_lab.core.history import Point
-from dtrain_lab.core.job import Job
-from dtrain_lab.errors import BadRequest, DtrainError
+from dtrain_lab.errors import BadRequest, DtrainError, Forbidden
 from dtrain_lab.server.errors import status
 from dtrain_lab.services.export import TYPES, export
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.metrics.history import Point
 
 if TYPE_CHECKING:
     from dtrain_lab.server.app import DtrainLabApp
 
 RESOURCE = "dtrain-lab"
 MOST_BODY = 64 << 10
+MOST_NUMBER = 2**53 - 1
+"""The largest integer that every JSON reader represents exactly."""
 T = TypeVar("T")
 
 
+async def allowed(handler: JupyterHandler, action: str) -> bool:
+    """Return whether a request's user may "read" or "write"."""
+    user = handler.current_user
+    return bool(await ensure_async(handler.authorizer.is_authorized(handler, user, action, RESOURCE)))
+
+
 class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
-    """A REST handler of ours: JSON in, JSON out, errors as `{code, message, hint, details}`."""
+    """Base REST handler: JSON in, JSON out, errors as `{code, message, hint, details}`."""
 
     auth_resource = RESOURCE
 
     @property
     def ours(self) -> DtrainLabApp:
-        """The extension."""
+        """The extension app."""
         app: DtrainLabApp = self.settings["dtrain_lab"]
         return app
 
     def body(self, kind: type[T]) -> T:
-        """The request's body as a value.
+        """Decode the request's body.
 
         Raises:
-            BadRequest: too large, no JSON, an unknown field or a value of the wrong kind.
+            BadRequest: The body is too large or not JSON, or has an unknown field or a wrong value.
         """
         if len(self.request.body) > MOST_BODY:
             raise BadRequest("The request is too large.", f"At most {MOST_BODY >> 10} KiB.")
@@ -49,31 +58,51 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
             return msgspec.json.decode(self.request.body or b"{}", type=kind)
         except msgspec.ValidationError as error:
             raise BadRequest(f"{error}.", "See the OpenAPI file for the fields.", code="bad_body") from error
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:  # RecursionError: nested too deeply
             raise BadRequest(
                 f"The body is not JSON: {error}.", "Send a JSON object.", code="bad_body"
             ) from error
 
-    def number(self, name: str, usual: int) -> int:
-        """A whole number of the query.
+    def number(self, name: str, usual: int, least: int = 0) -> int:
+        """Parse an integer query argument from `least` to `MOST_NUMBER`.
 
         Raises:
-            BadRequest: it is none.
+            BadRequest: The argument is not such an integer.
         """
         text = self.get_query_argument(name, str(usual))
         try:
-            return int(text)
+            found = int(text)
         except ValueError:
-            raise BadRequest(f'{name} is "{text}".', "It has to be a whole number.") from None
+            raise BadRequest(f'{name} is "{text[:80]}".', "It has to be a whole number.") from None
+        if not least <= found <= MOST_NUMBER:
+            raise BadRequest(f"{name} is {found}.", f"It has to be {least} to {MOST_NUMBER}.")
+        return found
+
+    def below_root(self, path: str) -> Path:
+        """Resolve a path of the request, following links; it has to be below the server's root.
+
+        Raises:
+            BadRequest: The path is not a valid file name.
+            Forbidden: The path leads out of the root.
+        """
+        root = Path(self.settings["server_root_dir"]).expanduser().resolve()
+        try:
+            found = (root / path).resolve()
+            found.exists()
+        except (OSError, ValueError) as error:
+            raise BadRequest(f"No file can have the name {path[:80]!r}.", "Choose a notebook.") from error
+        if not found.is_relative_to(root):
+            raise Forbidden(f"{path} is outside the server's folder.", "Choose a notebook below it.")
+        return found
 
     def answer(self, value: Any, code: int = 200) -> None:
-        """Send a value."""
+        """Send a value as JSON."""
         self.set_status(code)
         self.set_header("Content-Type", "application/json")
         self.finish(msgspec.json.encode(value))
 
     def file(self, points: Sequence[Point], kind: str) -> None:
-        """Send a world's past in a format; as a file to keep, unless it is JSON."""
+        """Send a metric history in a format; as a download, unless it is JSON."""
         content, name = export(points, kind)
         self.set_header("Content-Type", TYPES[kind])
         if kind != "json":
@@ -81,22 +110,19 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         self.finish(content)
 
     async def may_write(self) -> bool:
-        """May this user do more than look?"""
-        allowed = await ensure_async(
-            self.authorizer.is_authorized(self, self.current_user, "write", RESOURCE)
-        )
-        return bool(allowed)
+        """Return whether this user has write permission."""
+        return await allowed(self, "write")
 
     async def for_user(self, cluster: Cluster) -> Cluster:
-        """The cluster with the actions that this user has."""
+        """Return the cluster with only those actions that this user may perform."""
         return cluster if await self.may_write() else msgspec.structs.replace(cluster, may=())
 
     async def for_user_job(self, job: Job) -> Job:
-        """The job with the actions that this user has."""
+        """Return the job with only those actions that this user may perform."""
         return job if await self.may_write() else msgspec.structs.replace(job, may=())
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Errors of ours as JSON, without a traceback; others as the server gives them."""
+        """Send a `DtrainError` as JSON without a traceback; leave other exceptions to the server."""
         error = kwargs.get("exc_info", (None, None, None))[1]
         if not isinstance(error, DtrainError):
             super().write_error(status_code, **kwargs)
@@ -106,7 +132,7 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         self.finish(json.dumps(error.as_dict()))
 
     def log_exception(self, kind: Any, value: Any, tb: Any) -> None:
-        """An error that the caller is told is no traceback in the server's log."""
+        """Log no traceback for errors that are reported to the caller."""
         if isinstance(value, DtrainError):
             self.log.info("dtrain-lab: %s", value)
         else:

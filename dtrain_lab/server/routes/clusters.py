@@ -1,4 +1,4 @@
-"""Clusters: list, start, look at, act on, stop."""
+"""Request handlers for clusters: list, start, inspect, act on, stop."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_server.auth.decorator import authorized
+from msgspec.structs import replace
 from tornado import web
 
-from dtrain_lab.core.cluster import Cluster
-from dtrain_lab.core.plan import Request
-from dtrain_lab.core.site import RankSet, Size
-from dtrain_lab.core.wire import doors
-from dtrain_lab.errors import BadSize, DtrainError, Forbidden
+from dtrain_lab.errors import DtrainError, Forbidden
+from dtrain_lab.machine import supervision
+from dtrain_lab.server import recovery
 from dtrain_lab.server.routes.base import BaseHandler
-from dtrain_lab.services import profiles
-from dtrain_lab.services.diagnosis import diagnose
-from dtrain_lab.services.reach import Connection
+from dtrain_lab.services import notebooks
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.plan import Request
+from dtrain_lab.wire.site import RankSet, Size
 
 AT_ONCE_S = 0.3
 
@@ -29,47 +31,56 @@ class ClustersHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """All clusters, oldest first."""
+        """Return all clusters, oldest first."""
         self.answer([await self.for_user(c) for c in await self.ours.worlds.clusters()])
 
     @web.authenticated
     @authorized
     async def post(self) -> None:
-        """Start one; 202 as soon as its head has the plan."""
+        """Start a cluster; answers 202 as soon as its head has accepted the plan."""
         request = self.body(Request)
-        self._check(request)
+        # only a kernel may choose the interpreter: a path from a browser could run any program
+        request = replace(request, python=None)
         connection = await self.ours.worlds.begin(request, directory=self._folder(request))
+        await asyncio.to_thread(self._remember, request, connection.record.id)
         await self.ours.hub.refresh()
-        self.answer(await connection.ask(doors.Info()), 202)
+        self.answer(await connection.ask(clients.Info()), 202)
+
+    def _remember(self, request: Request, started: str) -> None:
+        """Let the notebook's own `%distributed start` find the cluster, unless it has one that runs."""
+        if request.notebook is None:
+            return
+        try:
+            self.below_root(request.notebook)
+        except DtrainError:  # it names no notebook of this server
+            return
+        # as its kernel is told of it, without links followed
+        root = Path(self.settings["server_root_dir"]).expanduser()
+        notebook = str(root / request.notebook)
+        used = notebooks.last(notebook)
+        if used is None or all(record.id != used.cluster for record in self.ours.worlds.found()):
+            notebooks.remember(notebook, notebooks.Used(started, request.monitor, begun=True))
 
     def _folder(self, request: Request) -> str:
-        """Where the ranks start: beside the notebook, and never above the server's root."""
-        root = Path(self.settings["server_root_dir"]).expanduser().resolve()
-        folder = (root / (request.notebook or "")).resolve()
-        folder = folder.parent if request.notebook else folder
+        """Return the ranks' working directory: the notebook's folder, which is below the server's root."""
+        root = self.below_root("")
+        try:
+            folder = self.below_root(request.notebook).parent if request.notebook else root
+        except Forbidden:
+            folder = root
         return str(folder if folder.is_relative_to(root) and folder.is_dir() else root)
-
-    def _check(self, request: Request) -> None:
-        if not self.ours.allow_local and profiles.load(request.profile).backend == "local":
-            raise Forbidden(
-                "Ranks may not run on this machine.", "Choose another profile.", code="no_local_ranks"
-            )
-        limit = self.ours.max_ranks
-        asked = request.ranks or (request.nodes or 1) * (request.ranks_per_node or 1)
-        if limit and asked > limit:
-            raise BadSize(f"A cluster may have at most {limit} ranks here.", "Ask for fewer.")
 
 
 class _ClusterHandler(BaseHandler):
     async def connection(self, identity: str) -> Connection:
-        """The head of a cluster, by id or name."""
+        """Connect to the head of a cluster, by id or name."""
         return await self.ours.worlds.connect(identity)
 
     async def begin(self, connection: Connection, work: Coroutine[Any, Any, Cluster]) -> None:
-        """Answer 200 where the work is done at once, else 202 with the cluster as it then is.
+        """Answer 200 if the work finishes at once, else 202 with the cluster's current state.
 
         Raises:
-            DtrainError: it was refused.
+            DtrainError: The request was refused.
         """
         task = asyncio.ensure_future(work)
         done, _ = await asyncio.wait([task], timeout=AT_ONCE_S)
@@ -77,11 +88,14 @@ class _ClusterHandler(BaseHandler):
             self.answer(task.result(), 200)
             return
         task.add_done_callback(self._ended)
-        self.answer(await connection.ask(doors.Info()), 202)
+        self.answer(await connection.ask(clients.Info()), 202)
 
     def _ended(self, task: asyncio.Future[Any]) -> None:
-        if not task.cancelled() and isinstance(error := task.exception(), DtrainError):
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, DtrainError):  # the cluster's state reports the error, too
             self.log.info("dtrain-lab: %s", error)
+        elif error is not None:
+            supervision.here().fault("server.action", error)
 
 
 class ClusterHandler(_ClusterHandler):
@@ -90,16 +104,16 @@ class ClusterHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """One cluster."""
+        """Return a cluster."""
         connection = await self.connection(identity)
-        self.answer(await self.for_user(await connection.ask(doors.Info())))
+        self.answer(await self.for_user(await connection.ask(clients.Info())))
 
     @web.authenticated
     @authorized
     async def delete(self, identity: str) -> None:
-        """Stop it; 202: its ranks end within seconds."""
+        """Stop a cluster; answers 202, its ranks end within seconds."""
         connection = await self.connection(identity)
-        await connection.ask(doors.Stop())
+        await connection.ask(clients.Stop())
         self.answer({"id": connection.record.id, "state": "stopping"}, 202)
 
 
@@ -109,11 +123,11 @@ class OutputHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Output after a sequence number, oldest first; of one cell, by its id or name, if asked."""
+        """Return output after a sequence number, oldest first; optionally of one cell, by its id or name."""
         connection = await self.connection(identity)
-        after, most = self.number("after", -1), self.number("most", 1000)
+        after, most = self.number("after", -1, least=-1), self.number("most", 1000, least=1)
         cell = self.get_query_argument("cell", None)
-        self.answer(await connection.ask(doors.ReadOutput(after, most, cell)))
+        self.answer(await connection.ask(clients.ReadOutput(after, most, cell)))
 
 
 class CellsHandler(_ClusterHandler):
@@ -122,9 +136,9 @@ class CellsHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Cells that it knows of, oldest first: waiting, running, ended."""
+        """Return queued, running and ended cells, oldest first; with `last=1`, each cell's last run."""
         connection = await self.connection(identity)
-        self.answer(await connection.ask(doors.ListCells()))
+        self.answer(await connection.ask(clients.ListCells(bool(self.number("last", 0)))))
 
 
 class MetricsHandler(_ClusterHandler):
@@ -133,9 +147,9 @@ class MetricsHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Figures of the world."""
+        """Return the world's metrics."""
         connection = await self.connection(identity)
-        cluster: Cluster = await connection.ask(doors.Info())
+        cluster: Cluster = await connection.ask(clients.Info())
         self.answer(cluster.metrics)
 
 
@@ -145,10 +159,10 @@ class HistoryHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Figures of the past, oldest first; `since` a time, as `format` json, csv or tensorboard."""
+        """Return the metric history from `since`, oldest first, in `format` json, csv or tensorboard."""
         connection = await self.connection(identity)
         since = self.number("since", 0)
-        points = await connection.ask(doors.ReadHistory(float(since)))
+        points = await connection.ask(clients.ReadHistory(float(since)))
         self.file(points, self.get_query_argument("format", "json"))
 
 
@@ -158,9 +172,10 @@ class StacksHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """What the threads of all ranks do now."""
+        """Return the current stacks of all ranks, or of `ranks`."""
         connection = await self.connection(identity)
-        self.answer(await connection.ask(doors.Stacks()))
+        ranks = await connection.rank_set(self.get_query_argument("ranks", None))
+        self.answer(await connection.ask(clients.Stacks(ranks)))
 
 
 class DiagnoseHandler(_ClusterHandler):
@@ -169,8 +184,9 @@ class DiagnoseHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def post(self, identity: str) -> None:
-        """What takes a step's time; steps run again for it, and what they change is put back."""
-        self.answer(await diagnose(await self.connection(identity)))
+        """Measure what takes a step's time; steps are repeated for it, and their changes are undone."""
+        connection = await self.connection(identity)
+        self.answer(await connection.diagnose())
 
 
 class ActionHandler(_ClusterHandler):
@@ -179,13 +195,30 @@ class ActionHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def post(self, identity: str, action: str) -> None:
-        """Interrupt: done when it returns. Restart: 202, the rest arrives as events."""
-        ranks = self.body(RankSet).ranks
+        """Interrupt (done when it returns), or restart (answers 202; progress arrives as events)."""
+        wanted = self.body(RankSet)
         connection = await self.connection(identity)
+        ranks = await connection.rank_set(wanted.ranks)
         if action == "interrupt":
-            self.answer(await connection.ask(doors.Interrupt(ranks)))
+            self.answer(await connection.ask(clients.Interrupt(ranks)))
             return
-        await self.begin(connection, connection.ask(doors.Restart(ranks), within_s=200.0))
+        if wanted.source is None:
+            await self.begin(connection, connection.ask(clients.Restart(ranks), within_s=200.0))
+        else:
+            await self.begin(connection, recovery.restart(connection, ranks, wanted.source))
+
+
+class LeaveOutHandler(_ClusterHandler):
+    """`clusters/{id}/leave-out`."""
+
+    @web.authenticated
+    @authorized
+    async def post(self, identity: str) -> None:
+        """Continue without the lost ranks; answers 202, progress arrives as events."""
+        wanted = self.body(RankSet)
+        connection = await self.connection(identity)
+        lost = await connection.rank_set(wanted.ranks) or ()
+        await self.begin(connection, recovery.leave_out(connection, lost))
 
 
 class ResizeHandler(_ClusterHandler):
@@ -194,10 +227,7 @@ class ResizeHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def post(self, identity: str) -> None:
-        """Another number of ranks: 202, the rest arrives as events."""
+        """Change the number of ranks; answers 202, progress arrives as events."""
         wanted = self.body(Size).ranks
         connection = await self.connection(identity)
-        limit = self.ours.max_ranks
-        if limit and wanted > limit:
-            raise BadSize(f"A cluster may have at most {limit} ranks here.", "Ask for fewer.")
         await self.begin(connection, self.ours.worlds.resize(connection, wanted))

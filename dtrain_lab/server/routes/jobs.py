@@ -1,41 +1,30 @@
-"""Jobs: plan, submit, look at, read, end. And the slots of this machine."""
+"""Request handlers for jobs (plan, submit, inspect, read, end) and for slots."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 from jupyter_server.auth.decorator import authorized
 from msgspec.structs import replace
 from tornado import web
 
-from dtrain_lab.core import ranks as rank_sets
-from dtrain_lab.core.job import JobRequest
-from dtrain_lab.errors import BadRequest, BadSize, Forbidden
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.errors import BadRequest, Forbidden
 from dtrain_lab.server.routes.base import BaseHandler
-from dtrain_lab.services import profiles, slots
+from dtrain_lab.services import slots
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire.jobs.job import JobRequest, JobSubmit
+
+T = TypeVar("T", bound=JobRequest)
 
 
 class _JobsHandler(BaseHandler):
-    def request_of(self) -> tuple[JobRequest, Path]:
-        """The body, and the notebook's file: below the server's root, and nowhere else."""
-        request = self.body(JobRequest)
-        root = Path(self.settings["server_root_dir"]).expanduser().resolve()
-        file = (root / request.notebook).resolve()
-        if not file.is_relative_to(root):
-            raise Forbidden(
-                f"{request.notebook} is outside the server's folder.", "Choose a notebook below it."
-            )
-        profile = profiles.load(request.profile)
-        if not self.ours.allow_local and profile.backend == "local":
-            raise Forbidden(
-                "Ranks may not run on this machine.", "Choose another profile.", code="no_local_ranks"
-            )
-        limit = self.ours.max_ranks
-        nodes = request.nodes or profile.nodes or 1
-        asked = request.ranks or nodes * (request.ranks_per_node or profile.ranks_per_node or 1)
-        if limit and asked > limit:
-            raise BadSize(f"A job may have at most {limit} ranks here.", "Ask for fewer.")
-        # the interpreter is chosen by kernel: a path from a browser would run anything
+    def request_of(self, kind: type[T]) -> tuple[T, Path]:
+        """Decode the body; returns it with the notebook's path, which has to be below the server's root."""
+        request = self.body(kind)
+        file = self.below_root(request.notebook)
+        # only a kernel may choose the interpreter: a path from a browser could run any program
         return replace(request, python=None), file
 
 
@@ -45,15 +34,16 @@ class JobsHandler(_JobsHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """All jobs, newest first."""
+        """Return all jobs, newest first."""
         self.answer([await self.for_user_job(job) for job in await self.ours.jobs.listing()])
 
     @web.authenticated
     @authorized
     async def post(self) -> None:
-        """Submit a notebook; 202: it runs without this server."""
-        request, file = self.request_of()
-        made = await self.ours.jobs.submit(request, file)
+        """Submit a notebook or a previewed plan; answers 202, the job runs independently of this server."""
+        given, file = self.request_of(JobSubmit)
+        request = JobRequest(**{name: getattr(given, name) for name in JobRequest.__struct_fields__})
+        made = await self.ours.jobs.submit(request, file, plan=given.plan)
         await self.ours.hub.refresh()
         self.answer(made, 202)
 
@@ -64,8 +54,8 @@ class PlanHandler(_JobsHandler):
     @web.authenticated
     @authorized
     async def post(self) -> None:
-        """What would be submitted: files, command, findings; `ask` the scheduler, too. Nothing is."""
-        request, file = self.request_of()
+        """Plan a job without submitting it: files, command, findings; with `ask`, also ask the scheduler."""
+        request, file = self.request_of(JobRequest)
         ask = self.get_query_argument("ask", "") in ("1", "true", "True")
         self.answer(await self.ours.jobs.plan(request, file, ask=ask))
 
@@ -76,14 +66,18 @@ class JobHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """One job."""
+        """Return a job."""
         self.answer(await self.for_user_job(await self.ours.jobs.job(identity)))
 
     @web.authenticated
     @authorized
     async def delete(self, identity: str) -> None:
-        """Remove it, with its folder and checkpoints; it has to have ended."""
-        made = await self.ours.jobs.delete(identity)
+        """Remove a job that has ended, with its folder and checkpoints.
+
+        With `force`, also if it is unknown whether the job has ended.
+        """
+        force = self.get_query_argument("force", "") in ("1", "true", "True")
+        made = await self.ours.jobs.delete(identity, force=force)
         await self.ours.hub.refresh()
         self.answer(replace(made, may=()))
 
@@ -94,10 +88,9 @@ class LogsHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """A piece of its log: from `offset`, of `ranks`, at `first_error` or at the next `search`."""
+        """Return a piece of the log: from `offset`, of `ranks`, at `first_error` or at `search`."""
         job = await self.ours.jobs.job(identity)
-        text = self.get_query_argument("ranks", "")
-        wanted = rank_sets.parse(text, job.world.size) if text else None
+        wanted = rank_sets.asked(self.get_query_argument("ranks", None), job.world.size)
         first = self.get_query_argument("first_error", "") in ("1", "true", "True")
         self.answer(
             await (await self.ours.jobs.reader(job.id)).logs(
@@ -115,7 +108,7 @@ class JobMetricsHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Figures, and their history."""
+        """Return metrics and their history."""
         self.answer(await (await self.ours.jobs.reader(identity)).metrics())
 
 
@@ -125,7 +118,7 @@ class JobHistoryHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Figures of the past, oldest first, as `format` json, csv or tensorboard."""
+        """Return the metric history, oldest first, in `format` json, csv or tensorboard."""
         found = await (await self.ours.jobs.reader(identity)).metrics()
         self.file(found.history, self.get_query_argument("format", "json"))
 
@@ -136,8 +129,22 @@ class JobStacksHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """What the threads of all ranks do now."""
-        self.answer(await (await self.ours.jobs.reader(identity)).stacks())
+        """Return the current stacks of all ranks, or of `ranks`."""
+        job = await self.ours.jobs.job(identity)
+        wanted = rank_sets.asked(self.get_query_argument("ranks", None), job.world.size)
+        self.answer(await (await self.ours.jobs.reader(job.id)).stacks(wanted))
+
+
+class JobNotebookHandler(BaseHandler):
+    """`jobs/{id}/notebook`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Return the executed notebook from the job's folder."""
+        found = await (await self.ours.jobs.reader(identity)).executed()
+        self.set_header("Content-Type", "application/json")
+        self.finish(found)
 
 
 class JobRequestHandler(BaseHandler):
@@ -146,7 +153,7 @@ class JobRequestHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """What it was asked for with, for a form that duplicates it."""
+        """Return the job's request, for a form that duplicates the job."""
         self.answer(replace(await self.ours.jobs.request_of(identity), python=None))
 
 
@@ -156,11 +163,12 @@ class JobActionHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def post(self, identity: str, action: str) -> None:
-        """202: the rest arrives as events."""
+        """Cancel or resume a job; answers 202, progress arrives as events."""
         if self.request.body not in (b"", b"{}", b"null"):
             raise BadRequest("This takes no body.", "Send none.", code="bad_body")
         jobs = self.ours.jobs
-        made = await (jobs.cancel(identity) if action == "cancel" else jobs.resume(identity))
+        force = self.get_query_argument("force", "") in ("1", "true", "True")
+        made = await (jobs.cancel(identity) if action == "cancel" else jobs.resume(identity, force=force))
         await self.ours.hub.refresh()
         self.answer(made, 202)
 
@@ -171,8 +179,13 @@ class SlotsHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Who holds the slots of this machine, or of a profile's hosts, and who waits."""
-        self.answer(await slots.look(self.get_query_argument("profile", "local")))
+        """Return the slots of this machine or of a profile's hosts, with holders and those waiting."""
+        profile = self.get_query_argument("profile", "local")
+        if profiles.load(profile).ssh.names and not await self.may_write():
+            raise Forbidden(
+                "Who may only watch can't have hosts asked.", "Ask for the slots of this machine."
+            )
+        self.answer(await slots.look(profile))
 
 
 class HolderHandler(BaseHandler):
@@ -181,5 +194,5 @@ class HolderHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def delete(self, identity: str) -> None:
-        """End a process of one's own on a GPU that is neither a cluster's nor a job's."""
+        """End one of the user's GPU processes that belongs to no cluster and no job."""
         self.answer(await slots.stop(identity, self.get_query_argument("profile", "local")))

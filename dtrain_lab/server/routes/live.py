@@ -1,4 +1,4 @@
-"""The one WebSocket: all clusters, at most so often, as long as the panel is seen."""
+"""The WebSocket `live`: rate-limited frames with the state of all clusters, while the panel is visible."""
 
 from __future__ import annotations
 
@@ -13,52 +13,50 @@ from jupyter_server.base.websocket import WebSocketMixin
 from tornado import web
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from dtrain_lab.core.frames import encode
-from dtrain_lab.core.site import LiveFrame
-from dtrain_lab.server.routes.base import RESOURCE
+from dtrain_lab.machine import supervision
+from dtrain_lab.server.frames import encode
+from dtrain_lab.server.routes.base import RESOURCE, allowed
+from dtrain_lab.wire.site import LiveFrame
 
 if TYPE_CHECKING:
     from dtrain_lab.server.app import DtrainLabApp
 
 
 class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ignore[misc]
-    """`live`: frames `{type, seq, …}`; with `?ranks=columns` as `core.frames` packs them.
+    """`live`: frames `{type, seq, …}`; with `?ranks=columns` encoded as in `server.frames`.
 
-    A slow client skips frames, and never makes them queue.
+    A slow client skips frames; they don't queue up.
     """
 
     auth_resource = RESOURCE
-    _pump: asyncio.Task[None] | None = None
+    _pump: supervision.Handle | None = None
+    _seq = 0
     _can_write = False
     _columns = False
 
     @ws_authenticated
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        """Open the socket for whoever may read."""
-        if not await self._allowed("read"):
+        """Open the socket for users with read permission."""
+        if not await allowed(self, "read"):
             raise web.HTTPError(403)
-        self._can_write = await self._allowed("write")
+        self._can_write = await allowed(self, "write")
         self._columns = self.get_query_argument("ranks", "") == "columns"
         await ensure_async(super().get(*args, **kwargs))
 
-    async def _allowed(self, action: str) -> bool:
-        allowed = await ensure_async(self.authorizer.is_authorized(self, self.current_user, action, RESOURCE))
-        return bool(allowed)
-
     def get_compression_options(self) -> dict[str, Any]:
-        """Frames of many ranks shrink tenfold."""
+        """Compress frames; those of many ranks shrink tenfold."""
         return {"compression_level": 1}
 
     def open(self, *args: Any, **kwargs: Any) -> None:
-        """Start sending."""
+        """Start sending frames."""
         super().open(*args, **kwargs)
-        self._pump = asyncio.create_task(self._send())
+        self._pump = supervision.here().keep("server.panel", self._send)
 
     async def on_message(self, message: str | bytes) -> None:
-        """Clients have nothing to say here."""
+        """Ignore messages of clients."""
 
     def on_close(self) -> None:
-        """Stop sending."""
+        """Stop sending frames."""
         if self._pump is not None:
             self._pump.cancel()
 
@@ -67,7 +65,6 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         changed = asyncio.Event()
         changed.set()
         app.hub.add(changed)
-        seq = 0
         try:
             await app.hub.refresh()
             while True:
@@ -77,10 +74,10 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
                 if not self._can_write:
                     clusters = [msgspec.structs.replace(c, may=()) for c in clusters]
                     jobs = tuple(msgspec.structs.replace(j, may=()) for j in jobs)
-                frame = LiveFrame("clusters", seq, tuple(clusters), jobs)
-                # awaiting the write is what slows us down to the client's pace
+                frame = LiveFrame("clusters", self._seq, tuple(clusters), jobs)
+                # back-pressure: awaiting the write limits the rate to the client's
                 await self.write_message(encode(frame, columns=self._columns))
-                seq += 1
+                self._seq += 1  # continues after a restart of this task
                 await asyncio.sleep(app.hub.period_s / 2)
         except WebSocketClosedError:
             return

@@ -1,4 +1,4 @@
-"""Profiles, and what this site has."""
+"""Request handlers for profiles, the quickstart notebook and the site."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import asyncio
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
-from dtrain_lab.core.plan import default_ranks, most_ranks
-from dtrain_lab.core.site import Site
-from dtrain_lab.machine import local_facts
+from dtrain_lab.machine import local_facts, supervision
+from dtrain_lab.placement.layout import default_ranks
+from dtrain_lab.placement.plan import most_ranks
 from dtrain_lab.server.routes.base import BaseHandler
-from dtrain_lab.services import profiles
+from dtrain_lab.services.profiles import check as profile_check
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.quickstart import quickstart
+from dtrain_lab.wire.site import ProfileText, Site
 
 
 class ProfilesHandler(BaseHandler):
@@ -20,8 +23,46 @@ class ProfilesHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """All profiles; a bad file comes with its error."""
+        """Return all profiles; an invalid file is listed with its error."""
         self.answer(await asyncio.to_thread(profiles.listing))
+
+
+class ProfileHandler(BaseHandler):
+    """`profiles/{name}`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Return the text of a profile's file, or a template if it has no file."""
+        self.answer(ProfileText(await asyncio.to_thread(profiles.text, identity)))
+
+    @web.authenticated
+    @authorized
+    async def put(self, identity: str) -> None:
+        """Write a profile's file, if it is valid."""
+        wanted = self.body(ProfileText)
+        await asyncio.to_thread(profiles.write, identity, wanted.text)
+        self.answer(await asyncio.to_thread(profiles.listing))
+
+
+class ProfileCheckHandler(BaseHandler):
+    """`profiles/{name}/check`."""
+
+    @web.authenticated
+    @authorized
+    async def post(self, identity: str) -> None:
+        """Check every node of a profile, without starting a world."""
+        self.answer(await profile_check.check(identity))
+
+
+class QuickstartHandler(BaseHandler):
+    """`quickstart`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Return the quickstart notebook."""
+        self.answer(await asyncio.to_thread(quickstart))
 
 
 class SiteHandler(BaseHandler):
@@ -30,10 +71,11 @@ class SiteHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """What this machine has, and what this user may do."""
+        """Return this machine's resources and this user's permissions."""
         facts = await asyncio.to_thread(local_facts)
         self.answer(
             Site(
+                troubles=supervision.here().troubles,
                 node=facts.name,
                 cpus=facts.cpus,
                 gpus=facts.gpus,

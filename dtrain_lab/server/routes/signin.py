@@ -1,13 +1,13 @@
-"""Signing in to a host that asks for something."""
+"""Request handler for signing in to hosts."""
 
 from __future__ import annotations
 
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
-from dtrain_lab.core.site import SignIn
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services.signin import sign_in
+from dtrain_lab.wire.site import SignIn
 
 
 class SignInHandler(BaseHandler):
@@ -16,5 +16,5 @@ class SignInHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def post(self) -> None:
-        """Begin, or answer; 409 with the questions where the host asks (more)."""
+        """Start signing in, or answer questions; answers 409 with the questions if the host asks (more)."""
         self.answer(await sign_in(self.body(SignIn)))

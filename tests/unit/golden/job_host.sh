@@ -9,6 +9,7 @@ export DTRAIN_NOTEBOOK='train it.ipynb'
 export DTRAIN_MONITOR=1
 export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
 export OMP_NUM_THREADS=6
+mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"
 export MASTER_ADDR=10.0.0.1 DTRAIN_SIZE=4 DTRAIN_PEER=''
 
 # wait for room, on all hosts at once
@@ -27,7 +28,7 @@ for attempt in $(seq 0 0); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
   rm -f error.*.json .once.*
-  port=$((first + attempt))
+  port=$((20000 + (first - 20000 + attempt) % 12000))
   export MASTER_PORT=$port
   pids=()
   /venv/bin/python -P -m dtrain_lab.node attached "$folder" 1 2 apart & pids+=($!)

@@ -9,6 +9,7 @@ export DTRAIN_NOTEBOOK='train it.ipynb'
 export DTRAIN_MONITOR=1
 export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
 export OMP_NUM_THREADS=6
+mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"
 export MASTER_ADDR=127.0.0.1 DTRAIN_SIZE=4 DTRAIN_PEER=''
 
 # wait for room, on all hosts at once
@@ -36,8 +37,8 @@ for attempt in $(seq 0 1); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
   rm -f error.*.json .once.*
-  port=$((first + attempt))
-  while (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((port + 1)); done
+  port=$((20000 + (first - 20000 + attempt) % 12000))
+  for _ in {1..12000}; do (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break; port=$((port < 31999 ? port + 1 : 20000)); done
   export MASTER_PORT=$port
   pids=()
   /venv/bin/python -P -m dtrain_lab.node attached "$folder" 0 2 & pids+=($!)

@@ -21,6 +21,7 @@ cd "$folder" || exit 1
 umask 077
 # what the submission's shell had belongs to it
 unset ${!SLURM_EXPORT*} ${!PMI*}
+[ ! -e withdrawn ] || exit 1  # cancelled before Slurm said that it has the job
 module load CUDA
 export DTRAIN_JOB='/work/it'"'"'s here/0123456789ab'
 export DTRAIN_NOTEBOOK='train it.ipynb'
@@ -33,6 +34,7 @@ WANDB_API_KEY=$(cat "$HOME"/'.wandb key') && export WANDB_API_KEY || {
   printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit
   exit 1
 }
+mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"
 nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
 export MASTER_ADDR=${nodes[0]} DTRAIN_PEER=${nodes[-1]}
 
@@ -53,8 +55,8 @@ else
   echo "dtrain-lab is not installed here: no metrics, no executed.ipynb" >&2
   cd code; rank=(/scratch/me/venv/bin/python -u main.py)
 fi
-port=$((20000 + SLURM_JOB_ID % 12000))  # below the ports that systems give out
-while (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((port + 1)); done
+port=$((21000 + SLURM_JOB_ID % 100))
+for _ in {1..100}; do (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break; port=$((port < 21099 ? port + 1 : 21000)); done
 export MASTER_PORT=$port
 srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=24 --kill-on-bad-exit=0 \
   bash -c 'export NODE_RANK=$SLURM_NODEID; host=0; [ "$SLURM_NODEID" != 0 ] || host=1; exec /scratch/me/venv/bin/python -P -m torch.distributed.run --nnodes=2 --nproc-per-node=4 --max-restarts=0 --rdzv-backend=c10d --rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$MASTER_ADDR:$MASTER_PORT --rdzv-conf=is_host=$host --no-python "$@"' agent "${rank[@]}" &

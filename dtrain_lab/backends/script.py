@@ -1,0 +1,231 @@
+"""Job scripts, rendered as text that users can read and run by hand. Nothing is run here.
+
+Contains the complete script for back-ends without a scheduler (dtrain-lab's agent starts each node's ranks),
+and the parts that it shares with a scheduler's batch script.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import staging
+from dtrain_lab.placement import environment, network
+from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.submission import Submission
+
+EXPORT = "export MASTER_PORT=$port"
+SCRATCH = '"${SLURM_TMPDIR:-${TMPDIR:-/tmp}}"'
+"""A node-local disk, if the profile names none."""
+SECRET_HINT = "Write its value into that file, for your eyes only (chmod 600), where each node can read it."
+
+
+def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1") -> str:
+    """Return the script of a job on a back-end without a scheduler.
+
+    Args:
+        record: Record of the job.
+        node: Number of the script's node; None if all nodes are this machine.
+        address: Address of rank 0's node for the other nodes.
+    """
+    plan, folder = record.plan, shlex.quote(record.directory)
+    python = python_of(record)
+    nodes = range(len(plan.nodes)) if node is None else [node]
+    per_node = plan.nodes[0].ranks
+    local = len(plan.nodes) == 1 or node is None
+    ports = allowed_ports(record)
+    apart = "" if local else " apart"
+    peer = "" if local or node else plan.nodes[-1].address or plan.nodes[-1].name
+    lines = [
+        shebang(record),
+        title(record),
+        f"folder={folder}",
+        'cd "$folder" || exit 1',
+        "umask 077",
+        f"echo $$ > {job_files.PID}",
+        *variables(record, node or 0),
+        f"export MASTER_ADDR={shlex.quote(address)} DTRAIN_SIZE={plan.size} DTRAIN_PEER={shlex.quote(peer)}",
+        "",
+        "# wait for room, on all hosts at once",
+        f'exec 3< <(exec {python} dtrain_lab.node turn "$folder"{"" if node is None else f" {node}"})',
+        f"read -r first devices <&3 || {{ {exit_line(node or 0, '1')}; exit 1; }}; exec 3<&-",
+        '[ -z "$devices" ] || [ -n "${CUDA_VISIBLE_DEVICES+given}" ] || export CUDA_DEVICE_ORDER=PCI_BUS_ID',
+        '[ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices',
+        "",
+        *staged_copies(record, f"{python} dtrain_lab.node stage", f" {node or 0}", 1, node or 0),
+        "ended=",
+        f"trap 'ended=1; touch \"$folder/{job_files.CANCELLED}\"' TERM INT HUP",
+        f"trap 'touch \"$folder/{job_files.WARNED}\"' USR2",
+        f"date +%s.%N > {job_files.STARTED}",
+        f"head -c 65536 /dev/zero > {job_files.RESERVE}  # room to say how it ended, on a full disk",
+    ]
+    if 0 in nodes:
+        lines += head(python)
+    lines += [
+        "",
+        f"for attempt in $(seq 0 {record.request.retries}); do",
+        f"  echo $attempt > {job_files.ATTEMPT}",
+        f"  export {job_files.ATTEMPT_VARIABLE}=$attempt",
+        "  rm -f error.*.json .once.*",
+        f"  port=$(({ports[0]} + (first - {ports[0]} + attempt) % {len(ports)}))",
+        *(["  " + next_free(ports)] if local else []),
+        "  " + EXPORT,
+        "  pids=()",
+        *(
+            f'  {python} dtrain_lab.node attached "$folder" {index} {per_node}{apart} & pids+=($!)'
+            for index in nodes
+        ),
+        "  code=0",
+        '  for pid in "${pids[@]}"; do',
+        "    # a signal ends `wait`, not the process",
+        '    while :; do wait "$pid"; one=$?; kill -0 "$pid" 2> /dev/null || break; done',
+        "    [ $code = 0 ] && code=$one",
+        "  done",
+        '  [ $code = 0 ] || [ -n "$ended" ] && break',
+        "done",
+        *ending(node or 0, record.request.notify if not node else None, staging=bool(record.request.stage)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def allowed_ports(record: JobRecord) -> range:
+    """Return the ports that a job's rendezvous may use: the profile's, or the default."""
+    return network.port_range(record.profile.network.ports) or network.PORTS
+
+
+def next_free(ports: range) -> str:
+    """Return a line that takes the next free port of a range.
+
+    Possible only if one script chooses the port for all nodes.
+    """
+    taken = '(: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null'
+    step = f"port=$((port < {ports[-1]} ? port + 1 : {ports[0]}))"
+    return f"for _ in {{1..{len(ports)}}}; do {taken} || break; {step}; done"
+
+
+def variables(record: JobRecord, node: int) -> list[str]:
+    """Return lines that set the variables of a job's processes; an unreadable secret ends the job."""
+
+    def never_starts(name: str, path: str) -> list[str]:
+        """Write the reason to a file for clients: no process that could report it runs yet."""
+        message = f"{environment.no_secret(name, path, 'its node')}."
+        reason = json.dumps({"code": "no_secret", "message": message, "hint": SECRET_HINT, "final": True})
+        if node:  # the other hosts wait for this node: its agent reports the reason to them
+            return [f"export {job_files.NEVER_VARIABLE}={shlex.quote(reason)}"]
+        return [f"echo {shlex.quote(reason)} > {job_files.WAITING}", exit_line(node, "1"), "exit 1"]
+
+    plan, profile = record.plan, record.profile
+    ours = {
+        job_files.FOLDER_VARIABLE: record.directory,
+        job_files.NOTEBOOK_VARIABLE: record.request.notebook.rpartition("/")[2],
+        job_files.MONITOR_VARIABLE: _monitor(record),
+        "DTRAIN_CHECKPOINT_DIR": record.checkpoints,
+    }
+    if "OMP_NUM_THREADS" not in plan.variables:
+        ours["OMP_NUM_THREADS"] = str(plan.cpus_per_rank or plan.nodes[0].threads)
+    if plan.interface is not None:
+        ours |= {"GLOO_SOCKET_IFNAME": plan.interface, "NCCL_SOCKET_IFNAME": plan.interface}
+    made = environment.lines(profile.environment, {**ours, **plan.variables}, never_starts)
+    return [*made, 'mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"']
+
+
+def staged_copies(record: JobRecord, keeper: str, which: str, copies: int, node: int) -> list[str]:
+    """Return lines that copy data to the nodes' own disks, and wait for a line per finished copy.
+
+    Args:
+        record: Record of the job.
+        keeper: Command that makes and keeps the copies.
+        which: Its last arguments.
+        copies: Number of copies that it makes.
+        node: Number of the script's node.
+    """
+    if not record.request.stage:
+        return []
+    suffix = "" if record.plan.traits.schedules else f".{node}"
+    base = record.profile.scratch
+    scratch = shlex.quote(base) if base else SCRATCH
+    never = f"{exit_line(node, '1')}; exit 1"
+    if node:
+        unsaid = shlex.quote(json.dumps({"message": "its data could not be copied"}))
+        why = f'export {job_files.NEVER_VARIABLE}="$(cat {job_files.WAITING} 2> /dev/null || echo {unsaid})"'
+        never = f"{why}; rm -f {job_files.WAITING}; break"
+    return [
+        "# a copy of the data on each node's own disk, as long as this runs",
+        f"export {staging.VARIABLE}={scratch}/dtrain-lab-data-$UID/{record.id}{suffix}",
+        f'exec 4< <(exec {keeper} "$folder" "${staging.VARIABLE}"{which} < /dev/null)',
+        "keeper=$!",
+        f"for copy in $(seq {copies}); do read -r -u 4 || {{ {never}; }}; done",
+    ]
+
+
+def head(python: str) -> list[str]:
+    """Return lines that start the head of a job."""
+    return [
+        "",
+        "# watches the ranks: figures, stacks, hangs; the job does not need it",
+        f'nice {python} dtrain_lab.head observe "$folder" > head.log 2>&1 &',
+        "head=$!",
+    ]
+
+
+def ending(node: int, notify: str | None, *, staging: bool) -> list[str]:
+    """Return lines that end head and data keeper, write the exit file, and run the notification command."""
+    return [
+        "",
+        *(["kill $head 2> /dev/null; wait $head 2> /dev/null"] if node == 0 else []),
+        *(
+            ['[ -z "$keeper" ] || { exec 4<&-; kill -USR1 $keeper; wait $keeper; } 2> /dev/null']
+            if staging
+            else []
+        ),
+        'cd "$folder"',
+        f"rm -f {job_files.RESERVE}",
+        exit_line(node, "$code"),
+        *([f"bash -c {shlex.quote(notify)} < /dev/null > notify.log 2>&1"] if notify else []),
+        "exit $code",
+    ]
+
+
+def exit_line(node: int, code: str) -> str:
+    """Return a line that writes a node's exit file."""
+    file = job_files.EXIT if node == 0 else f"{job_files.EXIT}.{node}"
+    told = f'printf \'{{"code": %d, "at": %s}}\\n\' {code} "$(date +%s.%N)"'
+    return f"{told} > .{file} && mv .{file} {file}"
+
+
+def _monitor(record: JobRecord) -> str:
+    """Return the value of the variable that configures the ranks' monitor."""
+    plan = record.plan
+    if not plan.monitor:
+        return "0"
+    words = ["1", *(["no-probe"] if not plan.watch.probe else []), *(["guard"] if plan.watch.guard else [])]
+    return ",".join(words)
+
+
+def title(submission: Submission) -> str:
+    """Return a script's title comment."""
+    kind = "Job" if isinstance(submission, JobRecord) else "Cluster"
+    name, size = re.sub(r"[^\w .()-]", "_", submission.name), submission.plan.size
+    return f"# {kind} {name} ({submission.id}): {size} ranks. Made by dtrain-lab; runs by hand, too."
+
+
+def shebang(submission: Submission) -> str:
+    """Return the first line of a script: modules and conda need a login shell."""
+    return "#!/bin/bash -l" if environment.login_needed(submission.profile.environment) else "#!/bin/bash"
+
+
+def python_of(submission: Submission) -> str:
+    """Return the command that starts a module with the environment's Python."""
+    words = environment.python(submission.profile.environment, submission.plan.python)
+    return shlex.join([*words, "-P", "-m"])
+
+
+def wait_for(name: str) -> str:
+    """Return lines that wait for a process and keep its exit code: a signal ends `wait`, not the process.
+
+    Args:
+        name: Shell variable with its pid.
+    """
+    return f'while :; do wait "${name}"; code=$?; kill -0 "${name}" 2> /dev/null || break; done'

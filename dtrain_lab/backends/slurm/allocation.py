@@ -1,0 +1,123 @@
+"""Worlds in an existing allocation: the one that this process runs in, or a given job."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+
+from dtrain_lab.backends.transport import Transport, transport
+from dtrain_lab.errors import BadProfile, NotFound, StartFailed
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.placement import slurm
+from dtrain_lab.wire.plan import NodeFacts, Partition, SlurmFacts
+from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.submission import ClusterRecord
+
+BEGAN = """
+began() {
+    stat=$(cat "/proc/$1/stat") && set -- ${stat##*)} && echo $((${20} * 100 / $(getconf CLK_TCK))) \\
+        "$(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)"
+}
+"""
+"""Shell function that says in 1/100 s when a process began, and in which system (as `machine.processes`)."""
+
+
+def used(profile: Profile) -> bool:
+    """Return whether a profile uses an existing allocation."""
+    return profile.slurm.allocation not in (None, "new")
+
+
+async def facts(profile: Profile) -> SlurmFacts:
+    """Return the allocation's nodes as the only partition.
+
+    Raises:
+        NotFound: The allocation is not running.
+        BadProfile: This process runs in no allocation.
+    """
+    job = job_of(profile)
+    done = await transport(profile.ssh.login).run(["squeue", "-h", "-j", job, "-o", "%N|%P"])
+    nodes, _, partition = done.out.decode().strip().partition("|")
+    if done.code or not nodes:
+        raise NotFound(f"There is no running job {job}.", "Set [slurm] allocation to a job of yours.")
+    words = ["sinfo", "-h", "-N", "-n", nodes, "-p", partition, "-o", slurm.SINFO]
+    done = await transport(profile.ssh.login).run(words)
+    lines = [line.replace("*", "", 1) for line in done.out.decode().splitlines()]
+    found = slurm.partitions(line.replace("|drain", "|alloc") for line in lines)
+    cpus = int(os.environ.get("SLURM_CPUS_ON_NODE", 0))
+    return SlurmFacts(tuple(_limited(p, profile.slurm.partition, cpus) for p in found))
+
+
+def job_of(profile: Profile) -> str:
+    """Return the allocation's job number.
+
+    Raises:
+        BadProfile: This process runs in no allocation, or the profile's job is not a number.
+    """
+    if profile.slurm.allocation != "current":
+        return _number(str(profile.slurm.allocation))
+    job = os.environ.get("SLURM_JOB_ID")
+    if not job:
+        raise BadProfile(
+            '[slurm] allocation = "current", and this process is in none.',
+            'Start Jupyter inside a job (salloc, srun), or set allocation = "new".',
+            code="no_allocation",
+        )
+    return job
+
+
+async def start(cluster: ClusterRecord, way: Transport) -> Handle:
+    """Run a cluster's script as a step of the allocation, detached from this process.
+
+    Args:
+        cluster: Record of the cluster.
+        way: Transport to Slurm's commands.
+
+    Raises:
+        StartFailed: The scheduler refuses.
+    """
+    job = job_of(cluster.profile)
+    step = f"srun --jobid={shlex.quote(job)} --overlap --exact --relative=0 --nodes=1 --ntasks=1"
+    step += " --mem=0 --quiet --input=none"
+    log = f"{job_files.LAUNCHER_LOG}.log"
+    line = f'setsid {step} bash "$1/{job_files.BATCH}" >"$1/{log}" 2>&1 </dev/null & echo $! "$(began $!)"'
+    done = await way.run(["bash", "-c", BEGAN + line, "bash", cluster.directory])
+    if done.code:
+        raise StartFailed(*slurm.refusal(done.err), code="refused")
+    pid, *known = done.out.decode().strip().split(maxsplit=2)
+    began, system = known or ("0", "")  # it has ended already
+    host, folder = socket.gethostname(), cluster.directory
+    return Handle(cluster.id, host, int(pid), int(began) / 100, folder, job=job, system=system)
+
+
+async def end(cluster: ClusterRecord, way: Transport) -> None:
+    """Cancel a cluster's steps; a process that has its pid by now, or has it elsewhere, is left alone."""
+    handle = cluster.handle
+    assert handle is not None
+    line = '[ "$(began "$1")" = "$2" ] && kill -TERM -- "-$1"'
+    known = f"{round(handle.started * 100)} {handle.system}"
+    await way.run(["bash", "-c", BEGAN + line, "bash", str(handle.pid), known])
+
+
+def _number(text: str) -> str:
+    """Validate a job number from a profile before it is used in a command.
+
+    Raises:
+        BadProfile: It is not a job number.
+    """
+    if re.fullmatch(r"\d+([_+]\d+)?", text) is None:
+        raise BadProfile(
+            f'[slurm] allocation = "{text}" is no number of a job.',
+            'Write "new", "current" or a job\'s number.',
+        )
+    return text
+
+
+def _limited(partition: Partition, wanted: str | None, cpus: int) -> Partition:
+    nodes = tuple(
+        NodeFacts(n.name, n.address, min(n.cpus, cpus) if cpus else n.cpus, n.gpus, n.memory_bytes)
+        for n in partition.nodes
+    )
+    return Partition(wanted or partition.name, nodes, None, wanted is None)

@@ -1,0 +1,232 @@
+"""The batch script of a cluster or a job, rendered as text that users can read and submit with `sbatch`.
+
+A cluster runs its head on the first node, and a node agent on each node under one srun. A job's ranks are
+started by `srun` alone (each task is a rank), or by `srun torchrun` (one torchrun agent per node).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from dtrain_lab.backends import script
+from dtrain_lab.backends.slurm import allocation
+from dtrain_lab.errors import BadProfile
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import staging
+from dtrain_lab.placement import environment
+from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.submission import ClusterRecord, Submission
+
+WARN_S = 60
+"""Seconds before the end at which Slurm signals a world, which then queries its end time; also on preemption,
+if the site is configured to."""
+STEP = (
+    "${!SLURM_STEP*} SLURM_NTASKS SLURM_NPROCS SLURM_NNODES SLURM_TASKS_PER_NODE SLURM_NTASKS_PER_NODE "
+    "SLURM_CPUS_PER_TASK SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_CPU_BIND ${!SLURM_CPU_BIND_*} "
+    "SLURM_NODELIST SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_DISTRIBUTION SLURM_OVERCOMMIT"
+)
+"""Variables of the enclosing step, unset because a nested step would obey them."""
+
+
+def batch(submission: Submission) -> str:
+    """Return the batch script.
+
+    Raises:
+        BadProfile: A value contains a line break.
+    """
+    if isinstance(submission, JobRecord):
+        inside, body = False, [*_job(submission), *_job_steps(submission)]
+    else:
+        inside = allocation.used(submission.profile)
+        body = _cluster(submission, inside=inside)
+    lines = [
+        script.shebang(submission),
+        *(f"#SBATCH {option}" for option in directives(submission)),
+        script.title(submission),
+        f"folder={shlex.quote(submission.directory)}",
+        'cd "$folder" || exit 1',
+        "umask 077",
+        "# what the submission's shell had belongs to it",
+        "unset ${!SLURM_EXPORT*} ${!PMI*}",
+        *(["# and so has the step that this runs in", f"unset {STEP}"] if inside else []),
+        *body,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def directives(submission: Submission) -> list[str]:
+    """Return the `#SBATCH` options.
+
+    Raises:
+        BadProfile: A value contains a line break.
+    """
+    plan, profile = submission.plan, submission.profile
+    job = submission if isinstance(submission, JobRecord) else None
+    slurm, node = profile.slurm, plan.nodes[0]
+    by_rank = job is not None and job.launcher == "srun"
+    warn_s = WARN_S if job is None else job.request.warn_s
+    mail = job.request.mail if job is not None else None
+    options = {
+        "job-name": f"dtrain-{submission.name}",
+        "comment": f"dtl:{submission.id}",
+        "nodes": str(len(plan.nodes)),
+        "ntasks-per-node": str(node.ranks if by_rank else 1),
+        "cpus-per-task": str(_cpus_per_rank(plan) if by_rank else _cpus_per_node(plan)),
+        "mem": profile.memory_per_node,
+        "mem-per-cpu": slurm.memory_per_cpu,
+        "partition": slurm.partition,
+        "account": slurm.account,
+        "qos": slurm.qos,
+        "constraint": slurm.constraint,
+        "gres": slurm.gres or (f"gpu:{node.ranks}" if node.gpus else None),
+        "time": slurm.time,
+        "output": f"{submission.directory}/{job_files.LAUNCHER_LOG}.log",
+    }
+    written = [f"--{key}={shlex.quote(value)}" for key, value in options.items() if value is not None]
+    written += slurm.options
+    # no requeue: a world must not restart unless the user asks for it
+    written += [] if "--requeue" in slurm.options else ["--no-requeue"]
+    if warn_s:  # also without a time limit: the partition may have one, and the job may be preempted
+        written.append(f"--signal=B:USR2@{int(warn_s)}")
+    if mail is not None:
+        written += [f"--mail-user={shlex.quote(mail)}", "--mail-type=BEGIN,END,FAIL"]
+    for option in written:
+        if re.search(r"[\n\r\0]", option):
+            raise BadProfile(f"{option!r} has a line break in it.", "Write it in one line.")
+    return written
+
+
+def _cpus_per_rank(plan: Plan) -> int:
+    return plan.cpus_per_rank or 1
+
+
+def _cpus_per_node(plan: Plan) -> int:
+    """Return the CPUs of one task per node: those of all its ranks."""
+    return _cpus_per_rank(plan) * plan.nodes[0].ranks
+
+
+def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
+    plan, python = cluster.plan, script.python_of(cluster)
+    overlap = "--overlap --relative=0 " if inside else ""
+    return [
+        *environment.lines(cluster.profile.environment, plan.variables),
+        "",
+        "trap '' USR2  # until the head listens for it",
+        "# the head of the world; it says in a file where it listens, and ends with the world",
+        f'{python} dtrain_lab.head "$folder/{job_files.HEAD}" &',
+        "head=$!",
+        "trap 'kill -USR2 $head' USR2  # the time is nearly over, or another job takes the nodes: it asks",
+        "# one agent a node, with the CPUs of all its ranks",
+        f"srun {overlap}--nodes={len(plan.nodes)} --ntasks={len(plan.nodes)} --ntasks-per-node=1 "
+        f"--cpus-per-task={_cpus_per_node(plan)} --kill-on-bad-exit=0 \\",
+        f'  {python} dtrain_lab.node join "$folder/{job_files.ENDPOINTS}" &',
+        "# a signal ends `wait`, not the head",
+        script.wait_for("head"),
+        "wait",
+        "exit $code",
+    ]
+
+
+def _job(record: JobRecord) -> list[str]:
+    """Return the job script's lines before the ranks are started."""
+    plan, nodes, python = record.plan, len(record.plan.nodes), script.python_of(record)
+    words = environment.python(record.profile.environment, plan.python)
+    ports = script.allowed_ports(record)
+    return [
+        f"[ ! -e {job_files.WITHDRAWN} ] || exit 1  # cancelled before Slurm said that it has the job",
+        *script.variables(record, 0),
+        'nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))',
+        f"export MASTER_ADDR=${{nodes[0]}} DTRAIN_PEER={'${nodes[-1]}' if nodes > 1 else ''}",
+        "",
+        *_where_installed(
+            words,
+            script.staged_copies(
+                record,
+                f"srun --overlap --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 --cpus-per-task=1 "
+                f"--kill-on-bad-exit=1 {python} dtrain_lab.node stage",
+                "",
+                nodes,
+                0,
+            ),
+        ),
+        f"trap 'touch \"$folder/{job_files.WARNED}\"' USR2  # the time is nearly over: agents tell the ranks",
+        f"rm -f {job_files.EXIT} {job_files.PREEMPTED} error.*.json .once.*  # of a run that was requeued",
+        f"date +%s.%N > {job_files.STARTED}",
+        f"head -c 65536 /dev/zero > {job_files.RESERVE}  # room to say how it ended, on a full disk",
+        f"echo ${{SLURM_RESTART_COUNT:-0}} > {job_files.ATTEMPT}",
+        *script.head(python),
+        "",
+        "# without dtrain-lab on the nodes the plain script runs",
+        f"if {shlex.join(words)} -c 'import dtrain_lab' 2> /dev/null; then",
+        f'  rank=({python} dtrain_lab.node attached "$folder")',
+        "else",
+        f'  echo "dtrain-lab is not installed here: no metrics, no {job_files.EXECUTED}" >&2',
+        f"  cd {job_files.CODE}; rank=({shlex.join(words)} -u {job_files.MAIN})",
+        "fi",
+        f"port=$(({ports[0]} + SLURM_JOB_ID % {len(ports)}))",
+        script.next_free(ports),
+        script.EXPORT,
+    ]
+
+
+def _job_steps(record: JobRecord) -> list[str]:
+    """Return the lines of the step that starts the ranks, in a loop over the attempts."""
+    plan, request, python = record.plan, record.request, script.python_of(record)
+    per_node, nodes, cpus = plan.nodes[0].ranks, len(plan.nodes), _cpus_per_rank(plan)
+    by_rank = record.launcher == "srun"
+    own_copy = f"{staging.VARIABLE}+=.$SLURM_NODEID; " if request.stage else ""
+    if by_rank:
+        task = own_copy + (
+            "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "
+            f'LOCAL_WORLD_SIZE={per_node} NODE_RANK=$SLURM_NODEID; exec "$@"'
+        )
+        step = [
+            f"srun --nodes={nodes} --ntasks={plan.size} --ntasks-per-node={per_node} --cpus-per-task={cpus} "
+            "--kill-on-bad-exit=0 \\",
+            f'  bash -c {shlex.quote(task)} task "${{rank[@]}}" &',
+        ]
+    else:
+        torchrun = own_copy + (
+            f'export NODE_RANK=$SLURM_NODEID; host=0; [ "$SLURM_NODEID" != 0 ] || host=1; '
+            f"exec {python} torch.distributed.run --nnodes={nodes} --nproc-per-node={per_node} "
+            f"--max-restarts={request.retries} --rdzv-backend=c10d --rdzv-id=$SLURM_JOB_ID "
+            '--rdzv-endpoint=$MASTER_ADDR:$MASTER_PORT --rdzv-conf=is_host=$host --no-python "$@"'
+        )
+        step = [
+            f"srun --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 "
+            f"--cpus-per-task={_cpus_per_node(plan)} --kill-on-bad-exit=0 \\",
+            f'  bash -c {shlex.quote(torchrun)} agent "${{rank[@]}}" &',
+        ]
+    step += [
+        "step=$!",
+        "# a signal ends `wait`, not the step",
+        script.wait_for("step"),
+    ]
+    if by_rank and request.retries:  # torchrun restarts by itself
+        step = [
+            f"for attempt in $(seq 0 {request.retries}); do",
+            f"  echo $attempt > {job_files.ATTEMPT}; export {job_files.ATTEMPT_VARIABLE}=$attempt",
+            "  rm -f error.*.json .once.*",
+            *(f"  {line}" for line in step),
+            "  [ $code != 0 ] || break",
+            "done",
+        ]
+    return [
+        *step,
+        f"! scontrol show job -o $SLURM_JOB_ID 2> /dev/null | grep -q 'PreemptTime=[0-9]' "
+        f'|| echo 1 > "$folder/{job_files.PREEMPTED}"',
+        *script.ending(0, request.notify, staging=bool(request.stage)),
+    ]
+
+
+def _where_installed(words: list[str], lines: list[str]) -> list[str]:
+    """Return lines that run only if dtrain-lab is installed on the nodes; else the plain script runs."""
+    if not lines:
+        return []
+    return [
+        f"if {shlex.join(words)} -c 'import dtrain_lab' 2> /dev/null; then",
+        *(f"  {line}" for line in lines),
+        "fi",
+    ]

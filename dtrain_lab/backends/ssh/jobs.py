@@ -1,0 +1,121 @@
+"""Job scripts on hosts: started, queried and ended with shell commands through SSH."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from dtrain_lab.backends import hosts
+from dtrain_lab.backends.base import ASK_WITHIN_S
+from dtrain_lab.backends.ssh.processes import HostProcess, last_word, unsaid
+from dtrain_lab.backends.transport import Login
+from dtrain_lab.errors import DtrainError, StartFailed
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine.curve import new_keys
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.jobs.gang import GangKeys
+from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.status import Status
+
+
+def script(node: int) -> str:
+    """Return the file name of a node's script."""
+    return f"node.{node}.sh" if node else job_files.BATCH
+
+
+async def start(record: JobRecord, used: Sequence[str], given: Mapping[str, bytes]) -> Handle:
+    """Write the folder on each host, and start the scripts on all hosts or none."""
+    files = {**given, job_files.GANG: msgspec.json.encode(GangKeys(*new_keys()))}
+    await Login(used[0]).write(record.directory, files)
+    await asyncio.gather(*(_write_too(host, record, files) for host in used[1:]))
+    pids = await asyncio.gather(
+        *(_start(host, record, script(node)) for node, host in enumerate(used)), return_exceptions=True
+    )
+    failed = next((p for p in pids if isinstance(p, BaseException)), None)
+    pid = pids[0] if isinstance(pids[0], int) else 0
+    handle = Handle(record.id, used[0], pid, directory=record.directory)
+    if failed is not None:
+        with suppress(DtrainError):  # report the original error, not one of the cleanup
+            await cancel(msgspec.structs.replace(record, handle=handle), used)
+        raise failed
+    return handle
+
+
+async def status(record: JobRecord, used: Sequence[str]) -> Status:
+    """Return whether a script runs: the first host's, or after its end one of the others'."""
+    if await _process(used[0], record, 0).runs(ASK_WITHIN_S):
+        return Status("running")
+    rest = await asyncio.gather(
+        *(_process(host, record, node).runs(ASK_WITHIN_S) for node, host in enumerate(used[1:], start=1)),
+        return_exceptions=True,
+    )
+    if any(runs is True for runs in rest):
+        return Status("running")
+    for error in rest:
+        if isinstance(error, DtrainError):  # its ranks may still run
+            return Status("unknown", Reason("not_asked", error.message, error.hint))
+        if isinstance(error, BaseException):
+            raise error
+    return Status("ended")
+
+
+async def find(record: JobRecord, host: str) -> Handle | None:
+    """Find a script on the first host that runs or has run.
+
+    Raises:
+        Unreachable: The host does not answer.
+    """
+    place = shlex.quote(record.directory)
+    line = (
+        f'folder={place}; if cd -- "$folder" 2> /dev/null; then cat {job_files.BATCH}.pid 2> /dev/null '
+        '|| echo none; elif [ -d "${folder%/*}" ] || { [ -d ~ ] && [[ $folder = ~/* ]]; }; then '
+        "echo none; fi"
+    )
+    done = await hosts.run(host, f"bash -c {shlex.quote(line)}", within_s=ASK_WITHIN_S)
+    said = last_word(done)
+    if said == "none":
+        return None
+    if not said.isdigit():
+        raise unsaid(host, done)
+    return Handle(record.id, host, int(said), directory=record.directory)
+
+
+async def cancel(record: JobRecord, used: Sequence[str]) -> None:
+    """End the scripts of all hosts; each ends its own processes."""
+    told = await asyncio.gather(
+        *(_process(host, record, node).end() for node, host in enumerate(used)), return_exceptions=True
+    )
+    for error in told:
+        if error is not None:
+            raise error
+
+
+async def _write_too(host: str, record: JobRecord, files: dict[str, bytes]) -> None:
+    """Write the folder, unless this host shares it with the first host."""
+    way = Login(host)
+    if not await way.small(record.directory, (job_files.JOB,)):
+        await way.write(record.directory, files)
+
+
+async def _start(host: str, record: JobRecord, name: str) -> int:
+    place = shlex.quote(record.directory)
+    line = (
+        f'cd {place} && {{ setsid bash "$PWD/{name}" '
+        f"> {job_files.LAUNCHER_LOG}.log 2>&1 < /dev/null & "
+        f"echo $! | tee {name}.pid; }}"
+    )
+    done = await hosts.run(host, f"bash -c {shlex.quote(line)}")
+    if done.code or not done.out.strip().isdigit():
+        raise StartFailed(f"{host}: {done.err.strip() or 'the job did not start'}", "", code="no_start")
+    return int(done.out)
+
+
+def _process(host: str, record: JobRecord, node: int) -> HostProcess:
+    name = script(node)
+    find = f"cd -- {shlex.quote(record.directory)} && pid=$(cat {name}.pid)"
+    return HostProcess(host, find, f"{record.id}/{name}")

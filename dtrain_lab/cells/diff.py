@@ -1,0 +1,135 @@
+"""Comparison of one variable across ranks: the first part that differs, and on which ranks. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from dtrain_lab.cells import rank_sets as rank_names
+
+
+class Leaf(Struct, frozen=True):
+    """One part of a variable, such as a parameter of a model or an entry of a dict.
+
+    `digest` is a hash of the part's bytes; for a plain value it is the value's text.
+    """
+
+    path: str
+    kind: str
+    dtype: str
+    shape: tuple[int, ...]
+    digest: str
+
+
+class Difference(Struct, frozen=True):
+    """A leaf that differs between ranks.
+
+    `same` is the largest group of ranks that agree; `others` are the groups with a different leaf.
+    `leaves` holds the leaf of each group, that of `same` first; None where the group lacks the leaf.
+    """
+
+    path: str
+    same: tuple[int, ...]
+    others: tuple[tuple[int, ...], ...]
+    leaves: tuple[Leaf | None, ...]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether all ranks have arrays of the same shape, so that a numeric distance is defined."""
+        first = self.leaves[0]
+        return first is not None and all(
+            leaf is not None and leaf.shape == first.shape and leaf.kind in ("tensor", "array")
+            for leaf in self.leaves
+        )
+
+
+class Comparison(Struct, frozen=True):
+    """The result of a comparison, counted in leaves.
+
+    `first` is the first leaf that differs, in the variable's own order; None where all agree.
+    """
+
+    total: int
+    differing: int
+    first: Difference | None
+
+
+def compare(by_rank: Mapping[int, Sequence[Leaf]]) -> Comparison:
+    """Compare a variable across ranks.
+
+    Args:
+        by_rank: rank → its leaves, in the variable's own order.
+
+    Returns:
+        How many leaves there are and how many differ, with the first difference.
+    """
+    found = {rank: {leaf.path: leaf for leaf in leaves} for rank, leaves in by_rank.items()}
+    paths = list(dict.fromkeys(leaf.path for _, leaves in sorted(by_rank.items()) for leaf in leaves))
+    differences = [d for path in paths if (d := _difference(path, found)) is not None]
+    return Comparison(len(paths), len(differences), differences[0] if differences else None)
+
+
+def _difference(path: str, found: Mapping[int, Mapping[str, Leaf]]) -> Difference | None:
+    groups: dict[Leaf | None, list[int]] = {}
+    for rank in sorted(found):
+        groups.setdefault(found[rank].get(path), []).append(rank)
+    if len(groups) == 1:
+        return None
+    sizes = Counter({leaf: len(ranks) for leaf, ranks in groups.items()})
+    # largest group first; between equal sizes, the group with the lowest rank
+    ordered = sorted(groups, key=lambda leaf: (-sizes[leaf], groups[leaf][0]))
+    return Difference(
+        path,
+        tuple(groups[ordered[0]]),
+        tuple(tuple(groups[leaf]) for leaf in ordered[1:]),
+        tuple(ordered),
+    )
+
+
+def sentence(name: str, ranks: Sequence[int], comparison: Comparison, apart: Sequence[str]) -> str:
+    """Describe a comparison in one sentence.
+
+    Args:
+        name: name of the variable.
+        ranks: the ranks that were compared.
+        comparison: its result.
+        apart: for each group in `comparison.first.others`, its distance from `same` in words; empty
+            where unknown.
+    """
+    first = comparison.first
+    if first is None:
+        parts = "1 part" if comparison.total == 1 else f"{comparison.total} parts"
+        return f"{name} is the same on {rank_names.name(ranks)} ({parts} compared)."
+    what = name if not first.path else f"{name}: {first.path}"
+    if comparison.total > 1:
+        what += f" is the first of {comparison.differing} of {comparison.total} parts that differ"
+    else:
+        what += " differs"
+    details = [
+        f"{rank_names.name(group)} {_owns(group)} {_what(leaf, first.leaves[0])}{f', {far}' if far else ''}"
+        for group, leaf, far in zip(first.others, first.leaves[1:], apart, strict=True)
+    ]
+    kind = describe(first.leaves[0])
+    return f"{what}: {rank_names.name(first.same)} {_owns(first.same)} {kind}; {'; '.join(details)}."
+
+
+def describe(leaf: Leaf | None) -> str:
+    """Describe a leaf: "float32[10, 64]", "3", "nothing there"."""
+    if leaf is None:
+        return "nothing there"
+    if leaf.kind == "value":
+        return leaf.digest
+    if leaf.kind == "object":
+        return f"another {leaf.dtype}"
+    return f"{leaf.dtype}{list(leaf.shape)}"
+
+
+def _what(leaf: Leaf | None, reference: Leaf | None) -> str:
+    alike = leaf is not None and reference is not None and describe(leaf) == describe(reference)
+    return "other values" if alike else describe(leaf)
+
+
+def _owns(ranks: Sequence[int]) -> str:
+    return "has" if len(ranks) == 1 else "have"

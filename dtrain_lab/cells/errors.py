@@ -1,0 +1,197 @@
+"""Cell errors: syntax check before sending, failures as sentences, tracebacks by cell and line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.wire.cells import Failure
+from dtrain_lab.wire.stacks import Frame
+
+CONNECTION_ERRORS = (
+    "connection closed by peer",
+    "connection reset by peer",
+    "connection was aborted",
+    "broken pipe",
+    "connection of the ranks was given up",
+    "nccl communicator was aborted",
+    "process group has been aborted",
+)
+
+
+NO_ANSWER = "NoAnswer"
+"""`Failure.type` of a rank that does not answer an interrupt."""
+
+
+def blame(failures: Sequence[Failure]) -> tuple[Failure, ...]:
+    """Separate the ranks that caused a failure from the ranks that failed because of them.
+
+    A rank whose peer ended, raised or was interrupted gets "Connection closed by peer" from its
+    collective. That is an effect, so its failure becomes *aborted*. If all failures are such errors,
+    the cause is unknown and they stay as they are.
+
+    Args:
+        failures: one per rank that failed.
+
+    Returns:
+        The failures in the order of their ranks.
+    """
+    effects = [f for f in failures if f.kind == "raised" and _lost_connection(f)]
+    causes = [f for f in failures if f not in effects]
+    if not causes:
+        return tuple(sorted(failures, key=lambda f: f.rank))
+    aborted = [replace(f, kind="aborted") for f in effects]
+    return tuple(sorted((*causes, *aborted), key=lambda f: f.rank))
+
+
+def _lost_connection(failure: Failure) -> bool:
+    return lost_connection(failure.message)
+
+
+def lost_connection(message: str) -> bool:
+    """Whether an error message only reports a closed connection to a peer."""
+    text = message.lower()
+    return any(known in text for known in CONNECTION_ERRORS)
+
+
+def failure_sentence(failures: Sequence[Failure], ranks: Sequence[int]) -> str:
+    """Describe a failed cell: the ranks at fault first, then the ranks interrupted because of them.
+
+    Args:
+        failures: one per rank that failed.
+        ranks: all ranks that ran the cell.
+    """
+    parts = []
+    lost = [f for f in failures if f.kind == "lost"]
+    raised = [f for f in failures if f.kind == "raised"]
+    silent = [f for f in failures if f.type == NO_ANSWER]
+    taken = [f for f in failures if f.kind in ("aborted", "interrupted") and f not in silent]
+    if lost:
+        verb = "was" if len(lost) == 1 else "were"
+        ways = sorted({f.message for f in lost})
+        parts.append(f"{_who(lost)} {verb} lost: {'; '.join(ways)}.")
+    if raised:
+        kinds = sorted({f"{f.type}: {f.message}" if f.message else f.type for f in raised})
+        more = "" if len(kinds) == 1 else f" (and {len(kinds) - 1} other)"
+        parts.append(f"{_who(raised)} failed: {_one_line(kinds[0])}{more}.")
+    if silent:
+        verb = "does" if len(silent) == 1 else "do"
+        restart = f"%distributed restart {rank_names.compact(f.rank for f in silent)}"
+        parts.append(f"{_who(silent)} {verb} not answer the interrupt: wait, or {restart}.")
+    if taken:
+        parts.append(_taken(taken))
+    return " ".join(parts) if parts else f"{rank_names.sentence_name(ranks)} ended."
+
+
+def own_interrupt(failures: Sequence[Failure]) -> bool:
+    """Whether a cell ended by an interrupt alone: no rank raised, was lost or failed to answer."""
+    return any(f.kind == "interrupted" for f in failures) and all(
+        f.kind in ("interrupted", "aborted") and f.type != NO_ANSWER for f in failures
+    )
+
+
+def _one_line(text: str, most: int = 200) -> str:
+    first = text.strip().splitlines()[0].rstrip(".") if text.strip() else ""
+    return first if len(first) <= most else f"{first[: most - 1]}…"
+
+
+def _taken(taken: Sequence[Failure]) -> str:
+    verb = "was" if len(taken) == 1 else "were"
+    inside = [f for f in taken if f.operation]
+    operations = sorted({f.operation for f in inside if f.operation})
+    where = f" in {' and '.join(operations)}" if operations else ""
+    if inside and len(inside) < len(taken):
+        where = f" ({rank_names.name(f.rank for f in inside)}{where})"
+    return f"{_who(taken)} {verb} interrupted{where}; variables are kept."
+
+
+def _who(failures: Sequence[Failure]) -> str:
+    return rank_names.sentence_name([f.rank for f in failures])
+
+
+def render_failure(failures: Sequence[Failure], sentence: str) -> list[str]:
+    """Render a failed cell: its sentence, then each distinct traceback once, with its ranks.
+
+    Aborted and interrupted ranks get no traceback: the sentence names the collective they were in.
+
+    Args:
+        failures: one per rank that failed.
+        sentence: as `failure_sentence` returns it.
+
+    Returns:
+        Lines of text.
+    """
+    lines = [sentence]
+    groups: dict[tuple[str, str, tuple[Frame, ...], tuple[str, ...]], list[int]] = {}
+    for failure in failures:
+        if failure.kind == "raised":
+            key = (failure.type, failure.message, failure.frames, failure.detail)
+            groups.setdefault(key, []).append(failure.rank)
+    for (kind, message, frames, detail), members in groups.items():
+        lines += ["", f"{rank_names.sentence_name(members)}: {kind}: {message}".rstrip(": ")]
+        lines += [*render_frames(frames), *detail]
+    return lines
+
+
+def render_frames(frames: Sequence[Frame]) -> list[str]:
+    """Render a traceback with cells by name and consecutive library frames folded into one line."""
+    lines: list[str] = []
+    folded = 0
+    for index, frame in enumerate(frames):
+        if is_library(frame) and index < len(frames) - 1:
+            folded += 1
+            continue
+        if folded:
+            lines.append(f"  … {folded} library frame{'s' if folded > 1 else ''}")
+            folded = 0
+        place = f"cell {frame.cell}, line {frame.line}" if frame.cell else f"{frame.file}:{frame.line}"
+        inside = "" if frame.function in ("<module>", "") else f", in {frame.function}"
+        lines.append(f"  {place}{inside}")
+        if frame.source:
+            number = str(frame.line)
+            arrow = "-" * max(1, _MARGIN - len(number) - 2) + "> " + number
+            first = frame.line - len(frame.before)
+            lines += [f"{first + i:>{_MARGIN}} {text}".rstrip() for i, text in enumerate(frame.before)]
+            lines.append(f"{arrow} {frame.source}")
+    return lines
+
+
+ROOMS = (
+    "cells",
+    "debugger",
+    "jobs",
+    "machine",
+    "metrics",
+    "node",
+    "placement",
+    "rank",
+    "training",
+    "wire",
+    "world",
+)
+OURS = tuple(f"/dtrain_lab/{room}/" for room in ROOMS)
+"""Our own code that runs in a rank; matched by path, since a checkout is not in `site-packages`."""
+_MARGIN = 7
+"""Width of the line-number column, including the arrow."""
+
+
+def is_library(frame: Frame) -> bool:
+    """Whether a frame is library code rather than the user's own."""
+    return frame.cell is None and (
+        "site-packages" in frame.file
+        or "/lib/python" in frame.file
+        or frame.file.startswith("<")
+        or is_ours(frame)
+    )
+
+
+def is_ours(frame: Frame) -> bool:
+    """Whether a frame is one of our hooks, between the user's code and the library it calls."""
+    return frame.cell is None and any(part in frame.file for part in OURS)
+
+
+def users_frame(frames: Sequence[Frame]) -> Frame | None:
+    """Return the innermost frame of the user's own code; None if every frame is library code."""
+    return next((f for f in reversed(frames) if not is_library(f)), None)

@@ -1,0 +1,255 @@
+"""Output of several ranks as one text: lines labelled by rank, and equal lines merged.
+
+`[0-3] epoch 1` is one line that four ranks printed. Each rank's lines keep their order across stdout and
+stderr, and no line is split by another rank's. Pure: callers pass the time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.cells.ansi import Colours
+from dtrain_lab.wire.jobs.job import Log
+
+HOLD_S = 0.010
+"""A line waits this long for the same line of other ranks."""
+PARTIAL_HOLD_S = 0.03
+"""An unfinished line waits this long for its end, so that ranks don't cut each other's lines."""
+MANY = 500
+"""A burst of more lines than this is handled as one block and compared with other ranks' as a whole."""
+
+_NESTED = re.compile(r"(\n+)\r([^\n\r\x1b]*)((?:\x1b\[A)+)")
+"""A progress bar below another one (tqdm's `position`): newlines, the bar, cursor up."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Text that one or more ranks printed: a line, or an unfinished one if `text` has no newline."""
+
+    stream: str
+    text: str
+    ranks: tuple[int, ...] = ()
+
+
+@dataclass
+class _Waiting:
+    stream: str
+    text: str
+    since: float
+
+
+class LineMerger:
+    """Collects the output of ranks and returns merged whole lines.
+
+    Args:
+        ranks: number of ranks that run the cell, or 0 if unknown. A line is shown without delay once
+            all of them have printed it.
+    """
+
+    def __init__(self, ranks: int = 0) -> None:
+        self._ranks = ranks
+        self._queues: dict[int, deque[_Waiting]] = {}
+        self._tails: dict[tuple[int, str], _Waiting] = {}
+        self._colours: dict[tuple[int, str], Colours] = {}
+        self.progress: dict[int, dict[int, str]] = {}
+        """Rank → row → progress bar now shown."""
+
+    def feed(self, rank: int, stream: str, text: str, now: float) -> None:
+        """Add text that a rank printed.
+
+        Args:
+            rank: the rank that printed it.
+            stream: "stdout" or "stderr".
+            text: the text, which may end within a line.
+            now: time in seconds, on the clock that `ready` is called with.
+        """
+        tail = self._tails.pop((rank, stream), None)
+        if tail is not None:
+            text = tail.text + text
+        if "\r" in text:
+            text = self._bars(rank, text.replace("\r\n", "\n"))
+        end = text.rfind("\n") + 1
+        if end < len(text):
+            since = tail.since if tail is not None and not end else now
+            self._tails[rank, stream] = _Waiting(stream, text[end:], since)
+        if end:
+            self._queue(rank, stream, text[:end], now)
+
+    def ready(self, now: float) -> list[Piece]:
+        """Return the pieces that can be shown now, in order.
+
+        Args:
+            now: time in seconds.
+        """
+        for (rank, stream), tail in list(self._tails.items()):
+            if "\r" not in tail.text and tail.since + PARTIAL_HOLD_S <= now:
+                del self._tails[rank, stream]
+                self._queues.setdefault(rank, deque()).append(_Waiting(stream, tail.text, tail.since))
+        return self._merge(now)
+
+    def finish(self) -> list[Piece]:
+        """Return all remaining pieces once the ranks have stopped printing."""
+        for (rank, stream), tail in sorted(self._tails.items()):
+            last = tail.text.rsplit("\r", 1)[-1]
+            if last.strip() or "\r" not in tail.text:
+                self._queues.setdefault(rank, deque()).append(_Waiting(stream, last, float("inf")))
+        self._tails.clear()
+        self.progress.clear()
+        return self._merge(float("inf"))
+
+    def due(self) -> float | None:
+        """Return the time in seconds at which `ready` has something new; None while nothing waits."""
+        times = [queue[0].since + HOLD_S for queue in self._queues.values()]
+        times += [t.since + PARTIAL_HOLD_S for t in self._tails.values() if "\r" not in t.text]
+        return min(times, default=None)
+
+    def _queue(self, rank: int, stream: str, text: str, now: float) -> None:
+        queue = self._queues.setdefault(rank, deque())
+        if text.count("\n") > MANY:
+            queue.append(_Waiting(stream, text, now))
+        else:
+            # not `splitlines`, which also splits at form feeds and Unicode separators
+            lines = text[:-1].split("\n")
+            if "\x1b[" in text or (rank, stream) in self._colours:
+                colours = self._colours.setdefault((rank, stream), Colours())
+                lines = [colours.line(line) for line in lines]
+            queue.extend(_Waiting(stream, line + "\n", now) for line in lines)
+
+    def _merge(self, now: float) -> list[Piece]:
+        shown: list[Piece] = []
+        queues = self._queues
+        while queues:
+            first = min(queues, key=lambda rank: (queues[rank][0].since, rank))
+            head = queues[first][0]
+            same = [r for r, q in queues.items() if q[0].text == head.text and q[0].stream == head.stream]
+            if len(same) != self._ranks and head.since + HOLD_S > now:
+                break
+            for rank in same:
+                queues[rank].popleft()
+                if not queues[rank]:
+                    del queues[rank]
+            shown.append(Piece(head.stream, head.text, tuple(sorted(same))))
+        return shown
+
+    def _bars(self, rank: int, text: str) -> str:
+        """Move progress bars from the text to `progress`: overwritten text is not a line."""
+        bars = self.progress.setdefault(rank, {})
+
+        def below(match: re.Match[str]) -> str:
+            bars[len(match[1])] = match[2]
+            return ""
+
+        text = _NESTED.sub(below, text).replace("\x1b[A", "")
+        *lines, tail = text.split("\n")
+        kept = []
+        for line in lines:
+            final = _last_state(line)
+            if "\r" in line:
+                bars.pop(0, None)
+            if final.strip() or "\r" not in line:
+                kept.append(final + "\n")
+        if "\r" in tail:
+            state = _last_state(tail)
+            if state.strip():
+                bars[0] = state
+            else:
+                bars.clear()
+            tail = "\r" + state
+        if not bars:
+            del self.progress[rank]
+        return "".join(kept) + tail
+
+
+def _last_state(line: str) -> str:
+    """Return what a line finally shows: the last non-empty text between carriage returns."""
+    segments = [s for s in line.split("\r") if s]
+    return segments[-1] if segments else ""
+
+
+class LineWriter:
+    """Labels merged lines with their ranks, and tracks which ranks' line is still unfinished."""
+
+    def __init__(self) -> None:
+        self._open: tuple[str, tuple[int, ...]] | None = None
+        self._cut: set[tuple[str, int]] = set()
+        """Stream and rank of unfinished lines that were ended early to show another rank's line."""
+
+    def write(self, piece: Piece) -> str:
+        """Return the text to show for a piece, with its label."""
+        before = ""
+        if self._open is not None and self._open != (piece.stream, piece.ranks):
+            stream, ranks = self._open
+            self._cut.update((stream, rank) for rank in ranks)
+            self._open = None
+            before = "\n"
+        piece = self._without_ends(piece)
+        if not piece.text:
+            return before
+        key = (piece.stream, piece.ranks)
+        label = f"[{rank_names.compact(piece.ranks)}] "
+        lead = "" if self._open == key else label
+        ends = piece.text.endswith("\n")
+        self._open = None if ends else key
+        body = piece.text[:-1] if ends else piece.text
+        return before + lead + body.replace("\n", "\n" + label) + ("\n" if ends else "")
+
+    def _without_ends(self, piece: Piece) -> Piece:
+        """Drop a late newline for ranks whose unfinished line was already ended early."""
+        cut = {rank for rank in piece.ranks if (piece.stream, rank) in self._cut}
+        self._cut -= {(piece.stream, rank) for rank in cut}
+        if not cut or piece.text != "\n":
+            return piece
+        left = tuple(rank for rank in piece.ranks if rank not in cut)
+        return Piece(piece.stream, piece.text if left else "", left)
+
+
+_VARIES = re.compile(r"[\d.,:?%]+|[\s█▏▎▍▌▋▊▉#|]+|s/it|it/s")
+MANY_BARS = 8
+
+
+def progress_rows(bars: dict[int, dict[int, str]]) -> list[tuple[tuple[int, ...], str]]:
+    """Arrange the progress bars of all ranks in rows.
+
+    Equal bars are shown once. Above `MANY_BARS` rows, similar bars are folded into the one that is
+    furthest behind.
+
+    Args:
+        bars: rank → row → bar.
+
+    Returns:
+        Ranks and text of each row, ordered by row and then by rank.
+    """
+    rows: dict[tuple[int, str], list[int]] = {}
+    for rank, own in sorted(bars.items()):
+        for number, text in own.items():
+            rows.setdefault((number, text.strip("\r")), []).append(rank)
+    ordered = sorted((number, members, text) for (number, text), members in rows.items())
+    if len(ordered) > MANY_BARS:
+        ordered = _fold(ordered)
+    return [(tuple(members), text) for _, members, text in ordered]
+
+
+def _fold(rows: Iterable[tuple[int, list[int], str]]) -> list[tuple[int, list[int], str]]:
+    alike: dict[tuple[int, str], list[tuple[float, list[int], str]]] = {}
+    for number, members, text in rows:
+        alike.setdefault((number, _VARIES.sub("", text)), []).append((_share(text), members, text))
+    folded = []
+    for (number, _), entries in alike.items():
+        entries.sort()
+        members = sorted(rank for _, some, _ in entries for rank in some)
+        folded.append((number, members, entries[0][2]))
+    return sorted(folded)
+
+
+def _share(text: str) -> float:
+    match = re.search(r"(\d+)%", text)
+    return float(match[1]) if match else 0.0
+
+
+def job_line(line: Log) -> str:
+    """Format a line of a job's log with its rank as the label."""
+    return f"[{line.rank}] {line.text}"

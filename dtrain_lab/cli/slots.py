@@ -1,0 +1,41 @@
+"""`dtrain-lab slots`."""
+
+from __future__ import annotations
+
+import click
+from rich.table import Table
+
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.cli.show import (
+    as_json,
+    console,
+    print_json,
+    reports_errors,
+)
+from dtrain_lab.services import slots as service_slots
+
+
+@click.command()
+@click.option("--profile", default="local", help="Whose machines to ask; this one by itself.")
+@click.option("--stop", metavar="ID", help="End a process of yours on a GPU, by its id in --json.")
+@as_json
+@reports_errors
+def slots(profile: str, stop: str | None, as_json: bool) -> None:
+    """Show who holds the slots of this machine, or of a profile's hosts, and who waits."""
+    wanted = service_slots.look(profile) if stop is None else service_slots.stop(stop, profile)
+    found = Portal.get().call(wanted)
+    if as_json:
+        print_json(found)
+        return
+    for node in found.nodes:
+        free = sum(slot.held_by is None for slot in node.slots)
+        console.print(f"{node.name}: {free} of {len(node.slots)} slots are free")
+        table = Table("slot", "held by", "owner", "process", box=None, pad_edge=False)
+        for slot in node.slots:
+            if slot.held_by is not None:
+                held = slot.held_by
+                table.add_row(slot.device, f"{held.kind} {held.name}", held.owner, str(held.pid or "–"))
+        if table.row_count:
+            console.print(table)
+        for holder in node.waiting:
+            console.print(f"waits: {holder.kind} {holder.name} ({holder.owner})")

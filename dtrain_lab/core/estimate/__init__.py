@@ -1,1 +1,0 @@
-"""Figures from what ranks record: steps, throughput, communication, stragglers. Pure arithmetic."""

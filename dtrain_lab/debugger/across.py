@@ -1,0 +1,202 @@
+"""Comparison of one expression's value across ranks: groups of equal values and their differences."""
+
+from __future__ import annotations
+
+import base64
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.cells.diff import Comparison, Leaf, compare, describe
+
+
+class AcrossGroup(Struct, frozen=True):
+    """Ranks with the same value.
+
+    `outlier`: it is not the largest group. `text`: the value, or the error if `error` is set. `norm` and
+    `nans` (number of NaNs) are only known for tensors.
+    """
+
+    ranks: tuple[int, ...]
+    text: str
+    outlier: bool = False
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    device: str | None = None
+    norm: float | None = None
+    nans: int = 0
+    max_abs: float | None = None
+    """Largest absolute difference from the first group, in the first part that differs."""
+    error: bool = False
+
+
+class AcrossRow(Struct, frozen=True):
+    """An expression's values on all ranks.
+
+    `first`: path of the first part that differs; empty if the value has no parts. `differing` and `total`
+    count parts. `text`: the comparison in words.
+    """
+
+    expression: str
+    same: bool
+    groups: tuple[AcrossGroup, ...]
+    first: str = ""
+    differing: int = 0
+    total: int = 0
+    text: str = ""
+    running: tuple[int, ...] = ()
+    """Ranks on which it could not be evaluated, because they are running."""
+
+
+def wanted_leaf(answers: Mapping[int, dict[str, Any]]) -> tuple[str, tuple[int, ...]] | None:
+    """Choose the part whose numbers are needed to tell how far ranks are apart.
+
+    Args:
+        answers: rank → result of `rank.debugger.value_summary.glance`.
+
+    Returns:
+        Path of the part, and one rank of each group; None if no part differs or its numbers aren't
+        comparable.
+    """
+    comparison = _compared(answers)
+    if comparison is None or comparison.first is None or not comparison.first.comparable:
+        return None
+    first = comparison.first
+    return first.path, tuple(group[0] for group in (first.same, *first.others))
+
+
+def row(
+    expression: str,
+    answers: Mapping[int, dict[str, Any]],
+    errors: Mapping[int, str],
+    values: Mapping[int, str | None],
+    running: tuple[int, ...] = (),
+) -> AcrossRow:
+    """Compare an expression's values on all ranks.
+
+    Args:
+        expression: the expression that was evaluated.
+        answers: rank → result of `rank.debugger.value_summary.glance`.
+        errors: rank → why it could not be evaluated there.
+        values: rank → numbers of the part that `wanted_leaf` chose, as base64 of float64.
+        running: ranks on which it could not be evaluated, because they are running.
+    """
+    groups: dict[Any, list[int]] = {}
+    for rank, found in sorted(answers.items()):
+        groups.setdefault(_key(found), []).append(rank)
+    ordered = sorted(groups.values(), key=lambda ranks: (-len(ranks), ranks[0]))
+    comparison = _compared(answers)
+    reference = next((values[r] for r in (ordered[0] if ordered else ()) if values.get(r)), None)
+    made = [
+        _group(ranks, answers[ranks[0]], position > 0, _apart(reference, values, ranks) if position else None)
+        for position, ranks in enumerate(ordered)
+    ]
+    failures: dict[str, list[int]] = {}
+    for rank, message in sorted(errors.items()):
+        failures.setdefault(message, []).append(rank)
+    made += [
+        AcrossGroup(tuple(ranks), message, outlier=bool(made), error=True)
+        for message, ranks in failures.items()
+    ]
+    first = comparison.first if comparison is not None else None
+    same = len(made) == 1
+    return AcrossRow(
+        expression,
+        same,
+        tuple(made),
+        first.path if first is not None else "",
+        comparison.differing if comparison is not None else 0,
+        comparison.total if comparison is not None else 0,
+        _sentence(made, comparison),
+        running,
+    )
+
+
+def _compared(answers: Mapping[int, dict[str, Any]]) -> Comparison | None:
+    if len(answers) < 2:
+        return None
+    return compare(
+        {
+            rank: [
+                Leaf(path, kind, dtype, tuple(shape), digest)
+                for path, kind, dtype, shape, digest in found["leaves"]
+            ]
+            for rank, found in answers.items()
+        }
+    )
+
+
+def _key(found: dict[str, Any]) -> Any:
+    """Return a key that is equal for equal values: by their parts, or by their text if they have none."""
+    return (found["type"], str(found["leaves"]), _device_free(found))
+
+
+def _device_free(found: dict[str, Any]) -> Any:
+    tensor = found.get("tensor")
+    return (
+        (tuple(tensor["shape"]), tensor["dtype"])
+        if tensor
+        else found["text"]
+        if not found["leaves"]
+        else None
+    )
+
+
+def _group(ranks: list[int], found: dict[str, Any], outlier: bool, max_abs: float | None) -> AcrossGroup:
+    tensor = found.get("tensor") or {}
+    return AcrossGroup(
+        tuple(ranks),
+        found["text"],
+        outlier,
+        tuple(tensor["shape"]) if tensor else None,
+        tensor.get("dtype"),
+        tensor.get("device"),
+        tensor.get("norm"),
+        int(tensor.get("nans", 0)),
+        max_abs,
+    )
+
+
+def _apart(reference: str | None, values: Mapping[int, str | None], ranks: list[int]) -> float | None:
+    other = next((values[r] for r in ranks if values.get(r)), None)
+    if reference is None or other is None:
+        return None
+    one, two = array("d", base64.b64decode(reference)), array("d", base64.b64decode(other))
+    return max((abs(a - b) for a, b in zip(one, two, strict=True)), default=0.0)
+
+
+def _sentence(groups: list[AcrossGroup], comparison: Comparison | None) -> str:
+    """Describe the groups: "412 on all", "1.731 to 1.842", "differs first in layers.11.mlp.w2"."""
+    if not groups:
+        return "no rank has it"
+    if len(groups) == 1:
+        one = groups[0]
+        where = "on all" if len(one.ranks) > 1 else f"on {rank_names.name(one.ranks)}"
+        return f"{one.text} {where}"
+    shapes = {g.shape for g in groups if not g.error}
+    first = comparison.first if comparison is not None else None
+    if len(shapes) > 1 and None not in shapes:
+        return f"shape {_shape(groups[0].shape)} on {rank_names.name(groups[0].ranks)}"
+    if first is not None and first.path:
+        leaf = next((leaf for leaf in first.leaves if leaf is not None), None)
+        return f"differs first in {first.path} ({describe(leaf)})"
+    numbers = [_number(g.text) for g in groups if not g.error]
+    if all(n is not None for n in numbers) and len(numbers) > 1:
+        finite = [g.text for g in groups if not g.error and _number(g.text) == _number(g.text)]
+        ordered = sorted(finite, key=lambda t: _number(t) or 0.0)
+        return f"{ordered[0]} to {ordered[-1]}" if len(ordered) > 1 else ordered[0] if ordered else "nan"
+    return f"{len(groups)} different values"
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return f"({', '.join(str(n) for n in shape or ())})"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,83 @@
+"""Breakpoint conditions per rank: `rank` in a condition is replaced by the rank's number.
+
+A condition thus works in any frame, even if the frame has no variable `rank`.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from dtrain_lab.debugger.state import Breakpoint
+from dtrain_lab.errors import BadRequest
+
+COUNTER = "__import__('dtrain_lab.rank.debugger.hits', fromlist=['hit']).hit"
+"""Counts hits in the condition itself, since pydevd stops when either its count or its condition is met."""
+
+
+def check(point: Breakpoint) -> None:
+    """Check a breakpoint before it is sent to ranks.
+
+    Raises:
+        BadRequest: the condition, hit count or log text can't be parsed.
+    """
+    for what, text in (("condition", point.condition), ("log text", _log_call(point.log))):
+        if not text:
+            continue
+        try:
+            ast.parse(text, mode="eval")
+        except SyntaxError as error:
+            raise BadRequest(
+                f"The {what} can't be read: {error.msg}.",
+                "Write a Python expression, such as: rank == 3 and loss.isnan()"
+                if what == "condition"
+                else "Write text with expressions in braces, such as: loss is {loss.item():.3f}",
+            ) from error
+    count = point.hit.strip().lstrip("<>=%! ")
+    if point.hit and not count.split("==")[0].strip().isdigit():
+        raise BadRequest(f'"{point.hit}" is no number of hits.', 'Write "3", ">= 3", or "% 10 == 0".')
+
+
+def for_rank(point: Breakpoint, rank: int) -> dict[str, object]:
+    """Return a breakpoint in DAP's form for one rank's debugger."""
+    made: dict[str, object] = {"line": point.line}
+    condition = _with_rank(point.condition, rank) if point.condition else ""
+    if point.log:
+        # the rank prints it, so that it is part of the cell's output; `print` returns None, so it never stops
+        told = _with_rank(_log_call(point.log), rank)
+        condition = f"({condition}) and {told}" if condition else told
+    count = f"== {point.hit.strip()}" if point.hit.strip().isdigit() else point.hit.strip()
+    if count and condition:
+        counted = f"{COUNTER}({f'{point.line} {condition}'!r})"
+        test = f"{counted} {count} == 0" if count.startswith("%") else f"{counted} {count}"
+        made["condition"] = f"({condition}) and ({test})"
+    elif condition:
+        made["condition"] = condition
+    elif count:
+        made["hitCondition"] = count
+    return made
+
+
+def _log_call(text: str) -> str:
+    return f"print(f{text!r})" if text else ""
+
+
+class _Numbered(ast.NodeTransformer):
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Replace `rank` by its number."""
+        if node.id == "rank" and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(ast.Constant(self.rank), node)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """Skip a lambda with its own parameter `rank`."""
+        if any(a.arg == "rank" for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)):
+            return node
+        return self.generic_visit(node)
+
+
+def _with_rank(text: str, rank: int) -> str:
+    tree = ast.parse(text, mode="eval")
+    return ast.unparse(ast.fix_missing_locations(_Numbered(rank).visit(tree)))

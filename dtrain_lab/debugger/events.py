@@ -1,0 +1,152 @@
+"""Events of the ranks' debuggers, and the events that they cause for the front end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from dtrain_lab.debugger.places import CELL, cell_name
+from dtrain_lab.debugger.state import FIRST_THREAD, Collective, Dap, Place, State
+from dtrain_lab.debugger.view import view
+
+SETTLE_S = 0.2
+"""Seconds to wait after `continue`: ranks stop one after another, and the focused one may be the last."""
+Moved = tuple[State, tuple[Dap, ...]]
+
+
+def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
+    """Handle an event of a rank's debugger.
+
+    Args:
+        state: current state.
+        rank: the rank that sent it.
+        event: "stopped", "continued", "released" or "gone"; others are ignored.
+        body: content of the event.
+
+    Returns:
+        The new state, and the events for the front end.
+    """
+    if rank >= len(state.ranks):
+        return state, ()
+    match event:
+        case "stopped":
+            place = _place(state, body.get("place"))
+            state = state.rank(
+                rank,
+                phase="paused",
+                reason=body.get("reason", ""),
+                text=body.get("text", ""),
+                place=place,
+                operation=None,
+            )
+            if state.focus is None:
+                state = replace(state, focus=rank)
+            if state.focus == rank:
+                state = replace(state, depth=0)
+                return state, (stopped(state, rank), told(state))
+            return state, (told(state),)
+        case "continued":
+            if state.ranks[rank].phase != "gone":
+                state = state.rank(rank, phase="running", reason="", text="")
+            return state, (continued(rank), told(state)) if state.focus == rank else (told(state),)
+        case "released":  # the rank has dropped its breakpoints: they are sent again before the next cell
+            return state.rank(rank, attached=False), ()
+        case "gone":
+            was = state.ranks[rank].phase
+            state = state.rank(rank, phase="gone", attached=False, place=None, operation=None)
+            events = (continued(rank),) if state.focus == rank and was == "paused" else ()
+            return state, (*events, told(state))
+        case _:
+            return state, ()
+
+
+def settled(state: State) -> Moved:
+    """Once ranks have had time to stop, focus a paused one if the focused rank still runs."""
+    if not state.paused or state.focus in state.paused or state.moving == "step":
+        return state, ()
+    return looked_at(state, state.paused[0])
+
+
+def looked_at(state: State, rank: int) -> Moved:
+    """Focus a rank: the front end shows its stack and variables from now on."""
+    before = state.focus
+    state = replace(state, focus=rank, depth=0)
+    events: list[Dap] = []
+    if state.ranks[rank].phase == "paused":
+        events.append(stopped(state, rank))
+    elif before is not None and before in state.paused:
+        events.append(continued(before))
+    return state, (*events, told(state))
+
+
+def stands(state: State, rank: int, body: Dap) -> State:
+    """Record where a running rank is."""
+    if state.ranks[rank].phase == "paused":
+        return state
+    operation = body.get("operation")
+    found = msgspec.convert(operation, Collective) if operation else None
+    place = _place(state, body.get("place"))
+    if place is None:  # between cells: a cluster's rank is idle, a job's goes on by itself
+        return state.rank(rank, phase="running" if state.texts else "idle", place=None, operation=None)
+    return state.rank(rank, phase="running", place=place, operation=found)
+
+
+def cell_began(state: State, ranks: Sequence[int]) -> State:
+    """Record that ranks run a cell."""
+    for rank in ranks:
+        if rank < len(state.ranks) and state.ranks[rank].phase == "idle":
+            state = state.rank(rank, phase="running", place=None, operation=None)
+    return replace(state, moving="continue", step=None, failed=False)
+
+
+def cell_ended(state: State, ranks: Sequence[int], *, failed: bool) -> Moved:
+    """Record that a cell has ended on these ranks."""
+    state = replace(state, failed=failed)
+    for rank in ranks:
+        if rank < len(state.ranks) and state.ranks[rank].phase == "running":
+            state = state.rank(rank, phase="idle", place=None, operation=None)
+    return state, (told(state),)
+
+
+def stopped(state: State, rank: int) -> Dap:
+    """Make the event that has the front end show a rank's stack and variables."""
+    view = state.ranks[rank]
+    return {
+        "event": "stopped",
+        "body": {
+            "threadId": FIRST_THREAD + rank,
+            "reason": view.reason or "step",
+            "text": view.text,
+            "description": f"rank {rank}",
+            "allThreadsStopped": False,
+        },
+    }
+
+
+def continued(rank: int) -> Dap:
+    """Make the event that has the front end clear a rank's stack and variables."""
+    return {"event": "continued", "body": {"threadId": FIRST_THREAD + rank, "allThreadsContinued": False}}
+
+
+def told(state: State) -> Dap:
+    """Make the event with the whole state, for our own panel."""
+    return {"event": "dtrain/state", "body": msgspec.to_builtins(view(state))}
+
+
+def path_of(state: State, path: str) -> str:
+    """Translate a rank's path to the front end's; the front end has its own paths for cells."""
+    if not path.startswith(CELL):
+        here, there = state.folders or ("", "\0")
+        return here + path.removeprefix(there) if path.startswith(f"{there}/") else path
+    name = path.removeprefix(CELL)
+    known = next((p for p in state.cells if (state.names.get(p) or cell_name(p)) == name), None)
+    # a cell without a breakpoint, which the front end has not announced
+    return known or (f"{state.prefix}{name}" if state.prefix and not name.startswith("[") else path)
+
+
+def _place(state: State, place: Dap | None) -> Place | None:
+    if not place:
+        return None
+    return Place(path_of(state, place["file"]), place["line"], place["function"])

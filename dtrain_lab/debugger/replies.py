@@ -1,0 +1,243 @@
+"""Replies to the front end's debug requests, from the answers of the kernel's debugger and the ranks."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.debugger import events
+from dtrain_lab.debugger.places import MISSING
+from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, outward, path_in, rank_of
+from dtrain_lab.errors import BadRequest
+
+Answers = Mapping[int, Dap]
+
+
+def reply(
+    state: State, request: Dap, kernel: Dap | None, answers: Sequence[Answers]
+) -> tuple[State, Dap, tuple[Dap, ...]]:
+    """Build the reply to a request of the front end.
+
+    Args:
+        state: current state.
+        request: the front end's DAP request.
+        kernel: answer of the kernel's own debugger; None if it was not asked.
+        answers: for each of the request's orders, rank → answer.
+
+    Returns:
+        The new state, the reply, and further events for the front end.
+
+    Raises:
+        BadRequest: the request names a rank that doesn't exist.
+    """
+    command, arguments = request["command"], request.get("arguments") or {}
+    first = answers[0] if answers else {}
+    match command:
+        case "debugInfo" if kernel is not None:
+            return state, _info(state, kernel), ()
+        case "threads" if kernel is not None:
+            threads = [
+                {"id": FIRST_THREAD + r.rank, "name": f"rank {r.rank} ({r.phase})"}
+                for r in state.ranks
+                if r.attached
+            ]
+            known = kernel.get("body", {}).get("threads", [])
+            return state, {**kernel, "body": {"threads": [*known, *threads]}}, ()
+        case "setBreakpoints" if first:
+            state, breakpoints = _placed(state, path_in(request), first)
+            return state, _ok(request, {"breakpoints": breakpoints}), (events.told(state),)
+        case "dtrain/breakpoint":
+            refusal = _refusal(first)
+            if refusal and len(_lacking(first)) == len(first):
+                return _without(state, arguments), _no(request, refusal), (events.told(state),)
+            if first:
+                state, _ = _placed(state, arguments["path"], first)
+            return state, _ok(request, {}), (events.told(state),)
+        case "disconnect" | "terminate":
+            state = _off(state)
+            return state, kernel or _ok(request, {}), (events.told(state),)
+        case "dtrain/focus":
+            rank = int(arguments["rank"])
+            if not 0 <= rank < len(state.ranks):
+                raise BadRequest(f"There is no rank {rank}.", f"There are ranks 0 to {len(state.ranks) - 1}.")
+            state, told = events.looked_at(state, rank)
+            return state, _ok(request, {}), told
+        case "dtrain/mode":
+            state = replace(
+                state,
+                mode=arguments.get("mode", state.mode),
+                chosen=tuple(int(r) for r in arguments.get("ranks", state.chosen)),
+            )
+            return state, _ok(request, {}), (events.told(state),)
+        case "dtrain/depth":
+            return replace(state, depth=int(arguments["depth"])), _ok(request, {}), ()
+        case "dtrain/state":
+            told_now = events.told(state)
+            return state, _ok(request, told_now["body"]), (told_now,)
+        case "evaluate" if len(first) > 1 or (first and rank_of(arguments) is None):
+            return state, _evaluated(request, state, first), ()
+        case "richInspectVariables" if first:
+            return state, _inspected(request, first), ()
+    if kernel is not None:
+        return state, kernel, ()
+    if not first:
+        return state, _ok(request, {}), ()
+    rank, answer = next(iter(first.items()))
+    refused = [a for a in first.values() if not a.get("success")]
+    if refused and len(refused) == len(first):
+        return state, _no(request, str(refused[0].get("message", ""))), ()
+    return state, _ok(request, _numbered(state, rank, answer.get("body") or {})), ()
+
+
+def refused(request: Dap, message: str) -> Dap:
+    """Build the reply to a request that can't be served."""
+    return _no(request, message)
+
+
+def _placed(state: State, path: str, answers: Answers) -> tuple[State, list[Dap]]:
+    """Move breakpoints to where the ranks placed them, such as from a blank line to the next executed one."""
+    good = [a for _, a in sorted(answers.items()) if a.get("success")]
+    points = state.points.get(path, ())
+    refusal = _refusal(answers)
+    notes = tuple(n for n in state.notes if not n.startswith(f"{MISSING} {path} "))
+    state = replace(state, notes=(*notes, refusal) if refusal else notes)
+    placed = good[0].get("body", {}).get("breakpoints", []) if good else []
+    if len(placed) != len(points):
+        unplaced = {"verified": False, "message": refusal, "source": {"path": path}}
+        return state, [{**unplaced, "line": p.line} for p in points]
+    moved = tuple(
+        replace(point, line=int(at.get("line") or point.line))
+        for point, at in zip(points, placed, strict=True)
+    )
+    state = replace(state, points={**state.points, path: moved})
+    return state, [
+        {**at, "line": point.line, "source": {"path": path}} for point, at in zip(moved, placed, strict=True)
+    ]
+
+
+def _lacking(answers: Answers) -> list[int]:
+    """Return the ranks that lack the breakpoint's file."""
+    return sorted(r for r, a in answers.items() if str(a.get("message", "")).startswith(MISSING))
+
+
+def _refusal(answers: Answers) -> str:
+    """Describe why some ranks will not stop at a breakpoint; empty if all will."""
+    lacking = _lacking(answers)
+    if not lacking:
+        return ""
+    if len(lacking) == len(answers):
+        return str(answers[lacking[0]]["message"])
+    verb = "does" if len(lacking) == 1 else "do"
+    return f"{answers[lacking[0]]['message']} {rank_names.sentence_name(lacking)} {verb} not stop there."
+
+
+def _without(state: State, arguments: Dap) -> State:
+    path, line = arguments["path"], int(arguments["line"])
+    kept = tuple(p for p in state.points.get(path, ()) if p.line != line)
+    points = {k: v for k, v in state.points.items() if k != path}
+    return replace(state, points={**points, path: kept} if kept else points)
+
+
+def _evaluated(request: Dap, state: State, answers: Answers) -> Dap:
+    rank = state.focus if state.focus is not None and state.focus in answers else min(answers)
+    answer = answers[rank]
+    if not answer.get("success"):
+        return _no(request, str(answer.get("message", "")))
+    return _ok(request, _numbered(state, rank, answer.get("body") or {}))
+
+
+def _inspected(request: Dap, answers: Answers) -> Dap:
+    answer = next(iter(answers.values()))
+    data: dict[str, Any] = {}
+    if answer.get("success"):
+        try:
+            data = ast.literal_eval(answer["body"]["result"])[0]
+        except (ValueError, SyntaxError, IndexError, TypeError):  # no rich representation: use its text
+            data = {"text/plain": answer["body"]["result"]}
+    return _ok(request, {"data": data, "metadata": {}})
+
+
+def _info(state: State, kernel: Dap) -> Dap:
+    body = dict(kernel.get("body", {}))
+    ours = [
+        {"source": path, "breakpoints": [{"line": p.line} for p in points]}
+        for path, points in state.points.items()
+        if points
+    ]
+    paths = {o["source"] for o in ours}
+    body["breakpoints"] = [*(b for b in body.get("breakpoints", ()) if b["source"] not in paths), *ours]
+    if state.focus in state.paused and state.focus is not None:
+        body["stoppedThreads"] = [FIRST_THREAD + state.focus]
+    return {**kernel, "body": body}
+
+
+def _off(state: State) -> State:
+    ranks = tuple(
+        replace(
+            r, attached=False, phase="idle" if r.phase == "paused" else r.phase, place=None, operation=None
+        )
+        for r in state.ranks
+    )
+    return replace(state, ranks=ranks, on=False, points={}, filters=(), notes=(), moving="continue")
+
+
+def _numbered(state: State, rank: int, body: Dap) -> Dap:
+    """Translate a rank's answer for the front end: ids of frames and variables, and source paths."""
+    made = dict(body)
+    for frame in made.get("stackFrames", ()):
+        frame["id"] = outward(rank, frame["id"])
+        if frame.get("source", {}).get("path"):
+            frame["source"]["path"] = events.path_of(state, frame["source"]["path"])
+    for one in (*made.get("scopes", ()), *made.get("variables", ()), made):
+        if one.get("variablesReference"):
+            one["variablesReference"] = outward(rank, one["variablesReference"])
+    if "variables" in made:
+        made["variables"] = [v for v in made["variables"] if not _hidden(v["name"])]
+    return made
+
+
+HIDDEN = frozenset(
+    {"In", "Out", "get_ipython", "exit", "quit", "debugpy", "_dh", "_oh", "_", "__", "___"}
+    | {f"__{name}__" for name in ("name", "doc", "package", "loader", "spec", "annotations", "builtins")}
+    | {"__builtin__", "__display__"}
+)
+"""Variables that IPython and Python put into a namespace; not shown."""
+
+
+def _hidden(name: str) -> bool:
+    return name in HIDDEN or re.match(r"^_(\d|i)", name) is not None
+
+
+def _ok(request: Dap, body: Dap) -> Dap:
+    return {
+        "type": "response",
+        "request_seq": request.get("seq", 0),
+        "seq": request.get("seq", 0),
+        "success": True,
+        "command": request["command"],
+        "body": body,
+    }
+
+
+EMPTY = {
+    "stackTrace": "stackFrames",
+    "scopes": "scopes",
+    "variables": "variables",
+    "threads": "threads",
+    "setBreakpoints": "breakpoints",
+}
+"""Command → list that its error replies must have too, because JupyterLab reads it even from those. Such
+errors are normal: a rank may have continued since JupyterLab sent the request."""
+
+
+def _no(request: Dap, message: str) -> Dap:
+    lines = message.strip().splitlines()
+    if lines and lines[0].startswith("Traceback"):  # pydevd's own traceback of an evaluation
+        message = lines[-1]
+    body: Dap = {EMPTY[request["command"]]: []} if request["command"] in EMPTY else {}
+    return {**_ok(request, body), "success": False, "message": message}

@@ -1,0 +1,297 @@
+"""Debug requests of the front end, split between the kernel's own debugger and those of the ranks.
+
+A request is served in three steps: `asks_kernel`, then `orders` for ranks, then `replies.reply`. The caller
+does the I/O between them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dtrain_lab.debugger import conditions
+from dtrain_lab.debugger.places import CELL, cell_name
+from dtrain_lab.debugger.state import (
+    PER_RANK,
+    REFERENCES,
+    Breakpoint,
+    Dap,
+    State,
+    Step,
+    inward,
+    movers,
+    path_in,
+    rank_of,
+)
+from dtrain_lab.errors import BadRequest, Conflict
+
+MAGIC = "%%distributed"
+STEPS = ("next", "stepIn", "stepOut")
+COLLECTIVE = re.compile(
+    r"\b(all_reduce|all_gather\w*|reduce_scatter\w*|all_to_all\w*|broadcast\w*|barrier|monitored_barrier|"
+    r"scatter\w*|gather\w*|backward|full_tensor)\s*\("
+)
+OURS = "dtrain/"
+SLOW_S = 30.0
+
+
+class Order(Struct, frozen=True):
+    """A request to the debuggers of ranks. `arguments`: rank → DAP arguments; `within_s`: timeout."""
+
+    command: str
+    arguments: dict[int, Dap]
+    within_s: float = 10.0
+
+
+def asks_kernel(state: State, request: Dap) -> bool:
+    """Whether a request also goes to the kernel's own debugger."""
+    command, arguments = request["command"], request.get("arguments") or {}
+    if command.startswith(OURS) or rank_of(arguments) is not None:
+        return False
+    if command == "continue" or command in STEPS or command == "pause":
+        return not (state.paused if command != "pause" else state.running)
+    return True
+
+
+def for_kernel(state: State, request: Dap) -> Dap:
+    """Return the request for the kernel's own debugger, without breakpoints in cells that run on ranks."""
+    if request["command"] == "setBreakpoints" and path_in(request) in state.cells:
+        return {**request, "arguments": {**request["arguments"], "breakpoints": []}}
+    return request
+
+
+def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple[Order, ...]]:
+    """Translate a request of the front end into orders for ranks.
+
+    Args:
+        state: state before the request.
+        request: the front end's DAP request.
+        kernel: answer of the kernel's own debugger; None if it was not asked.
+
+    Returns:
+        The new state, and the orders.
+
+    Raises:
+        BadRequest: the request is invalid.
+        Conflict: an expression runs a collective, and not all ranks are paused.
+    """
+    command, arguments = request["command"], request.get("arguments") or {}
+    match command:
+        case "dumpCell":
+            return _dumped(
+                state, str((kernel or {}).get("body", {}).get("sourcePath", "")), arguments["code"]
+            )
+        case "setBreakpoints":
+            path = path_in(request)
+            if path not in state.cells and _is_cell(path):
+                return state, ()
+            before = {point.line: point for point in state.points.get(path, ())}
+            lines = [b["line"] for b in arguments.get("breakpoints", ())]
+            points = tuple(before.get(line, Breakpoint(line)) for line in lines)
+            state = replace(state, points={**state.points, path: points})
+            return state, _points(state, path, state.attached)
+        case "dtrain/breakpoint":
+            return _breakpoint(state, arguments)
+        case "setExceptionBreakpoints":
+            state = replace(state, filters=tuple(arguments.get("filters", ())))
+            return state, _all(state, command, {"filters": list(state.filters)})
+        case "continue" | "next" | "stepIn" | "stepOut" if not asks_kernel(state, request):
+            return _moved(state, command, movers(state))
+        case "pause" if not asks_kernel(state, request):
+            return replace(state, step=None), (Order("pause", {r: {} for r in state.running}),)
+        case "dtrain/pause":
+            wanted = {int(r) for r in arguments["ranks"]}
+            return state, (Order("pause", {r: {} for r in state.attached if r in wanted}),)
+        case "disconnect" | "terminate":
+            return state, _all(state, "detach", {})
+        case "dtrain/gather":
+            rank = int(arguments["rank"])
+            return _moved(state, "next", tuple(r for r in state.paused if r != rank))
+        case "evaluate":
+            return state, _evaluate(state, arguments)
+        case "richInspectVariables":
+            return state, _rich(arguments)
+    return state, _one(state, command, arguments)
+
+
+def catch_up(state: State, ranks: Sequence[int]) -> tuple[Order, ...]:
+    """Return the orders that bring ranks up to date before a cell: cell texts, breakpoints, filters."""
+    made: list[Order] = []
+    for path, code in state.cells.items():
+        if state.points.get(path) and path not in state.names:
+            made.append(_same("dumpCell", {"name": cell_name(path), "code": code}, ranks))
+    for path in state.points:
+        made.extend(_points(state, path, ranks))
+    made.append(_same("setExceptionBreakpoints", {"filters": list(state.filters)}, ranks))
+    return tuple(made)
+
+
+# ---- parts
+
+
+def _one(state: State, command: str, arguments: Dap) -> tuple[Order, ...]:
+    """Make an order for the rank that the request's thread, frame or variable ids belong to."""
+    rank = rank_of(arguments)
+    if rank is None:
+        return ()
+    if rank >= len(state.ranks):
+        raise BadRequest(f"There is no rank {rank}.", "")
+    return (Order(command, {rank: _for_rank(arguments)}),)
+
+
+def knows_job(state: State, paths: Mapping[str, str]) -> State:
+    """Register the cells of a job before the front end announces them.
+
+    Args:
+        state: state with the job's `texts`.
+        paths: text of a cell → the front end's path for it.
+    """
+    cells = {path: text for text, path in paths.items()}
+    return replace(state, cells=cells, names={path: state.texts[text] for text, path in paths.items()})
+
+
+def _dumped(state: State, path: str, code: str) -> tuple[State, tuple[Order, ...]]:
+    """Register a cell that the front end announces, if it runs on ranks."""
+    name = state.texts.get(code, "")
+    if not path or not (name or (code.startswith(MAGIC) and not state.texts)):
+        return state, ()
+    state = replace(state, cells={**state.cells, path: code})
+    if name:  # the ranks of a job have its text themselves
+        return replace(state, names={**state.names, path: name}), ()
+    return state, _all(state, "dumpCell", {"name": cell_name(path), "code": code})
+
+
+def there_of(state: State, path: str) -> str:
+    """Translate the front end's path of a source to the ranks'."""
+    if path in state.cells:
+        return f"{CELL}{state.names.get(path) or cell_name(path)}"
+    if state.folders is not None and path.startswith(f"{state.folders[0]}/"):
+        return state.folders[1] + path.removeprefix(state.folders[0])
+    return path
+
+
+def _moved(state: State, command: str, ranks: Sequence[int]) -> tuple[State, tuple[Order, ...]]:
+    """Resume paused ranks. They count as running at once: their next stop may arrive before their answer."""
+    step = None
+    if command in STEPS and state.mode == "all":
+        begins = {state.ranks[r].place for r in ranks}
+        before = state.step.places if state.step is not None and state.step.late else ()
+        step = Step(command, tuple(begins), tuple(begins.union(before)), state.running)
+    state = replace(state, moving="step" if command in STEPS else "continue", step=step)
+    for rank in ranks:
+        state = state.rank(rank, phase="running", reason="", text="", operation=None)
+    return state, (Order(command, {rank: {} for rank in ranks}),)
+
+
+def catch_step(state: State, rank: int) -> tuple[State, tuple[Order, ...]]:
+    """Let a rank that has just paused take the step that was ordered before it reached that line.
+
+    Otherwise the others, which step over a collective, would wait for the one rank that was late.
+
+    Args:
+        state: state with the rank paused.
+        rank: the rank.
+
+    Returns:
+        The new state, and the step; no order where the rank has stopped elsewhere.
+    """
+    step = state.step
+    if step is None or rank not in step.late:
+        return state, ()
+    view = state.ranks[rank]
+    left = replace(step, late=tuple(r for r in step.late if r != rank))
+    if view.reason not in ("breakpoint", "step") or view.place not in step.places:
+        return replace(state, step=left), ()
+    state, made = _moved(state, step.command, (rank,))
+    return replace(state, step=left if view.place in step.begins else step), made
+
+
+def _breakpoint(state: State, arguments: Dap) -> tuple[State, tuple[Order, ...]]:
+    path, line = arguments["path"], int(arguments["line"])
+    point = Breakpoint(
+        line,
+        str(arguments.get("condition", "")).strip(),
+        str(arguments.get("hit", "")).strip(),
+        str(arguments.get("log", "")),
+    )
+    conditions.check(point)
+    others = tuple(p for p in state.points.get(path, ()) if p.line != line)
+    points = tuple(sorted((*others, point), key=lambda p: p.line))
+    state = replace(state, points={**state.points, path: points})
+    return state, _points(state, path, state.attached)
+
+
+def _points(state: State, path: str, ranks: Sequence[int]) -> tuple[Order, ...]:
+    if not ranks:
+        return ()
+    there = there_of(state, path)
+    points = state.points.get(path, ())
+    return (
+        Order(
+            "setBreakpoints",
+            {
+                rank: {
+                    "source": {"path": there},
+                    "breakpoints": [conditions.for_rank(point, rank) for point in points],
+                }
+                for rank in ranks
+            },
+        ),
+    )
+
+
+def _evaluate(state: State, arguments: Dap) -> tuple[Order, ...]:
+    rank = rank_of(arguments)
+    if rank is None and state.focus in state.paused:
+        rank = state.focus
+    if rank is None:
+        return ()
+    if not COLLECTIVE.search(str(arguments.get("expression", ""))):
+        return (Order("evaluate", {rank: _for_rank(arguments)}, SLOW_S),)
+    standing = state.paused
+    alive = [r.rank for r in state.ranks if r.phase != "gone"]
+    if list(standing) != alive:
+        raise Conflict(
+            "This expression runs a collective, and not all ranks are paused: it would wait for ever.",
+            "Pause all ranks, then evaluate it again: it is run on all of them at once.",
+        )
+    # on all ranks, each in its own frame at the selected depth
+    plain = {k: v for k, v in arguments.items() if k != "frameId"}
+    return (Order("evaluate", {r: {**plain, "depth": state.depth} for r in standing}, SLOW_S),)
+
+
+def _rich(arguments: Dap) -> tuple[Order, ...]:
+    rank = rank_of(arguments)
+    if rank is None:
+        return ()
+    name = str(arguments.get("variableName", ""))
+    if not name.isidentifier():
+        return ()
+    _, frame = inward(arguments["frameId"])
+    expression = f"__import__('IPython').core.interactiveshell.DisplayFormatter().format({name})"
+    return (Order("evaluate", {rank: {"expression": expression, "frameId": frame, "context": "clipboard"}}),)
+
+
+def _for_rank(arguments: Dap) -> Dap:
+    plain = {k: v for k, v in arguments.items() if k != "threadId"}
+    for key in REFERENCES:
+        value = plain.get(key)
+        if isinstance(value, int) and value >= PER_RANK:
+            plain[key] = inward(value)[1]
+    return plain
+
+
+def _all(state: State, command: str, arguments: Dap) -> tuple[Order, ...]:
+    return (_same(command, arguments, state.attached),) if state.attached else ()
+
+
+def _same(command: str, arguments: Dap, ranks: Sequence[int]) -> Order:
+    return Order(command, {rank: arguments for rank in ranks})
+
+
+def _is_cell(path: str) -> bool:
+    """Whether a path is a cell of the kernel's own, in the kernel's folder of cell sources."""
+    return "/ipykernel_" in path

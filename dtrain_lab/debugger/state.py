@@ -1,0 +1,178 @@
+"""State of a debugger over all ranks: phases, breakpoints, focus; and translation of ids."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+Dap = dict[str, Any]
+"""A message of the debug adapter protocol."""
+Phase = Literal["idle", "running", "paused", "gone"]
+StepMode = Literal["all", "this", "some"]
+
+FIRST_THREAD = 1001
+"""Rank r is thread 1001 + r; the kernel's own threads have smaller ids."""
+REFERENCES = ("frameId", "variablesReference", "srcFrameId")
+PER_RANK = 10_000_000
+"""Frame or variable n of rank r has the id (r + 1) x 10,000,000 + n."""
+
+
+class Place(Struct, frozen=True):
+    """Where a rank is. `file`: the front end's path of a cell or file."""
+
+    file: str
+    line: int
+    function: str
+
+
+class Collective(Struct, frozen=True):
+    """A collective that a rank waits in."""
+
+    name: str
+    sequence: int | None = None
+    shape: tuple[int, ...] | None = None
+    ranks: tuple[int, ...] = ()
+
+
+class RankView(Struct, frozen=True):
+    """State of one rank's debugger.
+
+    `reason`, `text`: why it stopped; `operation`: the collective that it waits in.
+    """
+
+    rank: int
+    phase: Phase = "idle"
+    attached: bool = False
+    reason: str = ""
+    text: str = ""
+    place: Place | None = None
+    operation: Collective | None = None
+
+
+class Breakpoint(Struct, frozen=True):
+    """A breakpoint.
+
+    `condition` may use `rank`; `hit` is a count ("3", ">= 3"); `log` is printed instead of stopping.
+    """
+
+    line: int
+    condition: str = ""
+    hit: str = ""
+    log: str = ""
+
+
+class Step(Struct, frozen=True):
+    """A step of all ranks that some have yet to take: they had not reached its line when it was ordered.
+
+    `begins`: where it begins; `places`: these, and where the steps before it began, which late ranks have
+    yet to take, too; `late`: the ranks.
+    """
+
+    command: str
+    begins: tuple[Place | None, ...]
+    places: tuple[Place | None, ...]
+    late: tuple[int, ...]
+
+
+class State(Struct, frozen=True):
+    """State of a debugger over all ranks.
+
+    `on`: whether a client debugs. `focus`: the rank whose stack is shown. `mode` and `chosen`: which ranks a
+    step moves. `moving`: how ranks were last resumed. `cells`: path → text of cells that run on ranks.
+    `points`: path → breakpoints. `depth`: the frame shown, 0 being the innermost.
+    """
+
+    ranks: tuple[RankView, ...] = ()
+    on: bool = False
+    focus: int | None = None
+    mode: StepMode = "all"
+    chosen: tuple[int, ...] = ()
+    moving: Literal["", "step", "continue"] = "continue"
+    step: Step | None = None
+    """The last step, while ranks have yet to take it."""
+    cells: dict[str, str] = {}
+    names: dict[str, str] = {}
+    """Path of a cell → its name on the ranks, if that differs from the path's last part."""
+    texts: dict[str, str] = {}
+    """In a job, text of a cell → its name there. Empty in a cluster, where the magic marks cells of ranks."""
+    prefix: str = ""
+    """The front end's path for cells, up to their name."""
+    folders: tuple[str, str] | None = None
+    """In a job, the notebook's folder here and its copy on the nodes."""
+    points: dict[str, tuple[Breakpoint, ...]] = {}
+    filters: tuple[str, ...] = ()
+    depth: int = 0
+    failed: bool = False
+    """Whether the last cell failed; its frames can still be inspected."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def paused(self) -> tuple[int, ...]:
+        """Ranks that are paused."""
+        return tuple(r.rank for r in self.ranks if r.phase == "paused")
+
+    @property
+    def attached(self) -> tuple[int, ...]:
+        """Ranks whose debugger is on."""
+        return tuple(r.rank for r in self.ranks if r.attached)
+
+    @property
+    def running(self) -> tuple[int, ...]:
+        """Ranks that run while their debugger is on."""
+        return tuple(r.rank for r in self.ranks if r.attached and r.phase == "running")
+
+    @property
+    def waiting(self) -> dict[int, Collective]:
+        """Running ranks that wait in a collective → the collective."""
+        return {r.rank: r.operation for r in self.ranks if r.phase == "running" and r.operation is not None}
+
+    def rank(self, rank: int, **changes: object) -> State:
+        """Return a copy with one rank's fields changed."""
+        ranks = list(self.ranks)
+        ranks[rank] = replace(ranks[rank], **changes)
+        return replace(self, ranks=tuple(ranks))
+
+
+def sized(state: State, size: int) -> State:
+    """Adapt the state to a new world size; remaining ranks keep their state."""
+    known = {r.rank: r for r in state.ranks}
+    ranks = tuple(known.get(rank, RankView(rank)) for rank in range(size))
+    focus = state.focus if state.focus is not None and state.focus < size else None
+    return replace(state, ranks=ranks, focus=focus, chosen=tuple(r for r in state.chosen if r < size))
+
+
+def outward(rank: int, number: int) -> int:
+    """Convert a rank's frame or variable id to the front end's."""
+    return (rank + 1) * PER_RANK + number
+
+
+def inward(number: int) -> tuple[int, int]:
+    """Convert the front end's frame or variable id to a rank and that rank's own id."""
+    return number // PER_RANK - 1, number % PER_RANK
+
+
+def movers(state: State) -> tuple[int, ...]:
+    """Return the paused ranks that a step or continue moves."""
+    if state.mode == "all":
+        return state.paused
+    wanted = state.chosen if state.mode == "some" else (state.focus,)
+    return tuple(r for r in state.paused if r in wanted)
+
+
+def rank_of(arguments: Dap) -> int | None:
+    """Return the rank that a request's ids belong to; None for the kernel's own threads and frames."""
+    thread = arguments.get("threadId")
+    if isinstance(thread, int) and thread >= FIRST_THREAD:
+        return thread - FIRST_THREAD
+    for key in REFERENCES:
+        value = arguments.get(key)
+        if isinstance(value, int) and value >= PER_RANK:
+            return inward(value)[0]
+    return None
+
+
+def path_in(request: Dap) -> str:
+    """Return the path of the source in a request."""
+    return str(request["arguments"]["source"].get("path", ""))

@@ -1,0 +1,101 @@
+"""View of the debugger's state for panel and terminal."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.debugger.state import Breakpoint, Collective, RankView, State, StepMode
+from dtrain_lab.world.summary import paused_sentence
+
+
+class SetBreakpoint(Struct, frozen=True):
+    """A breakpoint with the path of its file or cell."""
+
+    path: str
+    line: int
+    condition: str
+    hit: str
+    log: str
+
+
+class Waits(Struct, frozen=True):
+    """Ranks that can't continue, and why, in words."""
+
+    ranks: tuple[int, ...]
+    text: str
+
+
+class DebugView(Struct, frozen=True):
+    """The debugger's state as clients show it.
+
+    `waits`: ranks that wait in a collective for paused ranks. `failed`: whether the last cell failed.
+    """
+
+    on: bool
+    focus: int | None
+    mode: StepMode
+    chosen: tuple[int, ...]
+    ranks: tuple[RankView, ...]
+    points: tuple[SetBreakpoint, ...]
+    code: str
+    sentence: str
+    waits: tuple[Waits, ...]
+    notes: tuple[str, ...]
+    failed: bool
+
+
+def view(state: State) -> DebugView:
+    """Convert the debugger's state to its view."""
+    code, sentence = _sentence(state)
+    return DebugView(
+        state.on,
+        state.focus,
+        state.mode,
+        state.chosen,
+        state.ranks,
+        tuple(_point(path, point) for path, points in state.points.items() for point in points),
+        code,
+        sentence,
+        waits(state) if state.paused else (),
+        state.notes,
+        state.failed,
+    )
+
+
+def waits(state: State) -> tuple[Waits, ...]:
+    """Group the ranks that wait in a collective for paused ranks, with the reason in words."""
+    groups: dict[Collective, list[int]] = {}
+    for rank, operation in state.waiting.items():
+        groups.setdefault(operation, []).append(rank)
+    return tuple(Waits(tuple(ranks), _why(state, ranks, operation)) for operation, ranks in groups.items())
+
+
+def _why(state: State, ranks: list[int], operation: Collective) -> str:
+    number = f" no. {operation.sequence}" if operation.sequence is not None else ""
+    members = operation.ranks or tuple(range(len(state.ranks)))
+    for_whom = [r for r in members if r in state.paused]
+    verb = "waits" if len(ranks) == 1 else "wait"
+    text = f"{rank_names.sentence_name(ranks)} {verb} in {operation.name}{number}"
+    return f"{text} for {rank_names.name(for_whom)}." if for_whom else f"{text}."
+
+
+def _point(path: str, point: Breakpoint) -> SetBreakpoint:
+    return SetBreakpoint(path, point.line, point.condition, point.hit, point.log)
+
+
+def _sentence(state: State) -> tuple[str, str]:
+    if not state.on:
+        return "off", "The debugger is off."
+    if state.paused:
+        return "paused", paused_sentence(state.paused, {r: o.name for r, o in state.waiting.items()})
+    gone = [r.rank for r in state.ranks if r.phase == "gone"]
+    if gone:
+        return "lost", f"{rank_names.sentence_name(gone)} {'was' if len(gone) == 1 else 'were'} lost."
+    running = [r for r in state.ranks if r.phase == "running"]
+    if running:
+        verb = "runs" if len(running) == 1 else "run"
+        return "running", f"{rank_names.count(len(running))} {verb}. No breakpoint was reached."
+    if not state.attached:
+        return "empty", "No ranks yet: run a distributed cell."
+    return "ready", f"Ready to debug {rank_names.count(len(state.attached))}."

@@ -1,0 +1,232 @@
+"""The head's process: its sockets, and the parts that are the same for clusters and jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import zmq
+
+from dtrain_lab.head import listen
+from dtrain_lab.head.cells.cell_requests import chosen
+from dtrain_lab.head.cells.client_queues import Outlets
+from dtrain_lab.head.cells.journal import Journal
+from dtrain_lab.head.debug_broker import DebugBroker
+from dtrain_lab.head.figures.figures import Figures
+from dtrain_lab.head.figures.history import History
+from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.head.ownership.observer import Observer
+from dtrain_lab.head.ownership.owner import Owner
+from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.ownership.policy import Parts, Policy
+from dtrain_lab.head.requests import Handlers, Requests
+from dtrain_lab.head.sockets import Router, Sent
+from dtrain_lab.head.stacks import Stacks
+from dtrain_lab.head.watchers import Watchers
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import logs, private, sockets, supervision
+from dtrain_lab.machine.curve import Curve
+from dtrain_lab.wire import VERSION, clients, links
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.codec import lenient
+from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.processes.settings import HeadSettings
+from dtrain_lab.wire.stacks import Stack
+
+log = logging.getLogger("dtrain_lab.head")
+MOST_WAITING = 64
+"""Messages queued for one client; the output beyond them is read from the journal later."""
+TRY_AGAIN_S = 0.05
+
+
+class Head:
+    """Holds the state of one world and serves clients.
+
+    Args:
+        identity: Id of the world.
+        directory: Folder of sockets and journal; node-local, mode 0700.
+        policy: Makes the policy, which either owns the ranks or observes them.
+    """
+
+    def __init__(self, identity: str, directory: Path, policy: Callable[[Parts], Policy]) -> None:
+        self._id = identity
+        self._directory = directory
+        self._journal = Journal(directory)
+        self._outlets = Outlets(self._to_client, self._journal, self._soon)
+        self._figures = Figures()
+        peers = Peers(lambda peer, frames: self._link.send(peer, frames))
+        self._debugger = DebugBroker(peers, self._outlets.say, self._paused)
+        self._parts = Parts(
+            link=f"ipc://{directory / 'link'}",
+            figures=self._figures,
+            snapshot=Snapshot(identity, self._figures),
+            peers=peers,
+            journal=self._journal,
+            outlets=self._outlets,
+            debugger=self._debugger,
+            moved=lambda: self._watchers.moved(),
+        )
+        self._policy = policy(self._parts)
+        self._stacks = Stacks(self._policy, peers, self._figures)
+        self._history = History(self._policy.point_s, self._policy.keep)
+        self._watchers = Watchers(self._outlets, self._policy.cluster, self._policy.tick_s)
+        self._requests = Requests(
+            {**self._policy.handlers, **self._debugger.handlers, **self._handlers()},
+            self._policy.ordered,
+            self._outlets.say,
+        )
+        self._flushes = False
+        self._again: asyncio.TimerHandle | None = None
+
+    async def run(self) -> None:
+        """Serve until the world has ended."""
+        kept = supervision.here()
+        kept.own_loop()
+        kept.on_trouble.append(lambda _: self._watchers.moved())
+        log.info("began: world %s, version %s, pid %s", self._id, VERSION, os.getpid())
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._link = Router(context, str(self._directory / "link"), self._from_link, self._flush)
+        self._client = Router(
+            context, str(self._directory / "client"), self._from_client, self._flush, MOST_WAITING
+        )
+        curve = Curve(context) if self._policy.listens is not None else None
+        if self._policy.listens is not None and curve is not None:
+            listen.publish(self._policy.listens, self._id, self._directory, self._link, self._client, curve)
+        watch = kept.keep("head.watch", self._watch)
+        try:
+            await self._policy.run(curve.keys if curve is not None else None)
+        finally:
+            log.info("ends: %s", self._policy.state.phase)
+            watch.cancel()
+            self._link.close()
+            self._client.close()
+            self._journal.close()
+            if curve is not None:
+                curve.close()
+            context.term()
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    async def _watch(self) -> None:
+        """On each tick: run the policy's checks, locate suspected ranks, keep history, notify watchers."""
+        policy, figures = self._policy, self._figures
+        while True:
+            await asyncio.sleep(policy.tick_s)
+            self._debugger.look()
+            stuck = figures.stuck(policy.state)
+            policy.look(stuck)
+            await self._stacks.look_for(stuck, figures.suspects(policy.state))
+            at = time.time()
+            if policy.state.busy and self._history.due(at):
+                self._history.look(at, policy.cluster())
+            self._watchers.tell()
+
+    # ---- link
+
+    def _from_link(self, peer: bytes, frame: bytes) -> None:
+        message = links.decode_to_head(frame)
+        match message:
+            case links.Samples(node, samples, host):
+                self._figures.sampled(samples, node, host)
+            case links.Here():
+                self._stacks.heard(message)
+            case links.Debugged():
+                self._debugger.answered(message)
+            case links.DebugEvent():
+                self._debugger.happened(message)
+        self._policy.received(peer, message, frame)
+
+    def _paused(self) -> None:
+        self._figures.paused = frozenset(self._debugger.paused)
+        self._watchers.moved()
+
+    # ---- clients
+
+    def _from_client(self, client: bytes, frame: bytes) -> None:
+        self._requests.received(client, frame)
+        self._policy.asked()
+
+    def _handlers(self) -> Handlers:
+        return {
+            clients.Info: self._info,
+            clients.Clock: self._clock,
+            clients.Watch: self._watchers.watch,
+            clients.ReadHistory: self._read_history,
+            clients.Stacks: self._read_stacks,
+            clients.HoldDebugger: self._hold_debugger,
+        }
+
+    async def _info(self, _: bytes, __: clients.Info) -> Cluster:
+        return self._policy.cluster()
+
+    async def _clock(self, _: bytes, __: clients.Clock) -> float:
+        return time.time()
+
+    async def _read_history(self, _: bytes, order: clients.ReadHistory) -> list[Point]:
+        return self._history.since(order.since)
+
+    async def _read_stacks(self, _: bytes, order: clients.Stacks) -> list[Stack]:
+        return await self._stacks.of(chosen(self._policy.state, order.ranks))
+
+    async def _hold_debugger(self, client: bytes, order: clients.HoldDebugger) -> int:
+        self._debugger.hold(client, order)
+        return self._policy.state.size  # the size counts lost ranks too: they keep their numbers
+
+    def _to_client(self, client: bytes, frames: list[bytes]) -> Sent:
+        return self._client.send(client, frames)
+
+    def _soon(self) -> None:
+        if not self._flushes:
+            self._flushes = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self, *, again: bool = False) -> None:
+        self._flushes = False
+        self._outlets.flush(again=again)
+        if self._outlets.unfinished:
+            self._soon()
+        if self._outlets.full and self._again is None:
+            self._again = asyncio.get_running_loop().call_later(TRY_AGAIN_S, self._try_again)
+
+    def _try_again(self) -> None:
+        self._again = None
+        self._flush(again=True)
+
+
+def main() -> None:
+    """Entry point of `python -m dtrain_lab.head [SETTINGS | observe FOLDER]`; by default reads stdin."""
+    if sys.argv[1:2] == ["observe"]:
+        folder = Path(sys.argv[2])
+        job = lenient.decode((folder / job_files.JOB).read_bytes(), JobRecord)
+        logs.to_file(folder / f"head{logs.SUFFIX}")
+        directory = private(sockets() / f"{job.id}.job")
+        _run(lambda: Head(job.id, directory, lambda parts: Observer(folder, job, parts)))
+        return
+    if len(sys.argv) > 1:  # in a batch script: settings are read once, so the file is removed
+        file = Path(sys.argv[1])
+        text = file.read_bytes()
+        file.unlink()
+    else:
+        text = sys.stdin.buffer.read()
+    settings = msgspec.json.decode(text, type=HeadSettings)
+    if not settings.directory:  # on another machine: a folder of that machine
+        own = str(private(sockets() / settings.id))
+        record_file = settings.record or f"{own}/record.json"
+        settings = msgspec.structs.replace(settings, directory=own, record=record_file)
+    directory = Path(settings.directory)
+    logs.to_file(directory / f"head{logs.SUFFIX}")
+    _run(lambda: Head(settings.id, directory, lambda parts: Owner(settings, parts)))
+
+
+def _run(make: Callable[[], Head]) -> None:
+    async def serve() -> None:
+        await make().run()
+
+    asyncio.run(serve())

@@ -1,0 +1,240 @@
+"""Request handlers for cells: run, follow, list, take turns, read output, complete, widget messages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from dtrain_lab.cells import rank_sets as rank_sets
+from dtrain_lab.errors import BadRankSet, Conflict, NotFound
+from dtrain_lab.head.cells.cells import Cells
+from dtrain_lab.head.cells.journal import Journal
+from dtrain_lab.head.cells.rank_holders import TurnHolders
+from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.requests import Handlers
+from dtrain_lab.wire import clients, links
+from dtrain_lab.wire.cells import CellRecord, Output
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.world.state import State
+
+COMPLETED_WITHIN_S = 1.0
+"""A busy rank does not answer completions; a person who is typing should not wait for it."""
+MOST_OUTPUTS = 10_000
+OVER = ("stopping", "stopped", "failed")
+
+
+class CellRequests:
+    """Handles clients' requests about cells.
+
+    Args:
+        membership: State of the world.
+        cells: All cells of the world.
+        journal: Output of the cells.
+        peers: Connections to the ranks.
+        cluster: Makes the current snapshot of the world.
+    """
+
+    def __init__(
+        self,
+        membership: Membership,
+        cells: Cells,
+        journal: Journal,
+        peers: Peers,
+        cluster: Callable[[], Cluster],
+    ) -> None:
+        self._membership = membership
+        self._cluster = cluster
+        self._cells = cells
+        self._journal = journal
+        self._peers = peers
+        self._holders = TurnHolders(self._given)
+        self._completing: dict[int, asyncio.Future[bytes]] = {}
+        self._handling: dict[int, asyncio.Future[None]] = {}
+        self._number = 0
+
+    @property
+    def handlers(self) -> Handlers:
+        """Request type → handler."""
+        return {
+            clients.ListCells: self._list,
+            clients.TakeTurn: self._take_turn,
+            clients.GiveTurn: self._give_turn,
+            clients.Comm: self._comm,
+            clients.Complete: self._complete,
+            clients.ReadOutput: self._output,
+        }
+
+    def run(self, client: bytes, order: clients.Run) -> None:
+        """Queue a cell.
+
+        Raises:
+            BadRankSet: The world has no such ranks.
+            Conflict: The ranks can't run cells now.
+        """
+        ranks = self.usable(order.ranks)
+        self._cells.add(order, ranks, client, ready=self.ready)
+
+    def follow(self, client: bytes, order: clients.Follow) -> None:
+        """Send a client all output of a cell, past and future.
+
+        Raises:
+            NotFound: The cell is not known.
+        """
+        if not self._cells.follow(order.cell, client, order.shown):
+            raise NotFound("This cell is not known any more.", "Its output may still be in the journal.")
+
+    def calls_lost(self) -> None:
+        """ipyparallel's controller has ended: calls in flight get no answer, so their turns end."""
+        for turn in self._cells.others_running():
+            self._holders.drop(turn)
+            self._given(turn)
+
+    def completed(self, message: links.Completed) -> None:
+        """A rank has answered a completion request."""
+        asked = self._completing.get(message.id)
+        if asked is not None and not asked.done():
+            asked.set_result(message.data)
+
+    def handled(self, message: links.Handled) -> None:
+        """A rank's widget has processed a message of its front end."""
+        asked = self._handling.get(message.id)
+        if asked is not None and not asked.done():
+            asked.set_result(None)
+
+    def usable(self, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
+        """Check that ranks can run cells, now or in their turn.
+
+        Args:
+            wanted: The ranks; None for all.
+
+        Raises:
+            BadRankSet: The world has no such ranks.
+            Conflict: The ranks can't run cells now.
+        """
+        state = self._membership.state
+        if state.phase == "pending" or state.phase in OVER:
+            raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
+        ranks = chosen(self._membership.state, wanted)
+        lost = [rank for rank in ranks if rank in state.lost]
+        if lost:
+            verb = "was" if len(lost) == 1 else "were"
+            raise Conflict(
+                f"{rank_sets.sentence_name(lost)} {verb} lost.",
+                f"Restart: %distributed restart {rank_sets.compact(lost)}, or use the other ranks.",
+                code="rank_lost",
+            )
+        if set(ranks) & set(state.deaf) and state.reason is not None:
+            raise Conflict(state.reason[1], state.reason[2], code=state.reason[0])
+        if state.phase == "degraded" and state.reason is not None:
+            raise Conflict(state.reason[1], state.reason[2], code=state.reason[0])
+        return ranks
+
+    @property
+    def ready(self) -> bool:
+        """Whether ranks that are free can begin a cell now."""
+        state = self._membership.state
+        return state.phase in ("ready", "degraded") and not state.forming
+
+    async def _list(self, _: bytes, order: clients.ListCells) -> list[CellRecord]:
+        return self._cells.records(last=order.last)
+
+    async def _output(self, _: bytes, order: clients.ReadOutput) -> list[Output]:
+        return self._journal.read(order.after, min(order.most, MOST_OUTPUTS), order.cell)
+
+    async def _take_turn(self, _: bytes, order: clients.TakeTurn) -> None:
+        ranks = self.usable(order.ranks)
+        if self._holders.knows(order.turn):
+            return  # a repeated request only renews the turn
+        if not self._holders.hold(order.turn, order.pid, order.system):
+            raise Conflict(
+                f"Process {order.pid}, which asks for ranks, has ended.", "Make a new view: cluster.view()"
+            )
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def begin() -> None:
+            if not begun.done():
+                begun.set_result(None)
+
+        self._cells.take_turn(order.turn, ranks, begin, ready=self.ready)
+        await self._membership.until_done(begun, lambda s: s.phase in OVER)
+        if not begun.done():
+            self._holders.drop(order.turn)
+            raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
+
+    async def _give_turn(self, _: bytes, order: clients.GiveTurn) -> None:
+        self._holders.drop(order.turn)
+        self._given(order.turn)
+
+    def _given(self, turn: str) -> None:
+        self._cells.give_turn(turn)
+        if self.ready:
+            self._cells.go_on()
+
+    async def _comm(self, _: bytes, order: clients.Comm) -> None:
+        rank = order.rank
+        if not _has(self._membership.state, rank, order.pid):
+            raise Conflict(f"Rank {rank} is gone, and its widgets with it.", "Run their cell again.")
+        self._number += 1
+        number = self._number
+        self._peers.to_rank(
+            rank,
+            links.Comm(
+                cell=order.cell,
+                kind=order.kind,
+                data=order.data,
+                buffers=order.buffers,
+                metadata=order.metadata,
+                parent=order.parent,
+                id=number,
+            ),
+        )
+        asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._handling[number] = asked
+        try:
+            await self._membership.until_done(
+                asked, lambda s: s.phase in OVER or not _has(s, rank, order.pid)
+            )
+        finally:
+            del self._handling[number]
+
+    async def _complete(self, _: bytes, order: clients.Complete) -> bytes:
+        state = self._membership.state
+        free = [r for r in chosen(state, order.ranks) if r not in state.busy and state.members[r].joined]
+        if not free:
+            return b""
+        self._number += 1
+        number = self._number
+        asked: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._completing[number] = asked
+        self._peers.to_rank(
+            free[0],
+            links.Complete(
+                id=number, code=order.code, cursor=order.cursor, inspect=order.inspect, detail=order.detail
+            ),
+        )
+        try:
+            async with asyncio.timeout(COMPLETED_WITHIN_S):
+                return await asked
+        except TimeoutError:  # the rank is in a view's call: no completions now
+            return b""
+        finally:
+            del self._completing[number]
+
+
+def chosen(state: State, ranks: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Check a request's ranks; all ranks where the request names none.
+
+    Raises:
+        BadRankSet: The world has no such ranks.
+    """
+    if ranks is None:
+        return tuple(range(state.size))
+    if not state.size:
+        raise BadRankSet("There are no ranks yet.", "Wait until the cluster is ready.")
+    return rank_sets.check(ranks, state.size)
+
+
+def _has(state: State, rank: int, pid: int) -> bool:
+    """Whether a rank is still the same process; `pid` 0 where the client does not know the process."""
+    return rank < state.size and rank not in state.lost and pid in (0, state.members[rank].pid)

@@ -1,0 +1,96 @@
+"""One cell of a cluster: its request, its ranks, and how it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.cells.errors import failure_sentence, own_interrupt
+from dtrain_lab.metrics.verdicts import mismatch
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import CellResult, Failure
+from dtrain_lab.wire.kinds import CellState
+from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.diagnosis import Report
+
+RESTARTED = "RankRestarted"
+"""`Failure.type` of a rank that a restart has ended."""
+
+
+@dataclass
+class Running:
+    """A cell that is queued, running or ended. `client`: the client that gets its output, if any."""
+
+    order: clients.Run
+    ranks: tuple[int, ...]
+    source: bytes
+    client: bytes | None
+    left: set[int]
+    asked_at: float
+    first_seq: int
+    began_at: float | None = None
+    failures: list[Failure] = field(default_factory=list)
+    timed_out: bool = False
+    hopeless: str = ""
+    """Why the head ended the cell without a request; empty where it did not."""
+    calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
+    from_s: float = field(default_factory=time.monotonic)
+    """When it was queued, then when it started; monotonic seconds."""
+    silent: set[int] = field(default_factory=set)
+    """Ranks that did not react to the cell's interrupt."""
+    restarted: set[int] = field(default_factory=set)
+    """Ranks that a restart replaced while the cell ran, in the cell or not: their variables are lost."""
+    result: CellResult | None = None
+    ended_at: float | None = None
+    reports: dict[int, Report] | None = None
+    """What ranks have measured, if it is a diagnosis in the place of a cell."""
+    on_end: list[Callable[[], None]] = field(default_factory=list)
+    """Called once its result is known."""
+    pieces: int = 0
+    """Number of outputs so far, widget messages excluded."""
+
+    @property
+    def end(self) -> tuple[bytes, int] | None:
+        """The frame that tells a client the cell's end, and the number of outputs before it."""
+        return (
+            (clients.encode(clients.CellEnded(self.result)), self.pieces) if self.result is not None else None
+        )
+
+    @property
+    def state(self) -> CellState:
+        """Whether the cell waits, runs or has ended."""
+        if self.result is not None:
+            return "ended"
+        return "waiting" if self.began_at is None else "running"
+
+
+def result_sentence(cell: Running, failures: Sequence[Failure]) -> str:
+    """Say in a sentence how a cell ended; empty where no rank failed."""
+    if not failures:
+        return ""
+    if any(f.type == "NotRun" for f in failures):
+        return f"The cell did not run: {failures[0].message}"
+    taken = [f for f in failures if f.type != RESTARTED]
+    text = failure_sentence(taken, cell.ranks) if taken else ""
+    if cell.restarted:
+        text = f"{_restarted(cell.restarted)} {text}".rstrip()
+    differs = mismatch.find(cell.calls)
+    if differs is not None:
+        if differs.text not in cell.hopeless:  # else already part of the reason
+            text = f"{differs.text} {text}"
+    elif own_interrupt(taken) and any(f.operation for f in taken):
+        ended = [rank for rank in cell.ranks if all(f.rank != rank for f in failures)]
+        text = f"{rank_sets.sentence_name(ended)} had ended the cell. {text}" if ended else text
+    if cell.hopeless:
+        return f"{cell.hopeless} {text}"
+    if cell.timed_out:
+        return f"The cell took longer than {cell.order.timeout_s:g} s. {text}"
+    return text
+
+
+def _restarted(ranks: Iterable[int]) -> str:
+    numbers = sorted(ranks)
+    verb, whose = ("was", "its") if len(numbers) == 1 else ("were", "their")
+    return f"{rank_sets.sentence_name(numbers)} {verb} restarted: {whose} variables are lost."

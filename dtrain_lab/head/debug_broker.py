@@ -1,0 +1,184 @@
+"""Debug broker: relays between one debugging client and the debuggers of the ranks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dtrain_lab.errors import Conflict
+from dtrain_lab.head.cells.rank_holders import TurnHolders
+from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.requests import Handlers
+from dtrain_lab.machine import processes
+from dtrain_lab.wire import clients, links
+
+HELD_S = 10.0
+"""A client that is silent for longer loses the debugger; seconds."""
+RELEASED_WITHIN_S = 1.0
+LET_GO_WITHIN_S = 5.0
+NAME = "debugger"
+
+
+@dataclass
+class Holder:
+    """The client that debugs."""
+
+    client: bytes
+    who: str
+    heard: float
+
+
+class DebugBroker:
+    """Relays debug requests to ranks, and their answers and events to the one client that debugs.
+
+    Other clients are told who debugs.
+
+    Args:
+        peers: Connections to the ranks.
+        to_client: Sends a frame to a client.
+        changed: Called when ranks have paused or continued.
+    """
+
+    def __init__(
+        self, peers: Peers, to_client: Callable[[bytes, bytes], None], changed: Callable[[], None]
+    ) -> None:
+        self._peers = peers
+        self._to_client = to_client
+        self._changed = changed
+        self._holder: Holder | None = None
+        self._watched = TurnHolders(self._gone)
+        self._number = 0
+        self._asked: dict[int, tuple[int, asyncio.Future[bytes]]] = {}
+        self._attached: set[int] = set()
+        self.paused: set[int] = set()
+
+    def hold(self, client: bytes, order: clients.HoldDebugger) -> None:
+        """Take or keep the debugger for a client.
+
+        Raises:
+            Conflict: Another client holds the debugger.
+        """
+        holder = self._holder
+        if holder is not None and holder.client != client:
+            raise Conflict(
+                f"{holder.who} debugs these ranks.",
+                "Turn its debugger off first. It is let go when it ends, too.",
+                code="debugger_held",
+            )
+        if holder is None and processes.is_here(order.system):
+            self._watched.hold(NAME, order.pid, order.system)
+        self._holder = Holder(client, order.who, time.monotonic())
+
+    async def _leave(self, client: bytes, _: clients.LeaveDebugger) -> None:
+        """Release the debugger; returns once the ranks have detached."""
+        if self._holder is not None and self._holder.client == client:
+            futures = self.let_go()
+            if futures:
+                await asyncio.wait(futures, timeout=LET_GO_WITHIN_S)
+
+    @property
+    def handlers(self) -> Handlers:
+        """Request type → handler."""
+        return {clients.LeaveDebugger: self._leave, clients.Debug: self._ask}
+
+    def look(self) -> None:
+        """Release the debugger of a silent client."""
+        if self._holder is not None and time.monotonic() - self._holder.heard > HELD_S:
+            self.let_go()
+
+    def let_go(self) -> list[asyncio.Future[bytes]]:
+        """Release the debugger: ranks continue. Returns the futures of their answers."""
+        self._holder = None
+        self._watched.drop(NAME)
+        there = set(self._peers.ranks)
+        futures = [self._send(rank, "detach", b"{}") for rank in sorted(self._attached & there)]
+        self._attached.clear()
+        self._set_paused(set())
+        return futures
+
+    def _gone(self, _: str) -> None:
+        """The debugging client's process has ended."""
+        self.let_go()
+
+    async def _ask(self, client: bytes, order: clients.Debug) -> dict[int, bytes]:
+        """Send a request to the debuggers of ranks; a rank that does not answer in time gets an error answer.
+
+        Raises:
+            Conflict: The client does not hold the debugger.
+        """
+        if self._holder is None or self._holder.client != client:
+            raise Conflict("This is not the one who debugs these ranks.", "Turn the debugger on.")
+        self._holder.heard = time.monotonic()
+        there = set(self._peers.ranks)
+        answers = {
+            rank: _no(self._peers.absent(rank), absent=True) for rank in order.arguments if rank not in there
+        }
+        if order.command == "attach":
+            self._attached |= there & set(order.arguments)
+        futures = {
+            rank: self._send(rank, order.command, data)
+            for rank, data in order.arguments.items()
+            if rank in there
+        }
+        if futures:
+            done, _ = await asyncio.wait(futures.values(), timeout=order.within_s)
+            for rank, future in futures.items():
+                answers[rank] = (
+                    future.result() if future in done else _no(f"gave no answer within {order.within_s:g} s")
+                )
+        return answers
+
+    async def release(self, ranks: tuple[int, ...]) -> None:
+        """Continue paused ranks, because an interrupt is on its way to them."""
+        futures = [self._send(rank, "release", b"{}") for rank in ranks if rank in self.paused]
+        if futures:
+            await asyncio.wait(futures, timeout=RELEASED_WITHIN_S)
+
+    def answered(self, message: links.Debugged) -> None:
+        """A rank's debugger has answered."""
+        _, future = self._asked.pop(message.id, (0, None))
+        if future is not None and not future.done():
+            future.set_result(message.data)
+
+    def happened(self, message: links.DebugEvent) -> None:
+        """A rank's debugger has sent an event."""
+        rank = message.rank
+        self._set_paused(self.paused | {rank} if message.paused else self.paused - {rank})
+        self._tell(rank, message.data)
+
+    def forget(self, rank: int) -> None:
+        """A rank's process has ended."""
+        for number, (of, future) in list(self._asked.items()):
+            if of == rank:
+                del self._asked[number]
+                if not future.done():
+                    future.set_result(_no("has ended"))
+        self._set_paused(self.paused - {rank})
+        if rank in self._attached:
+            self._attached.discard(rank)
+            self._tell(rank, json.dumps({"event": "gone", "body": {}}).encode())
+
+    def _send(self, rank: int, command: str, arguments: bytes) -> asyncio.Future[bytes]:
+        self._number += 1
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._asked[self._number] = rank, future
+        number = self._number
+        future.add_done_callback(lambda _: self._asked.pop(number, None))
+        self._peers.to_rank(rank, links.Debug(rank=rank, id=number, command=command, arguments=arguments))
+        return future
+
+    def _tell(self, rank: int, data: bytes) -> None:
+        if self._holder is not None:
+            self._to_client(self._holder.client, clients.encode(clients.DebugEvent(rank, data)))
+
+    def _set_paused(self, paused: set[int]) -> None:
+        if paused != self.paused:
+            self.paused = paused
+            self._changed()
+
+
+def _no(why: str, *, absent: bool = False) -> bytes:
+    return json.dumps({"success": False, "message": f"The rank {why}.", "absent": absent}).encode()

@@ -1,0 +1,1 @@
+"""Figures and verdicts of a world, its history, and the snapshot that clients get."""

@@ -1,0 +1,251 @@
+"""Metrics of a world: the ranks' latest samples, and the verdicts and advice derived from them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from dtrain_lab.metrics import communication, diagnosis, figures, loops
+from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.verdicts import hang, straggler
+from dtrain_lab.metrics.verdicts.hang import ALARMS
+from dtrain_lab.metrics.verdicts.hysteresis import Steady, SteadyAdvice
+from dtrain_lab.wire.links import Logged, RankSample
+from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+from dtrain_lab.wire.metrics.world import Last, Metrics
+from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.stacks import Where
+from dtrain_lab.world import State
+
+
+class Figures:
+    """Latest samples of all ranks, and the metrics, verdicts and advice derived from them."""
+
+    def __init__(self) -> None:
+        self.plan: Plan | None = None
+        self.hosts: dict[int, HostUse] = {}
+        """Node → utilization of its whole host."""
+        self.places: dict[int, Where] = {}
+        """Rank that others wait for → where it is."""
+        self.activities: dict[int, str] = {}
+        """Rank that others wait for → what it does, by its stack."""
+        self.unpointed: dict[int, tuple[str, ...]] = {}
+        """Rank → live objects whose process group is gone, until the next cell starts."""
+        self.paused: frozenset[int] = frozenset()
+        """Ranks that a debugger has paused."""
+        self.loops = loops.Loops()
+        self._last: Last | None = None
+        """Metrics of the last completed steps."""
+        self._steady = Steady()
+        self._advice = SteadyAdvice()
+        self._values: dict[str, Any] = {}
+        """The user's values of `dt.log`; the latest of each."""
+        self._samples: dict[int, tuple[float, RankSample]] = {}
+        self._ended: set[int] = set()
+        """Ranks that have ended and are not replaced."""
+
+    def sampled(self, samples: Sequence[RankSample], node: int, host: HostUse | None) -> None:
+        """A node has sent its periodic samples.
+
+        Args:
+            samples: One for each of its living ranks.
+            node: Index of the node.
+            host: Utilization of the whole node; None where it was not measured.
+        """
+        if host is not None:
+            self.hosts[node] = host
+        now = time.monotonic()
+        for sample in samples:
+            self._samples[sample.rank] = (now, sample)
+        self.loops.sampled({s.rank: s.step or 0 for s in samples}, now)
+
+    def logged(self, message: Logged) -> None:
+        """A rank called `dt.log`; numbers that are not finite are kept as text."""
+        finite = {n: v for n, v in message.values.items() if isinstance(v, int | float) and math.isfinite(v)}
+        strange = {name: str(value) for name, value in message.values.items() if name not in finite}
+        self._values = {**self._values, **finite, **strange, "step": message.step}
+
+    def forget(self, rank: int) -> None:
+        """A rank's process is gone: drop its samples, which don't apply to the next process."""
+        self._samples.pop(rank, None)
+        self.places.pop(rank, None)
+        self._ended.discard(rank)
+
+    def ended(self, rank: int) -> None:
+        """A rank has finished: keep its samples, but leave them out of the world's metrics."""
+        self._ended.add(rank)
+
+    def cell_began(self, ranks: Sequence[int], code: str) -> None:
+        """Clear what the samples of these ranks say about the previous cell."""
+        self.loops.begun(code, time.monotonic())
+        for rank in ranks:
+            known = self._samples.get(rank)
+            if known is not None:
+                seen, sample = known
+                self._samples[rank] = (seen, replace(sample, operation=None, in_operation_s=None, doing=None))
+
+    def seen(self, rank: int) -> tuple[float | None, RankSample]:
+        """When a rank last reported (monotonic seconds), and its latest sample."""
+        return self._samples.get(rank, (None, RankSample(rank=rank)))
+
+    def latest(self, rank: int) -> RankSample | None:
+        """Latest sample of a rank."""
+        known = self._samples.get(rank)
+        return known[1] if known else None
+
+    def samples(self) -> list[RankSample]:
+        """Latest sample of each rank that has not ended; of all ranks once every one has ended."""
+        every = [s for _, (_, s) in sorted(self._samples.items())]
+        return [s for s in every if s.rank not in self._ended] or every
+
+    def splits(self, state: State) -> dict[int, communication.Split]:
+        """Rank → how its step time splits into transfer and waiting."""
+        splits = communication.split(self._current(state), state.size, self._crowded())
+        measured = self.loops.measured(state.size)
+        if measured is not None and measured.communication is not None:
+            check = measured.communication
+            splits = communication.with_measured(splits, check.share, check.error)
+        return splits
+
+    def metrics(self, state: State) -> Metrics:
+        """Metrics of the world, with verdicts and advice."""
+        found = self.stuck(state)
+        samples = self._current(state)
+        metrics = figures.world_metrics(samples, state.size, self._crowded())
+        measured = self.loops.measured(state.size)
+        if measured is not None:
+            metrics = diagnosis.with_measured(metrics, measured)
+        current = self._steps_now(state, found, metrics.step_s)
+        if found is None:
+            found = self._unhurried(state, samples, metrics, current=current)
+        if found is None and self.unpointed and state.phase == "ready":
+            found = hang.left_behind(self.unpointed)
+        if current and metrics.step_s is not None:
+            self._last = Last(
+                metrics.samples_per_s,
+                metrics.tokens_per_s,
+                metrics.step_s,
+                metrics.comm_overhead,
+                metrics.comm_overhead_error,
+            )
+        return replace(
+            metrics,
+            values=self._values,
+            advice=self._advised(metrics, samples, found, current=current),
+            verdicts=(found,) if found is not None else (),
+            current=current,
+            last=None
+            if current or self._last is None
+            else diagnosis.last_with_measured(self._last, measured),
+        )
+
+    def _advised(
+        self, metrics: Metrics, samples: Sequence[RankSample], found: Verdict | None, *, current: bool
+    ) -> tuple[Advice, ...]:
+        """Advice for the steps that run now."""
+        if not current or metrics.measured or (found is not None and found.code == "too_busy"):
+            self._advice.forget()
+            # a measured result needs no smoothing, and estimates don't count beside it
+            return advise(metrics, samples) if current and metrics.measured else ()
+        # on a machine with too few cores, step shares predict nothing
+        sure = self._busiest() is None
+        return self._advice.look(advise(metrics, samples) if sure else (), time.monotonic())
+
+    def suspects(self, state: State) -> tuple[int, ...]:
+        """Ranks that others have waited for so long that their location should be queried."""
+        if state.phase != "ready" or self.paused or not state.busy:
+            return ()
+        return hang.suspects(self.samples(), state.size, self._stuck_after_s)
+
+    def stuck(self, state: State) -> Verdict | None:
+        """The verdict on a hang, if the world is stuck."""
+        running = [m for m in state.members if m.cell is not None]
+        if state.phase != "ready" or self.paused or not running or _interrupted(state):
+            return None
+        cells = {m.cell for m in running}
+        in_cell = tuple(m.rank for m in state.members if m.last in cells)
+        found = hang.verdict(
+            self.samples(),
+            state.busy,
+            in_cell,
+            state.size,
+            self.places,
+            self._stuck_after_s,
+            self.activities,
+        )
+        return self._steady.look(found, time.monotonic()) if found is not None else None
+
+    # ----
+
+    def _current(self, state: State) -> list[RankSample]:
+        """Samples of a ready world; without all ranks, metrics of the whole are not defined."""
+        return self.samples() if state.phase == "ready" else []
+
+    def _crowded(self) -> bool:
+        return self.plan is not None and any(node.threads == 1 for node in self.plan.nodes)
+
+    def _steps_now(self, state: State, found: Verdict | None, step_s: float | None) -> bool:
+        """Whether the metrics describe steps that run now."""
+        stands = self.paused or (found is not None and found.kind in ALARMS)
+        moves = self.loops.moves(step_s, time.monotonic())
+        return state.phase == "ready" and moves and bool(state.busy) and not stands
+
+    def _unhurried(
+        self, state: State, samples: Sequence[RankSample], metrics: Metrics, *, current: bool
+    ) -> Verdict | None:
+        """The verdict on a slow world (straggler, input-bound, too busy), once it is certain."""
+        if not state.busy or self.paused or state.phase != "ready" or _interrupted(state):
+            self._steady.forget()
+            return None
+        found: Verdict | None = None
+        if current:
+            found = straggler.slow(samples, metrics.comm_overhead_error or 0.0, self._by_rank())
+            found = found or self._hungry(samples, state.size)
+            busy = self._busiest()
+            if found is not None and busy is not None and not straggler.is_plain(found):
+                found = straggler.too_busy(busy, self._nodes()[busy], alone=len(self._nodes()) == 1)
+        return self._steady.look(found, time.monotonic())
+
+    def _hungry(self, samples: Sequence[RankSample], size: int) -> Verdict | None:
+        measured = self.loops.measured(size)
+        if measured is not None and diagnosis.denies_waiting_for_data(measured, straggler.INPUT_BOUND_SHARE):
+            return None
+        return straggler.input_bound(samples)
+
+    def _nodes(self) -> dict[str, HostUse]:
+        """Name of a machine → its utilization."""
+        if self.plan is None:
+            return {}
+        nodes = self.plan.nodes[:1] if self.plan.traits.one_machine else self.plan.nodes
+        return {n.name: self.hosts[i] for i, n in enumerate(nodes) if i in self.hosts}
+
+    def _busiest(self) -> str | None:
+        """The machine with more runnable threads than cores, if there is one."""
+        return straggler.saturated(self._nodes())
+
+    def _by_rank(self) -> dict[int, HostUse]:
+        """Rank → utilization of its node."""
+        if self.plan is None:
+            return {}
+        one = self.plan.traits.one_machine
+        return {
+            node.first_rank + local: host
+            for index, node in enumerate(self.plan.nodes)
+            if (host := self.hosts.get(0 if one else index)) is not None
+            for local in range(node.ranks)
+        }
+
+    @property
+    def _stuck_after_s(self) -> float:
+        """How long a collective may block before it counts as a hang; seconds."""
+        return self.plan.watch.stuck_after_s if self.plan is not None else hang.STUCK_AFTER_S
+
+
+def _interrupted(state: State) -> bool:
+    """Whether a requested interrupt has not ended its cell yet."""
+    return any(m.cell is not None and m.interrupted for m in state.members)

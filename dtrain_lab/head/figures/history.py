@@ -1,0 +1,68 @@
+"""Metrics history of a world, kept in memory for the head's lifetime."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable
+from math import isnan
+
+from msgspec.structs import replace
+
+from dtrain_lab.metrics.history import own_times, point
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.metrics.history import Point
+
+MOST = 4 * 3600
+"""Points: four hours of a cluster's training. Beyond that, every second point is dropped, repeatedly."""
+MOST_OWN = 300_000
+"""Own times of ranks that are kept, of the last points: 5 minutes of 1,024 ranks, more of fewer."""
+
+
+class History:
+    """Points at even intervals while a training runs.
+
+    Args:
+        period_s: Seconds between two points.
+        keep: Called with each point.
+    """
+
+    def __init__(self, period_s: float, keep: Callable[[Point], None]) -> None:
+        self._points: deque[Point] = deque()
+        self._own: deque[tuple[float, array[float]]] = deque()
+        """When, and each rank's own time in seconds, NaN where not known."""
+        self._period_s = period_s
+        self._keep = keep
+        self._values: dict[str, object] = {}
+
+    def look(self, at: float, cluster: Cluster) -> None:
+        """Add a point if it is due.
+
+        Args:
+            at: Seconds since 1970.
+            cluster: Snapshot of the world at that time.
+        """
+        metrics = cluster.metrics
+        news = metrics.values != self._values
+        trains = metrics.step_s is not None and metrics.current
+        if not (trains or news) or not self.due(at):
+            return
+        self._values = metrics.values
+        made = point(at, metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
+        self._points.append(made)
+        self._own.append((at, array("f", own_times(cluster.ranks))))
+        while len(self._own) * len(cluster.ranks) > MOST_OWN:
+            self._own.popleft()
+        self._keep(made)
+        if len(self._points) > MOST:
+            self._points = deque(list(self._points)[::2])
+            self._period_s *= 2
+
+    def due(self, at: float) -> bool:
+        """Whether the next point is due; also after the clock was set back."""
+        return not self._points or not 0 <= at - self._points[-1].at < self._period_s
+
+    def since(self, at: float) -> list[Point]:
+        """Points after a time (seconds since 1970), oldest first."""
+        own = {when: tuple(None if isnan(s) else round(s, 6) for s in times) for when, times in self._own}
+        return [replace(p, own_s=own.get(p.at, ())) for p in self._points if p.at > at]

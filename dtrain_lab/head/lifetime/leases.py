@@ -1,0 +1,113 @@
+"""Leases: a world lives while a server, kernel or terminal holds one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+
+import psutil
+
+from dtrain_lab.machine import processes
+from dtrain_lab.wire.clients import Lease
+
+
+class Leases:
+    """The clients that keep this head alive.
+
+    A holder on this host is watched through a pidfd, so its end is known at once. An end without a release
+    counts as silence (a killed or restarted server): the world waits to be adopted. A release by the last
+    holder ends the world.
+
+    Args:
+        over: Called when no lease is left: at once after the last release, after silence once the adoption
+            time has passed.
+        adoption_s: Returns the seconds for a new server to adopt the world after the last holder fell silent.
+    """
+
+    def __init__(self, over: Callable[[], None], adoption_s: Callable[[], float]) -> None:
+        self._over = over
+        self._adoption_s = adoption_s
+        self._held: dict[Lease, int | None] = {}
+        self._attached: set[Lease] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def notebooks(self) -> tuple[str, ...]:
+        """Notebooks whose kernels are attached."""
+        return tuple(sorted({lease.notebook for lease in self._attached if lease.notebook}))
+
+    @property
+    def held(self) -> bool:
+        """Whether any lease is held."""
+        return bool(self._held)
+
+    def hold(self, lease: Lease, *, attach: bool) -> None:
+        """Take a lease; taking it again has no effect, but may attach its notebook."""
+        self._cancel()
+        if attach:
+            self._attached.add(lease)
+        if lease in self._held:
+            return
+        descriptor = _watch(lease)
+        self._held[lease] = descriptor
+        if descriptor is not None:
+            asyncio.get_running_loop().add_reader(descriptor, self._ended, lease)
+
+    def release(self, lease: Lease) -> None:
+        """Release a lease."""
+        if lease in self._held and self._drop(lease):
+            self._over()
+
+    def expect(self) -> None:
+        """At the head's start, and when it becomes a world's: wait the adoption time for the first lease."""
+        if not self._held:
+            self._wait()
+
+    def _ended(self, lease: Lease) -> None:
+        if not self._drop(lease):
+            return
+        if lease.kind == "terminal":
+            self._over()  # a closed terminal needs its clusters no more
+        else:
+            self._wait()
+
+    def _drop(self, lease: Lease) -> bool:
+        """Remove a lease; returns whether it was the last."""
+        descriptor = self._held.pop(lease)
+        self._attached.discard(lease)
+        if descriptor is not None:
+            asyncio.get_running_loop().remove_reader(descriptor)
+            os.close(descriptor)
+        return not self._held
+
+    def _wait(self) -> None:
+        self._cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._adoption_s(), self._over)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _watch(lease: Lease) -> int | None:
+    """A descriptor that becomes readable when the holder ends; None where the holder is on another host."""
+    if lease.host != socket.gethostname() or not processes.is_here(lease.system):
+        return None
+    try:
+        began = processes.started(lease.pid)
+        descriptor = os.pidfd_open(lease.pid)
+    except (psutil.NoSuchProcess, ProcessLookupError):
+        return _ended_already()
+    if abs(began - lease.started) > processes.APART_S:  # the pid was reused by another process
+        os.close(descriptor)
+        return _ended_already()
+    return descriptor
+
+
+def _ended_already() -> int:
+    reading, writing = os.pipe()
+    os.close(writing)
+    return reading

@@ -1,0 +1,100 @@
+"""ipyparallel's controller: forked from the ranks' fork server, with CURVE; restarted when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import zmq
+
+from dtrain_lab.machine import ipv6
+from dtrain_lab.wire.links import ForkController
+
+POLL_S = 0.02
+SOCKETS = 16
+AGAIN_AFTER_S, AGAIN_AT_MOST_S = 0.2, 60.0
+"""Seconds until a restart: the first delay, doubled each time, and its maximum."""
+
+
+class Controller:
+    """The ipyparallel controller of a world.
+
+    Args:
+        say: Sends a message to the agent of the head's own node.
+        profile_dir: Folder of ipyparallel's files.
+        log: Log file of the controller.
+        address: Address it listens on; never all interfaces.
+        ports: The `SOCKETS` ports that it may use; empty for any free ones.
+    """
+
+    def __init__(
+        self,
+        say: Callable[[ForkController], None],
+        profile_dir: Path,
+        log: Path,
+        address: str,
+        ports: Sequence[int],
+    ) -> None:
+        self._say = say
+        security = profile_dir / "security"
+        self._files = security / "ipcontroller-engine.json", security / "ipcontroller-client.json"
+        self._log = str(log)
+        public, secret = zmq.curve_keypair()
+        # a short heartbeat period: an engine is registered only after two beats
+        self._arguments = (
+            f"--profile-dir={profile_dir}",
+            "--nodb",
+            "--HeartMonitor.period=500",
+            "--IPController.broadcast_scheduler_depth=0",
+            "--IPController.use_threads=True",
+            "--IPController.enable_curve=True",
+            # fixed keys: engines and clients know them, so a restarted controller has to have the same
+            f"--IPController.curve_publickey={public.decode()}",
+            f"--IPController.curve_secretkey={secret.decode()}",
+            f"--ip={ipv6.host(address)}",
+            f"--location={ipv6.host(address)}",
+            "--log-level=30",
+            *((f"--ports={','.join(map(str, ports))}",) if ports else ()),
+        )
+        self.endings = 0
+        """How often the controller has ended."""
+        self._begun = self._closed = False
+        self._timer: asyncio.TimerHandle | None = None
+        self.engine_file = ""
+        """Connection file for engines."""
+        self.client_file = ""
+        """Connection file for clients."""
+
+    async def start(self) -> None:
+        """Start the controller, and wait for the connection files that it writes once it listens."""
+        if not self._begun:  # already started where supervision has restarted this wait
+            self._begun = True
+            self._say(ForkController(self._arguments, self._log))
+        while True:
+            texts = [f.read_text() if f.exists() else "" for f in self._files]
+            if all(text.rstrip().endswith("}") for text in texts):
+                self.engine_file, self.client_file = texts
+                return
+            await asyncio.sleep(POLL_S)
+
+    def ended(self) -> None:
+        """Restart the controller with the same ports and keys, so that engines and clients reconnect."""
+        if self._closed:
+            return
+        after = min(AGAIN_AT_MOST_S, AGAIN_AFTER_S * 2**self.endings)
+        self.endings += 1
+        self._timer = asyncio.get_running_loop().call_later(after, self._again)
+
+    def close(self) -> None:
+        """Restart it no more."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _again(self) -> None:
+        # a controller that could clean up has removed its connection files
+        for file, text in zip(self._files, (self.engine_file, self.client_file), strict=True):
+            file.touch(mode=0o600)
+            file.write_text(text)
+        self._say(ForkController((*self._arguments, "--restore"), self._log))

@@ -1,0 +1,289 @@
+"""The nodes of a world as the head sees them: agents that join, the network between them, their loss."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.head import listen
+from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.head.nodes.controller import SOCKETS, Controller
+from dtrain_lab.head.nodes.local_agents import Agents
+from dtrain_lab.head.nodes.network import Network
+from dtrain_lab.head.nodes.world import World
+from dtrain_lab.head.ownership import orders
+from dtrain_lab.machine import supervision
+from dtrain_lab.placement import network as networks
+from dtrain_lab.wire import VERSION, clients, links
+from dtrain_lab.wire.codec import decode
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.processes.endpoints import Keys
+from dtrain_lab.wire.processes.settings import HeadSettings
+from dtrain_lab.world import events as on
+
+log = logging.getLogger("dtrain_lab.head")
+SILENT_S = 30.0
+"""A node that is silent for this many seconds is lost; a shorter silence is waited out."""
+ENDED = ("ready", "degraded", "rebuilding", "paused")
+
+
+class Nodes:
+    """Starts the head's own agents, and accepts those of other machines.
+
+    Args:
+        world: The world of these nodes.
+        settings: Settings of the head.
+        snapshot: Holds the world's plan, and the progress of its start.
+        link: URL of the head's link on its own node.
+        send: Sends a message to an agent, by its name on the link.
+    """
+
+    keys: Keys | None = None
+    """Keys for agents on other nodes; set once the head listens for them."""
+
+    def __init__(
+        self,
+        world: World,
+        settings: HeadSettings,
+        snapshot: Snapshot,
+        link: str,
+        send: Callable[[bytes, links.Message], None],
+    ) -> None:
+        self._world = world
+        self._snapshot = snapshot
+        self._settings = settings
+        self._directory = Path(settings.directory)
+        self._link = link
+        self._send = send
+        self._own = Agents(settings.directory, link, self._own_ended)
+        self._peers: dict[int, bytes] = {}
+        self._hellos: dict[int, links.NodeHello] = {}
+        self._heard: dict[int, float] = {}
+        self._loaded: list[links.Preloaded] = []
+        self._network: Network | None = None
+        self._engines: supervision.Handle | None = None
+        self._controller: Controller | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of agents that have joined."""
+        return len(self._peers)
+
+    def start(self, node: int, name: str, gpus: int, variables: dict[str, str]) -> None:
+        """Start an agent on the head's own node."""
+        settings = self._settings
+        inherits = settings.inherits and node == 0
+        self._own.start(node, name, gpus, variables, joins=settings.remote is not None, inherits=inherits)
+
+    def expect(self, plan: Plan) -> None:
+        """Wait for agents of other machines, and check the network once all have joined."""
+        settings = self._settings.remote
+        assert settings is not None
+        self._network = Network(
+            len(plan.nodes), settings.interface, settings.ports, self.say, self._connected, self._unfit
+        )
+
+    def say(self, node: int, message: links.Message) -> None:
+        """Send a message to a node's agent."""
+        self._send(self._peers[node], message)
+
+    @property
+    def client_file(self) -> str:
+        """Connection for ipyparallel clients, with the controller's start count; empty until it runs."""
+        if self._controller is None or not self._controller.client_file:
+            return ""
+        info = json.loads(self._controller.client_file)
+        return json.dumps({**info, clients.BEGUN: 1 + self._controller.endings})
+
+    def controller_ended(self) -> None:
+        """Restart ipyparallel's controller."""
+        if self._controller is not None:
+            self._controller.ended()
+
+    def leave(self, heir: str = "") -> None:
+        """Tell all agents to exit with everything they have made.
+
+        Args:
+            heir: Socket at which another agent takes over the fork server of this node.
+        """
+        for node in self._peers:
+            self.say(node, links.Leave(heir if node == 0 else ""))
+
+    async def close(self, within_s: float, *, handing_on: bool = False) -> None:
+        """Stop the controller, and wait for the head's own agents."""
+        if self._engines is not None:
+            self._engines.cancel()
+        if self._controller is not None:
+            self._controller.close()
+        await self._own.close(within_s, handing_on=handing_on)
+
+    def received(self, peer: bytes, message: links.Message) -> None:
+        """Handle an agent's message about its node."""
+        match message:
+            case links.NodeHello():
+                self._joined(peer, message)
+            case links.Preloaded():
+                self._preloaded(message)
+            case links.Listening() if self._network is not None:
+                self._network.listening(message)
+            case links.Probed() if self._network is not None:
+                self._network.probed(message)
+
+    def heard(self, node: int) -> None:
+        """A node has sent its periodic samples."""
+        self._heard[node] = time.monotonic()
+
+    def look(self) -> None:
+        """Declare nodes lost that have been silent for `SILENT_S`."""
+        if self._network is None:
+            return
+        now = time.monotonic()
+        for node, last in list(self._heard.items()):
+            if now - last > SILENT_S:
+                del self._heard[node]
+                name = self._hellos[node].name
+                ranks = self._lose(node, f"{name} has not been heard of for {SILENT_S:.0f} s")
+                if ranks:  # read when the node is back, before any message to fork new ranks
+                    self.say(node, links.Signal(ranks, signal.SIGKILL))
+
+    def place(self, node: int) -> orders.Place:
+        """Settings shared by all ranks of a node."""
+        hello = self._hellos[node]
+        local = hello.link == self._link
+        address = self._address(0)
+        return orders.Place(
+            directory=hello.directory or self._settings.directory,
+            link=hello.link or self._link,
+            engine=self._controller.engine_file if self._controller is not None else "",
+            master_port=listen.free(address, 1, self._ports())[0],
+            master_address=address,
+            interface=self._interface(node),
+            keys=None if local else self.keys,
+        )
+
+    # ----
+
+    def _joined(self, peer: bytes, hello: links.NodeHello) -> None:
+        if hello.version != VERSION:
+            text = f"the node agent of {hello.name} speaks version {hello.version}, this head {VERSION}"
+            self._world.happened(on.NodeFailed(hello.node, text, decode.HINT))
+            return
+        log.info("node %s: the agent of %s is there, pid %s", hello.node, hello.name, hello.pid)
+        node = hello.node
+        if node in self._peers:
+            self._lose(node, f"the node agent of {hello.name} ended")
+        self._peers[node] = peer
+        self._hellos[node] = hello if hello.link else replace(hello, link=self._link)
+        if self._network is None:
+            return
+        self._describe(node, hello)
+        self._network.joined(hello)
+        if self.count == len(self._plan.nodes):
+            self._world.all_joined()
+
+    def _describe(self, node: int, hello: links.NodeHello) -> None:
+        """Update the plan: a scheduler chose the node, so what it has is known only now."""
+        plan = self._plan
+        if hello.check is None:
+            return
+        facts = hello.check.facts
+        known = replace(
+            plan.nodes[node],
+            name=hello.name,
+            gpus=facts.gpus,
+            threads=plan.cpus_per_rank or max(1, facts.cpus // plan.nodes[node].ranks),
+        )
+        nodes = tuple(known if index == node else other for index, other in enumerate(plan.nodes))
+        own_gpu = all(n.gpus >= n.ranks for n in nodes)
+        collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
+        self._snapshot.replan(replace(plan, nodes=nodes, collectives=collectives))
+
+    def _connected(self) -> None:
+        assert self._network is not None
+        nodes = tuple(
+            replace(node, address=self._address(index)) for index, node in enumerate(self._plan.nodes)
+        )
+        self._snapshot.replan(replace(self._plan, nodes=nodes))
+        waiting, self._loaded = self._loaded, []
+        for message in waiting:
+            self._preloaded(message)
+
+    def _unfit(self, error: DtrainError) -> None:
+        self._world.happened(on.NodeFailed(0, error.message.rstrip("."), error.hint))
+
+    def _preloaded(self, message: links.Preloaded) -> None:
+        if message.error:
+            name = self._hellos[message.node].name
+            text = message.error if self._network is None else f"{name}: {message.error}"
+            self._world.happened(on.NodeFailed(message.node, text, message.hint))
+            return
+        if self._network is not None and not self._network.settled:
+            self._loaded.append(message)
+            return
+        self._snapshot.loaded(message.seconds)
+        if message.node == 0:
+            self._start_controller()
+        self._world.happened(on.NodeReady(message.node))
+
+    def _start_controller(self) -> None:
+        directory = Path(self._hellos[0].directory or self._directory)
+        address = self._address(0)
+        allowed = self._ports()
+        chosen = listen.free(address, SOCKETS, allowed) if allowed is not None else ()
+        place, log = self._directory / "ipp", directory / "controller.log"
+        self._controller = Controller(lambda order: self.say(0, order), place, log, address, chosen)
+        wait = partial(self._wait_for, self._controller)
+        self._engines = supervision.here().keep("head.controller", wait)
+
+    async def _wait_for(self, controller: Controller) -> None:
+        await controller.start()
+        self._world.happened(on.EnginesReady())
+
+    def _own_ended(self, node: int, code: int) -> None:
+        if self._world.ending:
+            return
+        name = self._plan.nodes[node].name if self._snapshot.plan else self._settings.node.name
+        text = f"the node agent of {name} ended with code {code}"
+        if node > 0 and self._world.phase in ENDED:
+            self._lose(node, text)
+            planned = self._plan.nodes[node]
+            self.start(node, planned.name, planned.gpus, self._plan.variables)
+            return
+        self._world.happened(on.NodeFailed(node, text, "Its log has the details."))
+
+    def _lose(self, node: int, why: str) -> tuple[int, ...]:
+        """Report all ranks of a node as exited; returns those that had a process."""
+        lost = []
+        planned = self._plan.nodes[node]
+        for rank in range(planned.first_rank, planned.first_rank + planned.ranks):
+            pid = self._world.pid(rank)
+            if pid is not None:
+                lost.append(rank)
+                self._world.forget(rank)
+                self._world.happened(on.RankExited(rank, pid, -signal.SIGKILL, how=why))
+        return tuple(lost)
+
+    @property
+    def _plan(self) -> Plan:
+        assert self._snapshot.plan is not None
+        return self._snapshot.plan
+
+    def _address(self, node: int) -> str:
+        chosen = self._network.chosen.get(node) if self._network is not None else None
+        return chosen.address if chosen is not None else "127.0.0.1"
+
+    def _interface(self, node: int) -> str | None:
+        chosen = self._network.chosen.get(node) if self._network is not None else None
+        return chosen.name if chosen is not None else None
+
+    def _ports(self) -> range | None:
+        remote = self._settings.remote
+        return networks.port_range(remote.ports) if remote is not None else None

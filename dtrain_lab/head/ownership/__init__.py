@@ -1,0 +1,1 @@
+"""Who owns the ranks: the policies, and how each rank is reached."""

@@ -1,0 +1,230 @@
+"""Policy of a job's head: observes ranks that a launcher owns. It may die without hurting the job.
+
+`python -m dtrain_lab.head observe FOLDER`, started by the batch script on the first node. Clients talk to it
+as to a cluster's head; what has to outlive it is written to `live.json` and `metrics.jsonl` in the job's
+folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from dtrain_lab.head.listen import Listening
+from dtrain_lab.head.nodes.attempts import Attempts
+from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.requests import Handlers, Ordered
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import durable, processes, supervision
+from dtrain_lab.wire import links
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.jobs.job import JobRecord, Live
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.processes.endpoints import Keys
+from dtrain_lab.wire.stacks import Frame
+from dtrain_lab.wire.trouble import Trouble, merged
+from dtrain_lab.world import Member, Members, State
+
+log = logging.getLogger("dtrain_lab.head")
+SCRIPT = "script"
+"""Name of the one cell that all ranks of a job run: the script."""
+
+
+class Observer:
+    """Observes one job. Implements `policy.Policy`.
+
+    Args:
+        folder: The job's folder.
+        record: The job's record.
+        parts: Shared parts of the head.
+    """
+
+    tick_s = 1.0
+    point_s = 5.0
+    ranks_answer = False
+    agents_within_s = 5.0
+    handlers: Handlers = {}
+    ordered: Ordered = {}
+
+    def __init__(self, folder: Path, record: JobRecord, parts: Parts) -> None:
+        self._folder = folder
+        self._record = record
+        self._parts = parts
+        self._figures, self._peers = parts.figures, parts.peers
+        plan, profile = record.plan, record.profile
+        self._figures.plan = plan
+        parts.snapshot.name, parts.snapshot.owner = record.name, record.owner
+        parts.snapshot.created_at, parts.snapshot.preloaded_s = record.created_at, 0.0
+        self.state = State("starting", members=Members(Member(r) for r in range(plan.size)))
+        self._one_machine = self._record.plan.traits.one_machine
+        self._attempts = Attempts(folder, plan.size, self._peers.to_peer)
+        self._troubles: dict[int, tuple[Trouble, ...]] = {}
+        """Node → failures inside its agents."""
+        self._values_at = 0
+        self._done = asyncio.Event()
+        self.listens: Listening | None = Listening(
+            str(folder / job_files.ENDPOINTS),
+            not self._one_machine,
+            profile.network.interface,
+            profile.network.ports,
+        )
+
+    async def run(self, keys: Keys | None) -> None:
+        """Observe until the batch script sends a signal or is gone."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._done.set)
+        loop.add_signal_handler(signal.SIGUSR2, lambda: None)
+        processes.end_with_parent(signal.SIGTERM)
+        self._write_packages()
+        try:
+            await self._done.wait()
+        finally:
+            try:
+                self._write()
+            except Exception as error:  # noqa: BLE001 # the endpoints file has to be removed all the same
+                supervision.here().fault("head.message", error)
+            (self._folder / job_files.ENDPOINTS).unlink(missing_ok=True)
+
+    # ---- what clients see
+
+    def asked(self) -> None:
+        """A client has connected; an observer ignores that."""
+
+    def cluster(self) -> Cluster:
+        """Current snapshot of the job's world."""
+        made = self._parts.snapshot.cluster(self.state)
+        return replace(made, troubles=merged(supervision.here().troubles, *self._troubles.values()))
+
+    def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
+        """Notebook and cell id for a stack frame."""
+        return self._record.request.notebook, None
+
+    def ask_stacks(self, ranks: tuple[int, ...], number: int) -> None:
+        """Ask the agents of these ranks for stacks."""
+        for agent in {self._peers.of(rank) for rank in ranks} - {None}:
+            self._peers.to_peer(agent, links.AskStacks(number, ranks))  # type: ignore[arg-type]
+
+    # ---- link
+
+    def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
+        """Handle an agent's message."""
+        match message:
+            case links.Attached():
+                self._attached(peer, message)
+            case links.Samples(_, samples):
+                for sample in samples:
+                    self._attempts.heard(sample.rank)
+            case links.Exited(rank, pid, code):
+                if self._attempts.ended(rank, pid, code):
+                    self._peers.gone(rank)
+                    self._figures.ended(rank)
+                    self._parts.debugger.forget(rank)
+                    self.state = self.state.member(rank, cell=None, lost=code != 0)
+                    self._parts.moved()
+            case links.AskEnd(restart):
+                self._attempts.asked(peer, restart)
+            case links.Troubled(node, troubles):
+                self._troubles[node] = troubles
+                self._parts.moved()
+
+    def _attached(self, peer: bytes, message: links.Attached) -> None:
+        log.info("node %s: the agent of %s is there, attempt %s", message.node, message.name, message.restart)
+        state = self.state
+        for rank, _, pid in message.ranks:
+            self._figures.forget(rank)
+            self._peers.joined(rank, peer)
+            running = {"cell": SCRIPT, "last": SCRIPT, "lost": False}
+            state = state.member(rank, pid=pid, joined=True, generation=message.restart, **running)
+        self._attempts.joined(peer, message)
+        self._figures.cell_began([rank for rank, _, _ in message.ranks], SCRIPT)
+        if not self._one_machine:
+            self._name(message.node, message.name)
+        self.state = replace(
+            state,
+            phase="ready" if all(m.joined for m in state.members) else "starting",
+            generation=max(state.generation, message.restart),
+            ready_nodes=state.ready_nodes | {message.node},
+        )
+        self._parts.moved()
+
+    def _name(self, node: int, name: str) -> None:
+        """Update the plan with the node's name: a scheduler chose the node, so it is known only now."""
+        plan = self._figures.plan
+        assert plan is not None
+        nodes = (replace(n, name=name) if index == node else n for index, n in enumerate(plan.nodes))
+        self._figures.plan = replace(plan, nodes=tuple(nodes))
+
+    # ---- what outlives this head
+
+    def look(self, stuck: Verdict | None) -> None:
+        """Called on each tick: check the attempts, write `live.json`."""
+        self._attempts.look()
+        self._write()
+
+    def keep(self, point: Point) -> None:
+        """Append a point of the history to the job's folder."""
+        with self._full_disk(), open(self._folder / job_files.HISTORY, "ab") as file:
+            file.write(msgspec.json.encode(point) + b"\n")
+
+    def _write(self) -> None:
+        self._read_values()  # so that the last write has the last values
+        now = self.cluster()
+        live = Live(
+            at=time.time(),
+            ranks=now.ranks,
+            nodes=now.nodes,
+            metrics=now.metrics,
+            generation=now.world.generation,
+            values=now.metrics.values,
+            troubles=now.troubles,
+        )
+        with self._full_disk():
+            durable.swap(self._folder / job_files.LIVE, msgspec.json.encode(live))
+
+    @contextlib.contextmanager
+    def _full_disk(self) -> Iterator[None]:
+        """Log errors of writing to the job's folder, as on a full disk: the training goes on."""
+        try:
+            yield
+        except OSError as failure:
+            log.warning("the job's folder: %s", failure.strerror)
+            with contextlib.suppress(OSError):  # the log is in the same folder
+                os.write(2, f"dtrain-lab: the job's folder: {failure.strerror}\n".encode())
+
+    def _write_packages(self) -> None:
+        """Write the list of installed packages, for a later run of the same job."""
+        found = sorted(
+            {f"{d.metadata['Name']}=={d.version}" for d in metadata.distributions() if d.metadata["Name"]}
+        )
+        with contextlib.suppress(OSError):  # a full disk; the job goes on
+            (self._folder / job_files.PACKAGES).write_text("\n".join(found) + "\n")
+
+    def _read_values(self) -> None:
+        """Read the user's values (`dt.log`) that rank 0 has written since; complete lines only."""
+        try:
+            with open(self._folder / job_files.VALUES, "rb") as file:
+                file.seek(self._values_at)
+                data = file.read()
+        except FileNotFoundError:
+            return
+        whole = data[: data.rfind(b"\n") + 1]
+        self._values_at += len(whole)
+        for line in whole.splitlines():
+            try:
+                told = json.loads(line)
+                self._figures.logged(links.Logged(0, told["step"], told.get("at", 0.0), told["values"]))
+            except (ValueError, KeyError, TypeError, AttributeError):  # e.g. cut off when the rank was killed
+                log.warning("%s: a line can't be read: %r", job_files.VALUES, line[:200])

@@ -1,0 +1,101 @@
+"""The head's policy: who owns the ranks, the head (`owner`) or a launcher that it observes (`observer`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from dtrain_lab.head.cells.client_queues import Outlets
+from dtrain_lab.head.cells.journal import Journal
+from dtrain_lab.head.debug_broker import DebugBroker
+from dtrain_lab.head.figures.figures import Figures
+from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.head.listen import Listening
+from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.requests import Handlers, Ordered
+from dtrain_lab.wire import links
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.processes.endpoints import Keys
+from dtrain_lab.wire.stacks import Frame
+from dtrain_lab.world import State
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a head that do not depend on the policy."""
+
+    link: str
+    """URL of the head's link on its own node."""
+    figures: Figures
+    snapshot: Snapshot
+    peers: Peers
+    journal: Journal
+    outlets: Outlets
+    debugger: DebugBroker
+    moved: Callable[[], None]
+    """Marks the world as changed, so that watchers hear of it with the next tick."""
+
+
+class Policy(Protocol):
+    """What a head does depending on who owns its ranks."""
+
+    tick_s: float
+    """Seconds between ticks."""
+    point_s: float
+    """Seconds between points of the history."""
+    ranks_answer: bool
+    """Whether ranks answer themselves where they are; otherwise their agents do."""
+    agents_within_s: float
+    """Seconds that an agent may take to collect stacks of its ranks."""
+    listens: Listening | None
+    """Where other nodes and users' machines find the head; None where only this node needs it."""
+
+    @property
+    def state(self) -> State:
+        """State of the world: its members, and which rank runs which cell."""
+
+    @property
+    def handlers(self) -> Handlers:
+        """Handlers of requests that only such a world answers."""
+
+    @property
+    def ordered(self) -> Ordered:
+        """Handlers of requests that are handled in the order of arrival."""
+
+    def cluster(self) -> Cluster:
+        """Current snapshot of the world."""
+
+    def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
+        """Handle a message of an agent or a rank.
+
+        Args:
+            peer: The sender's name on the link.
+            message: The decoded message.
+            frame: The message as it arrived, to be forwarded without encoding it again.
+        """
+
+    def look(self, stuck: Verdict | None) -> None:
+        """Called on each tick; `stuck`: the verdict on a hang, if there is one."""
+
+    def keep(self, point: Point) -> None:
+        """Keep a point of the history beyond the head's lifetime, where the policy does so."""
+
+    def ask_stacks(self, ranks: tuple[int, ...], number: int) -> None:
+        """Ask the agents of these ranks for stacks.
+
+        Args:
+            ranks: Ranks to examine.
+            number: Id of the request, which the answers carry.
+        """
+
+    def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
+        """Notebook and cell id for a stack frame; None where not known."""
+
+    def asked(self) -> None:
+        """A client has connected to this head."""
+
+    async def run(self, keys: Keys | None) -> None:
+        """Own or observe the ranks until the world has ended."""

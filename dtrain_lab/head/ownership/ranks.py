@@ -1,0 +1,192 @@
+"""The ranks of a cluster: forks them, tells them what to do, handles their messages."""
+
+from __future__ import annotations
+
+import logging
+
+from dtrain_lab.head.cells.cells import Cells
+from dtrain_lab.head.cells.rank_output import RankOutput
+from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.nodes.nodes import Nodes
+from dtrain_lab.head.ownership import orders
+from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.wire import VERSION, links
+from dtrain_lab.wire.codec import decode
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.world import events as on
+from dtrain_lab.world.rendezvous import Store
+
+log = logging.getLogger("dtrain_lab.head")
+
+
+class Ranks:
+    """All ranks of a cluster.
+
+    Args:
+        identity: Id of the world.
+        parts: Shared parts of the head.
+        membership: Receives the events that follow from ranks' messages.
+        cells: Cells of the world.
+        nodes: Nodes of the world.
+    """
+
+    def __init__(
+        self, identity: str, parts: Parts, membership: Membership, cells: Cells, nodes: Nodes
+    ) -> None:
+        self._id = identity
+        self._figures, self._snapshot, self._peers = parts.figures, parts.snapshot, parts.peers
+        self._debugger = parts.debugger
+        self._membership = membership
+        self._cells = cells
+        self._nodes = nodes
+        self._store = Store(self._peers.to_rank)
+        self._output = RankOutput(cells, self._peers, self._to_agent)
+        self._forked: set[int] = set()
+        self._groups: orders.Groups = {}
+        self._operations: dict[int, str] = {}
+        """Rank → the collective that it was in when it was interrupted."""
+
+    @property
+    def _plan(self) -> Plan | None:
+        return self._figures.plan
+
+    def fork(self, ranks: tuple[int, ...]) -> None:
+        """Fork processes for ranks."""
+        assert self._plan is not None
+        self._snapshot.phase_began("fork")
+        for index, node, mine in orders.by_node(self._plan, ranks):
+            self.hold_slots(index, node.ranks)
+            place = self._nodes.place(index)
+            specs = tuple(
+                orders.rank_spec(self._plan, place, index, node, rank, replaces=rank in self._forked)
+                for rank in mine
+            )
+            self._nodes.say(index, links.Fork(specs))
+        for rank in ranks:
+            self._forked.add(rank)
+            self._figures.forget(rank)
+            self._store.forget(rank)
+
+    def hold_slots(self, node: int, ranks: int) -> None:
+        """Show this cluster as the holder of slots on our own nodes; a scheduler assigns slots itself."""
+        assert self._plan is not None
+        if not self._plan.traits.schedules:
+            self._nodes.say(node, links.Hold(self._id, self._snapshot.name, ranks))
+
+    def form(self, generation: int, joining: tuple[int, ...]) -> None:
+        """Tell all ranks to form a generation's group; newcomers learn the groups that survivors have."""
+        assert self._plan is not None
+        self._snapshot.phase_ended("fork")
+        self._snapshot.phase_began("connect")
+        self._figures.unpointed.clear()
+        self._store.drop(f"gen{generation - 1}/")
+        for rank, order in orders.form(self._plan, generation, joining, self._groups):
+            self._peers.to_rank(rank, order)
+        for rank in joining:
+            self._groups.pop(rank, None)
+
+    def signal(self, plan: Plan, ranks: tuple[int, ...], number: int) -> None:
+        """Send a signal to ranks, located by the given plan."""
+        self._note_operations(ranks)
+        for index, _, keys in orders.by_node(plan, ranks):
+            self._nodes.say(index, links.Signal(keys, number))
+
+    def abort(self, ranks: tuple[int, ...]) -> None:
+        """Abort the collectives that ranks wait in."""
+        self._note_operations(ranks)
+        for rank in ranks:
+            self._peers.to_rank(rank, links.Abort())
+
+    def resized(self, plan: Plan) -> None:
+        """Forget the process groups of the old size, and hold slots for the new one."""
+        self._groups.clear()
+        for index, node in enumerate(plan.nodes):
+            self.hold_slots(index, node.ranks)
+
+    def begin(self, ranks: tuple[int, ...], code: str) -> None:
+        """Reset what belongs to the previous cell of these ranks."""
+        self._operations = {r: o for r, o in self._operations.items() if r not in ranks}
+        self._figures.unpointed.clear()
+        self._figures.cell_began(ranks, code)
+
+    def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
+        """Handle a message of a rank, or of an agent about a rank."""
+        match message:
+            case links.CellOutput():
+                self._output.received(message, frame)
+            case links.Logged():
+                self._figures.logged(message)
+            case links.StoreCall():
+                self._store.call(message)
+            case links.CellReply():
+                self._replied(message)
+            case links.RankHello():
+                self._joined(peer, message)
+            case links.GroupFormed():
+                self._formed(message)
+            case links.Forked(rank, pid):
+                self._membership.happened(on.RankForked(rank, pid))
+            case links.Exited():
+                self._exited(message)
+            case links.Quiet():
+                self._output.quiet(message)
+            case links.Unsaid(rank, pid) if self.pid(rank) == pid:
+                self._output.unsaid(message)
+
+    def pid(self, rank: int) -> int | None:
+        """Process id of a rank."""
+        members = self._membership.state.members
+        return members[rank].pid if rank < len(members) else None
+
+    def forget(self, rank: int) -> None:
+        """Drop what is known of a rank whose process is gone."""
+        self._peers.gone(rank)
+        self._store.forget(rank)
+        self._figures.forget(rank)
+        self._output.forget(rank)
+        self._debugger.forget(rank)
+
+    def _to_agent(self, rank: int, message: links.Message) -> None:
+        if self._plan is not None:
+            for index, _, _ in orders.by_node(self._plan, (rank,)):
+                self._nodes.say(index, message)
+
+    def _joined(self, peer: bytes, message: links.RankHello) -> None:
+        if message.version != VERSION:
+            text = f"rank {message.rank} speaks version {message.version}, this head {VERSION}"
+            self._membership.happened(on.NodeFailed(0, text, decode.HINT))
+            return
+        self._peers.joined(message.rank, peer)
+        self._membership.happened(on.RankJoined(message.rank, message.pid))
+
+    def _formed(self, message: links.GroupFormed) -> None:
+        rank, generation = message.rank, message.generation
+        if message.error:
+            self._membership.happened(on.GroupFailed(rank, generation, message.error))
+            return
+        self._groups[rank] = (message.groups, message.group_count)
+        if message.unpointed:
+            self._figures.unpointed[rank] = message.unpointed
+        self._membership.happened(on.GroupFormed(rank, generation))
+
+    def _exited(self, message: links.Exited) -> None:
+        if self.pid(message.key) == message.pid:
+            self._output.last_words(message)
+            self._cells.called(message.key, message.calls)
+            self.forget(message.key)
+        log.info("rank %s (pid %s) ended with code %s", message.key, message.pid, message.code)
+        self._membership.happened(
+            on.RankExited(message.key, message.pid, message.code, message.last, message.how)
+        )
+
+    def _replied(self, reply: links.CellReply) -> None:
+        self._groups[reply.rank] = (reply.groups, reply.group_count)
+        self._cells.reply(reply, self._operations.pop(reply.rank, None))
+        self._membership.happened(on.CellReplied(reply.rank, reply.kind, reply.has_group, reply.sequence))
+        self._snapshot.rests(not self._cells.busy)
+
+    def _note_operations(self, ranks: tuple[int, ...]) -> None:
+        for rank in ranks:
+            sample = self._figures.latest(rank)
+            if sample is not None and sample.operation:
+                self._operations.setdefault(rank, sample.operation)

@@ -1,0 +1,118 @@
+"""Request dispatch: decodes clients' requests, calls their handlers, sends answers and errors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from dtrain_lab.errors import Conflict, DtrainError, Unreachable, WireMismatch
+from dtrain_lab.machine import supervision
+from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.wire.codec import decode
+
+log = logging.getLogger("dtrain_lab.head")
+Handlers = Mapping[type, Callable[[bytes, Any], Awaitable[Any]]]
+"""Request type → handler; called with the client and the request."""
+Ordered = Mapping[type, Callable[[bytes, Any], None]]
+"""Types handled in the order of arrival, without a task; the end of the cell is their answer."""
+pack = msgspec.msgpack.Encoder().encode
+
+
+class Requests:
+    """Answers requests, each in its own task.
+
+    Args:
+        handlers: Request type → handler.
+        ordered: Request type → handler that runs at once, in the order of arrival.
+        say: Sends a frame to a client.
+    """
+
+    def __init__(self, handlers: Handlers, ordered: Ordered, say: Callable[[bytes, bytes], None]) -> None:
+        self._handlers = handlers
+        self._ordered = ordered
+        self._say = say
+
+    def received(self, client: bytes, frame: bytes) -> None:
+        """Decode a client's frame, and answer its request."""
+        try:
+            call = clients.decode_to_head(frame)
+        except WireMismatch as error:
+            number = decode.asked(frame)[0]
+            if number is None:
+                raise  # without a request number, no client waits for an answer
+            log.warning("a question was not understood: %s (%s)", error.message, error.details.get("why"))
+            self._answer(client, number, error)
+            return
+        order = call.body
+        take = self._ordered.get(type(order))
+        if take is not None:
+            refused = self._guarded(call, partial(take, client, order))
+            # the cell's end is the answer, if a client follows the cell
+            if refused is not None or (isinstance(order, clients.Run) and order.detached):
+                self._answer(client, call.id, refused)
+            return
+        failed = partial(self._answer_failed, client, call)
+        supervision.here().once("head.answer", self._serve(client, call), failed)
+
+    async def _serve(self, client: bytes, call: clients.Call) -> None:
+        try:
+            check_version(call.version)
+            handler = self._handlers.get(type(call.body))
+            if handler is None:
+                raise Conflict(
+                    "A job's head only observes: it answers for figures, stacks and debuggers.",
+                    "Ask for the job itself.",
+                )
+            result = await handler(client, call.body)
+        except DtrainError as error:
+            self._answer(client, call.id, error)
+        else:
+            self._answer(client, call.id, result)
+
+    def _answer_failed(self, client: bytes, call: clients.Call, error: Exception) -> None:
+        """Answer with an internal error, so that the client does not wait for ever."""
+        self._answer(client, call.id, _internal(error))
+
+    def _guarded(self, call: clients.Call, take: Callable[[], None]) -> DtrainError | None:
+        try:
+            check_version(call.version)
+            take()
+        except DtrainError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 # a bug of ours is answered: the client would wait for ever
+            supervision.here().fault("head.answer", error)
+            return _internal(error)
+        return None
+
+    def _answer(self, client: bytes, number: int, result: Any) -> None:
+        if isinstance(result, DtrainError):
+            answer = clients.Answer(number, error={**result.as_dict(), "kind": type(result).default_code})
+        else:
+            answer = clients.Answer(number, result=pack(result))
+        self._say(client, clients.encode(answer))
+
+
+def _internal(error: Exception) -> Unreachable:
+    """The error that a client gets for a bug of ours."""
+    return Unreachable(
+        f"The head could not answer: {supervision.say(error)}.",
+        "Please report it, with what this packs: dtrain-lab doctor --bundle report.tar.gz",
+        code="internal",
+    )
+
+
+def check_version(version: int) -> None:
+    """Check a client's wire version; it may differ from the head's by one.
+
+    Raises:
+        WireMismatch: The versions differ by more than one.
+    """
+    if abs(version - VERSION) > 1:
+        raise WireMismatch(
+            f"This process speaks version {version}, the cluster {VERSION}.",
+            "Install the same dtrain-lab in both environments.",
+        )

@@ -1,0 +1,133 @@
+"""Stacks of ranks: on request, and the location of ranks that others wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from dtrain_lab.cells.errors import is_library, is_ours, users_frame
+from dtrain_lab.head.figures.figures import Figures
+from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.ownership.policy import Policy
+from dtrain_lab.metrics.verdicts import activity
+from dtrain_lab.wire import links
+from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.stacks import Frame, Stack, StackFrame, Where
+
+STACKS_WITHIN_S = 2.0
+WHERE_WITHIN_S = 0.4
+LOOK_AGAIN_S = 5.0
+MOST_PEERS = 64
+"""Number of waiting ranks that are queried: most of them wait at the same few lines."""
+
+
+class Stacks:
+    """Asks ranks for their stacks, then the agents of ranks that don't answer.
+
+    Args:
+        policy: The head's policy, which reaches the agents.
+        peers: Connections to the ranks.
+        figures: Stores the location of ranks that others wait for.
+    """
+
+    def __init__(self, policy: Policy, peers: Peers, figures: Figures) -> None:
+        self._policy = policy
+        self._peers = peers
+        self._figures = figures
+        self._asked: dict[int, tuple[set[int], dict[int, links.Here], asyncio.Future[None]]] = {}
+        self._number = 0
+        self._looked: dict[int, float] = {}
+        """Rank that others wait for → when it was asked last; monotonic seconds."""
+
+    def heard(self, here: links.Here) -> None:
+        """A rank, or its agent, has answered where it is."""
+        asked = self._asked.get(here.id)
+        if asked is None:
+            return
+        missing, known, done = asked
+        missing.discard(here.rank)
+        if here.text or here.frames:
+            known[here.rank] = here
+        if not missing and not done.done():
+            done.set_result(None)
+
+    async def of(self, ranks: Sequence[int]) -> list[Stack]:
+        """Stacks of all threads of these ranks; for a rank without an answer, the reason."""
+        known = await self._ask(tuple(ranks), stacks=True, within_s=STACKS_WITHIN_S)
+        return [self._stack(rank, known.get(rank)) for rank in ranks]
+
+    async def look_for(self, stuck: Verdict | None, suspects: Sequence[int]) -> None:
+        """Locate ranks that others wait for: before a verdict names them, and every `LOOK_AGAIN_S` after.
+
+        Args:
+            stuck: The verdict on a hang, if there is one.
+            suspects: Ranks that others wait for.
+        """
+        figures = self._figures
+        wanted = {*suspects, *(stuck.ranks if stuck else ())}
+        alarm = stuck is not None and stuck.kind != "slow"
+        waiting = set(stuck.peers[:MOST_PEERS]) - wanted if stuck is not None and alarm else set()
+        if not wanted:
+            figures.places.clear()
+            figures.activities.clear()
+            self._looked.clear()
+        now = time.monotonic()
+        unknown = {r for r in wanted if now - self._looked.get(r, -LOOK_AGAIN_S) >= LOOK_AGAIN_S}
+        # waiting ranks don't move, so they are asked only once
+        unknown |= {r for r in waiting if r not in self._looked}
+        if unknown:
+            self._looked |= dict.fromkeys(unknown, now)
+            await self._find(tuple(sorted(unknown)))
+
+    async def _find(self, ranks: tuple[int, ...]) -> None:
+        for rank, here in (await self._ask(ranks, stacks=False, within_s=WHERE_WITHIN_S)).items():
+            self._figures.activities[rank] = activity.activity(here.frames)
+            frame = users_frame(here.frames)
+            if frame is not None:
+                self._figures.places[rank] = self._place(rank, frame)
+
+    def _stack(self, rank: int, here: links.Here | None) -> Stack:
+        if here is not None:
+            frames = (
+                StackFrame(self._place(rank, f), f.source, is_library(f))
+                for f in here.frames
+                if not is_ours(f)
+            )
+            return Stack(rank, here.text, frames=tuple(frames))
+        if self._peers.of(rank) is None:
+            return Stack(rank, None, f"It {self._peers.absent(rank)}.")
+        return Stack(rank, None, "no answer, not even to a signal: it is stopped or exiting")
+
+    def _place(self, rank: int, frame: Frame) -> Where:
+        """A stack frame as a location that a person can open."""
+        if frame.cell is None:
+            return Where(file=frame.file, function=frame.function, line=frame.line)
+        notebook, cell_id = self._policy.place(rank, frame)
+        return Where(notebook, frame.cell, None, frame.function, frame.line, cell_id)
+
+    async def _ask(self, ranks: tuple[int, ...], *, stacks: bool, within_s: float) -> dict[int, links.Here]:
+        self._number += 1
+        number = self._number
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        known: dict[int, links.Here] = {}
+        missing = {rank for rank in ranks if self._peers.of(rank) is not None}
+        if not missing:
+            return known
+        self._asked[number] = (missing, known, done)
+        try:
+            if self._policy.ranks_answer:
+                for rank in missing.copy():
+                    self._peers.to_rank(rank, links.AskWhere(id=number, stacks=stacks))
+            if not (self._policy.ranks_answer and await _within(done, within_s)):
+                # the agent can read the stack of a rank that holds the GIL, but not of a stopped one
+                self._policy.ask_stacks(tuple(sorted(missing)), number)
+                await _within(done, self._policy.agents_within_s)
+        finally:
+            del self._asked[number]
+        return known
+
+
+async def _within(done: asyncio.Future[None], seconds: float) -> bool:
+    await asyncio.wait([done], timeout=seconds)
+    return done.done()

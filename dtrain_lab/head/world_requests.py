@@ -1,0 +1,201 @@
+"""Request handlers for a cluster's world: start, leases, interrupt, restart, resize, stop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from dtrain_lab.errors import Conflict
+from dtrain_lab.head.cells.cell_requests import chosen
+from dtrain_lab.head.cells.cells import Cells
+from dtrain_lab.head.lifetime.leases import Leases
+from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.nodes.nodes import Nodes
+from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.requests import Handlers
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.world import State
+from dtrain_lab.world import events as on
+
+RESTARTED_WITHIN_S = 180.0
+SETTLED_WITHIN_S = 10.0
+
+
+class World(Protocol):
+    """What the handlers need of a world."""
+
+    heir: str
+
+    @property
+    def plan(self) -> Plan | None:
+        """Plan of the world, once it has one."""
+
+    @property
+    def state(self) -> State:
+        """State of the world: its members, and which rank runs which cell."""
+
+    def cluster(self) -> Cluster:
+        """Current snapshot of the world."""
+
+    def launch(self, order: clients.Launch) -> None:
+        """Start the ranks."""
+
+    def resize(self, plan: Plan) -> None:
+        """Make more ranks, or end some."""
+
+    def stop(self, why: str = "") -> None:
+        """End the world."""
+
+
+class WorldRequests:
+    """Handles requests to the owner of the ranks.
+
+    Args:
+        world: The owned world.
+        parts: Shared parts of the head.
+        cells: Cells of the world.
+        membership: State of the world.
+        leases: Leases that keep the world alive.
+        nodes: Nodes of the world.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        parts: Parts,
+        cells: Cells,
+        membership: Membership,
+        leases: Leases,
+        nodes: Nodes,
+    ) -> None:
+        self._world = world
+        self._parts = parts
+        self._nodes = nodes
+        self._cells = cells
+        self._membership = membership
+        self._leases = leases
+
+    @property
+    def handlers(self) -> Handlers:
+        """Request type → handler."""
+        return {
+            clients.Launch: self._launch,
+            clients.Hold: self._hold,
+            clients.Release: self._release,
+            clients.Interrupt: self._interrupt,
+            clients.Restart: self._restart,
+            clients.Resize: self._resize,
+            clients.Stop: self._stop,
+            clients.Engines: self._engines,
+        }
+
+    @property
+    def _name(self) -> str:
+        return self._parts.snapshot.name
+
+    async def _launch(self, _: bytes, order: clients.Launch) -> Cluster:
+        if self._world.plan is not None:
+            raise Conflict("This head has a world already.", code="claimed")
+        if self._world.state.phase != "pending":
+            raise Conflict("This head can't start ranks any more.", code="claimed")
+        self._world.launch(order)
+        return self._world.cluster()
+
+    async def _hold(self, _: bytes, order: clients.Hold) -> Cluster:
+        self._leases.hold(order.lease, attach=order.attach)
+        self._parts.moved()
+        return self._world.cluster()
+
+    async def _release(self, _: bytes, order: clients.Release) -> None:
+        self._leases.release(order.lease)
+        self._parts.moved()
+
+    async def _interrupt(self, _: bytes, order: clients.Interrupt) -> Cluster:
+        world = self._world
+        if order.cell is not None:
+            cell = self._cells.get(order.cell)
+            if cell is None:
+                return world.cluster()
+            self._cells.withdraw([order.cell], "The cell was interrupted before its turn.")
+            ranks = tuple(cell.left)
+        else:
+            ranks = chosen(world.state, order.ranks)
+            self._cells.withdraw(self._cells.waiting(), "The cell was interrupted before its turn.")
+        await self._parts.debugger.release(ranks)
+        self._membership.happened(on.InterruptAsked(ranks))
+        return world.cluster()
+
+    async def _restart(self, _: bytes, order: clients.Restart) -> Cluster:
+        world = self._world
+        await self._settled()
+        if world.state.phase not in ("ready", "degraded"):
+            raise Conflict(
+                f"{self._name} is {world.state.phase}.",
+                "Wait until it is ready.",
+                code="not_ready",
+            )
+        ranks = chosen(world.state, order.ranks)
+        self._cells.restart(ranks)
+        self._membership.happened(on.RestartAsked(ranks))
+        return await self._whole_again("restart_failed")
+
+    async def _resize(self, _: bytes, order: clients.Resize) -> Cluster:
+        world = self._world
+        await self._settled()
+        state = world.state
+        if state.phase not in ("ready", "degraded") or self._cells.busy or world.plan is None:
+            doing = "a cell runs" if self._cells.busy else f"it is {state.phase}"
+            raise Conflict(
+                f"{self._name} can't change its size now: {doing}.",
+                "Wait for it, or interrupt it.",
+                code="not_ready",
+            )
+        if len(order.plan.nodes) > self._nodes.count or (
+            len(world.plan.nodes) > 1 and order.plan.nodes[0].ranks != world.plan.nodes[0].ranks
+        ):
+            raise Conflict(
+                f"{self._name} has {self._nodes.count} nodes of {world.plan.nodes[0].ranks} ranks.",
+                "Ask for whole nodes of them, or start another cluster.",
+                code="other_nodes",
+            )
+        if order.plan.collectives != world.plan.collectives:
+            raise Conflict(
+                f"{order.plan.size} ranks need {order.plan.collectives}, and these use "
+                f"{world.plan.collectives}.",
+                "Start another cluster of that size.",
+                code="other_collectives",
+            )
+        world.resize(order.plan)
+        return await self._whole_again("resize_failed")
+
+    async def _settled(self) -> None:
+        """Wait while the group is rebuilt, as after a recent interrupt."""
+        try:
+            async with asyncio.timeout(SETTLED_WITHIN_S):
+                await self._membership.until(lambda s: s.phase != "rebuilding")
+        except TimeoutError:  # the caller reports the state
+            pass
+
+    async def _whole_again(self, code: str) -> Cluster:
+        world = self._world
+        wanted = ("ready", "degraded", "failed", "stopped")
+        try:
+            async with asyncio.timeout(RESTARTED_WITHIN_S):
+                state = await self._membership.until(lambda s: s.phase in wanted)
+        except TimeoutError:
+            raise Conflict(world.cluster().summary.text, "Its log has the details.", code=code) from None
+        if state.phase != "ready":
+            raise Conflict(world.cluster().summary.text, code=code)
+        return world.cluster()
+
+    async def _stop(self, _: bytes, order: clients.Stop) -> None:
+        self._world.heir = self._world.heir or order.heir
+        self._world.stop()
+
+    async def _engines(self, _: bytes, __: clients.Engines) -> str:
+        client = self._nodes.client_file
+        if not client:
+            raise Conflict("ipyparallel's controller does not run yet.", "Wait until the cluster is ready.")
+        return client

@@ -1,0 +1,51 @@
+"""Outcome of one attempt of a job, from what its head knows about the ranks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dtrain_lab.wire.links import Stand
+
+SILENT_S = 60.0
+"""Seconds without a message after which a host counts as lost, while finished hosts wait for it."""
+
+
+class RankSeen(NamedTuple):
+    """A rank, as its agent reports it."""
+
+    attempt: int
+    code: int | None
+    """Exit code; None while it runs."""
+    silent_s: float
+    """Seconds since the last message of its agent."""
+
+
+def stand(ranks: Mapping[int, RankSeen], size: int, attempt: int, waited_s: float, *, failed: bool) -> Stand:
+    """Tell an agent, whose own ranks have succeeded, whether the attempt is over.
+
+    Args:
+        ranks: ranks whose agents have reported.
+        size: world size.
+        attempt: number of the attempt that the agent asks about.
+        waited_s: seconds for which the agent has been asking.
+        failed: whether a rank is known to have failed in this attempt.
+
+    Returns:
+        "done" if all ranks succeeded, "failed", "runs", or "unknown" if ranks are missing for `SILENT_S`.
+    """
+    mine = {rank: seen for rank, seen in ranks.items() if seen.attempt == attempt}
+    if failed or any(seen.code for seen in mine.values()) or lost(ranks, attempt):
+        return "failed"
+    if len(mine) == size:
+        return "done" if all(seen.code == 0 for seen in mine.values()) else "runs"
+    return "runs" if waited_s < SILENT_S else "unknown"
+
+
+def lost(ranks: Mapping[int, RankSeen], attempt: int) -> list[int]:
+    """Return the ranks that were running when their host sent its last message, over `SILENT_S` ago."""
+    return sorted(
+        rank
+        for rank, seen in ranks.items()
+        if seen.attempt == attempt and seen.code is None and seen.silent_s > SILENT_S
+    )

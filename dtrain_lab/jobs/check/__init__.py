@@ -1,0 +1,12 @@
+"""Check of a notebook before submission, for errors that would only appear hours later, on many nodes.
+
+Pure: it reads syntax trees and runs nothing. `names` finds undefined names, `machine` finds what only works
+on one machine, `training` finds ranks that would train separate models. Facts that need the disk or another
+environment are passed in.
+"""
+
+from __future__ import annotations
+
+from dtrain_lab.jobs.check.notebook import Around, check, imports
+
+__all__ = ["Around", "check", "imports"]

@@ -1,0 +1,86 @@
+"""Check of launcher calls (`mp.spawn`, `notebook_launcher` …) whose process count differs from the job's."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from dtrain_lab.jobs.check.parsed import Parsed, last
+from dtrain_lab.wire.jobs.finding import Finding
+
+NUMBERS = {
+    "notebook_launcher": ("num_processes", 2, 0),
+    "debug_launcher": ("num_processes", 2, 2),
+    "spawn": ("nprocs", 2, 1),
+    "start_processes": ("nprocs", 2, 1),
+    "Parallel": ("nproc_per_node", 1, 0),
+}
+"""Function → its argument for the number of processes, the argument's position, and its default (0: all)."""
+IGNITE = "nproc_per_node"
+MODULES = ("multiprocessing", "accelerate", "ignite")
+
+
+def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Finding]:
+    """Find launchers whose number of processes is neither the job's number of ranks nor a node's.
+
+    Args:
+        parsed: cells of the notebook.
+        ranks: number of the job's ranks.
+        ranks_per_node: ranks per node; 0 if unknown.
+    """
+    if not any(module in one.source for one in parsed for module in MODULES):
+        return []
+    known = {name: value for one in parsed for name, value in _numbers(one.tree)}
+    found = []
+    for one in parsed:
+        for node in ast.walk(one.tree):
+            asked = _asked(node, known) if isinstance(node, ast.Call) else None
+            if asked is None:
+                continue
+            name, argument, count = asked
+            if count in (0, ranks, ranks_per_node):
+                continue
+            found.append(
+                one.finding(
+                    "problem",
+                    "launcher_size",
+                    f"{name} makes {count} processes; the job has {ranks} ranks, and {name} runs in them.",
+                    f"Give {argument} as world_size, or submit with {count} ranks.",
+                    node,
+                )
+            )
+    return found
+
+
+def _asked(call: ast.Call, known: dict[str, int]) -> tuple[str, str, int] | None:
+    """Return a launcher's name, its argument and the value; None for other calls and unknown values."""
+    name = last(call.func)
+    if name not in NUMBERS:
+        return None
+    argument, place, usual = NUMBERS[name]
+    value: ast.expr | None = call.args[place] if len(call.args) > place else None
+    for keyword in call.keywords:
+        if keyword.arg in (argument, IGNITE):
+            argument, value = keyword.arg, keyword.value
+        elif keyword.arg is None:  # **options
+            return None
+    if value is None:
+        return name, argument, usual
+    if isinstance(value, ast.Constant) and type(value.value) is int:
+        return name, argument, value.value
+    if isinstance(value, ast.Name) and value.id in known:
+        return name, argument, known[value.id]
+    return None
+
+
+def _numbers(tree: ast.Module) -> list[tuple[str, int]]:
+    """Return the names to which a cell assigns an integer, with the values."""
+    return [
+        (target.id, statement.value.value)
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
+        and type(statement.value.value) is int
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    ]

@@ -1,0 +1,122 @@
+"""All checks of a notebook combined, and the modules that it imports."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from dtrain_lab.jobs.check import launchers, machine, names, training
+from dtrain_lab.jobs.check.parsed import Parsed, parse
+from dtrain_lab.jobs.notebook.source import Cell
+from dtrain_lab.wire.jobs.finding import Finding
+
+ORDER = {"problem": 0, "warning": 1, "note": 2}
+
+
+class Around(Struct, frozen=True):
+    """Facts about the job and the notebook's environment.
+
+    Attributes:
+        ranks: number of the job's ranks.
+        ranks_per_node: ranks per node; 0 if unknown.
+        kernel: names that the running kernel defines; None if there is no kernel.
+        missing: modules that the job's environment lacks.
+        files: files of the notebook's folder that are copied with the job, as relative paths.
+        shared: whether the nodes can read the notebook's own folder.
+        parameters: names of the parameters given at submission.
+    """
+
+    ranks: int = 1
+    ranks_per_node: int = 0
+    kernel: frozenset[str] | None = None
+    missing: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+    shared: bool = False
+    parameters: frozenset[str] = frozenset()
+
+
+def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
+    """Run all checks on a notebook.
+
+    Args:
+        cells: cells of the notebook.
+        around: facts about the job and the environment.
+
+    Returns:
+        Findings: problems first, then warnings, then notes, each in the notebook's order.
+    """
+    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    found = [
+        *names.undefined(parsed, around.kernel, around.parameters),
+        *_missing(parsed, around.missing),
+        *machine.files(parsed, around.files, shared=around.shared),
+        *machine.habits(parsed),
+        *training.apart(parsed, around.ranks),
+        *training.samplers(parsed),
+        *launchers.sizes(parsed, around.ranks, around.ranks_per_node),
+        *training.keras(parsed),
+    ]
+    places = {cell.name: index for index, cell in enumerate(cells)}
+    return tuple(sorted(found, key=lambda f: (ORDER[f.severity], places.get(f.cell or "", -1), f.line or 0)))
+
+
+def imports(cells: Sequence[Cell]) -> dict[str, tuple[str, int]]:
+    """Find the top-level modules that a notebook imports.
+
+    Left out are imports inside `try` (the notebook works without the module) or a function (which may never
+    be called), and modules that the notebook writes itself.
+
+    Args:
+        cells: cells of the notebook.
+
+    Returns:
+        Module → cell and line of its first import.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    own = {name for one in parsed for name in _written(one.tree)}
+    for one in parsed:
+        for node in _at_once(one.tree):
+            modules = []
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules = [node.module]
+            for module in (name.split(".")[0] for name in modules):
+                if module not in own:
+                    found.setdefault(module, (one.cell.name, node.lineno))  # type: ignore[attr-defined]
+    return found
+
+
+def _written(tree: ast.AST) -> Iterator[str]:
+    """Yield the modules that a cell writes with %%writefile."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name("_write_file"), args=[ast.Constant(str(path)), *_]):
+                yield posixpath.normpath(path).split("/")[0].removesuffix(".py")
+
+
+def _at_once(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes outside `try` and functions, which run with the cell itself."""
+    for child in ast.iter_child_nodes(tree):
+        if not isinstance(child, ast.Try | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _at_once(child)
+
+
+def _missing(parsed: Sequence[Parsed], missing: frozenset[str]) -> list[Finding]:
+    wanted = imports([one.cell for one in parsed])
+    return [
+        Finding(
+            "problem",
+            "module_missing",
+            f"The job's environment has no {module}.",
+            f"Install it there: pip install {module}",
+            *wanted[module],
+        )
+        for module in sorted(missing)
+        if module in wanted
+    ]

@@ -1,0 +1,50 @@
+"""Cells parsed into syntax trees, with line numbers as the user sees them."""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec import Struct
+
+from dtrain_lab.jobs.notebook.magics import convert_cell
+from dtrain_lab.jobs.notebook.source import Cell
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.kinds import Severity
+
+
+class Parsed(Struct, frozen=True):
+    """A cell with its converted source and syntax tree; line numbers are those of the cell."""
+
+    cell: Cell
+    source: str
+    tree: ast.Module
+
+    def finding(
+        self, severity: Severity, code: str, message: str, fix: str, node: ast.AST, diff: str = ""
+    ) -> Finding:
+        """Make a finding at the line of a node of this cell."""
+        return Finding(severity, code, message, fix, self.cell.name, getattr(node, "lineno", None), diff=diff)
+
+
+def parse(cell: Cell) -> Parsed | None:
+    """Parse a cell; None if it isn't valid Python, which the conversion reports."""
+    source = convert_cell(cell).source
+    try:
+        return Parsed(cell, source, ast.parse(source))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def dotted(node: ast.AST) -> str:
+    """Return the dotted name of an attribute or a name ("torch.optim.SGD"); "" for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        inner = dotted(node.value)
+        return f"{inner}.{node.attr}" if inner else node.attr
+    return ""
+
+
+def last(node: ast.AST) -> str:
+    """Return the last part of a dotted name."""
+    return dotted(node).rpartition(".")[2]

@@ -1,0 +1,176 @@
+"""Check for training without communication between ranks, and for wrong use of samplers and strategies."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Sequence
+
+from dtrain_lab.jobs.check.parsed import Parsed, dotted, last
+from dtrain_lab.wire.jobs.finding import Finding
+
+TOGETHER = frozenset((
+    "DistributedDataParallel", "DDP", "FullyShardedDataParallel", "FSDP", "fully_shard", "FSDPModule",
+    "parallelize_module", "distribute_module", "all_reduce", "reduce_scatter", "reduce_scatter_tensor",
+    "all_gather", "all_gather_into_tensor", "all_gather_single", "reduce_scatter_single",
+    "broadcast", "DistributedOptimizer",
+    "ZeroRedundancyOptimizer", "Trainer", "Accelerator", "Fabric", "initialize",
+    "DataParallelStrategy", "SFTTrainer", "Seq2SeqTrainer", "PostLocalSGDOptimizer", "DTensor",
+    "distribute_tensor", "batch_isend_irecv", "send", "recv", "notebook_launcher", "debug_launcher",
+    "auto_model",
+))  # fmt: skip
+"""Names whose use means that ranks communicate, directly or through a framework."""
+
+
+def apart(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
+    """Find training in which ranks never communicate.
+
+    Args:
+        parsed: the cells that run.
+        ranks: number of the job's ranks.
+
+    Returns:
+        At most one warning, with a diff that adds DDP.
+    """
+    if ranks < 2:
+        return []
+    trains: tuple[Parsed, ast.AST] | None = None
+    for one in parsed:
+        for node in ast.walk(one.tree):
+            if isinstance(node, ast.Name | ast.Attribute | ast.alias):
+                name = node.name.rpartition(".")[2] if isinstance(node, ast.alias) else last(node)
+                if name in TOGETHER:
+                    return []
+            if isinstance(node, ast.Call) and last(node.func) == "backward" and trains is None:
+                trains = one, node
+    if trains is None:
+        return []
+    one, node = trains
+    return [
+        one.finding(
+            "warning",
+            "separate_models",
+            f"No DDP, FSDP or collective: {ranks} ranks would train {ranks} separate models.",
+            "Wrap the model in DistributedDataParallel, and give the loader a DistributedSampler.",
+            node,
+            diff=_diff(parsed),
+        )
+    ]
+
+
+def _diff(parsed: Sequence[Parsed]) -> str:
+    """Make a diff that wraps the model in DDP and gives its loaders a sampler; "" if no model is found."""
+    model = _model(parsed)
+    if model is None:
+        return ""
+    parts: list[str] = []
+    for one in parsed:
+        before = one.source.split("\n")
+        after = list(before)
+        for node in sorted(ast.walk(one.tree), key=lambda n: -getattr(n, "lineno", 0)):
+            if isinstance(node, ast.Call) and last(node.func) == "DataLoader":
+                _sample(after, node)
+        place, name = model
+        if place is one:
+            at = _end_of_model(one, name)
+            after[at:at] = [
+                "from torch.nn.parallel import DistributedDataParallel",
+                f"{name} = DistributedDataParallel({name}.to(device))",
+            ]
+        if after != before:
+            label = f"cell {one.cell.name}"
+            parts += difflib.unified_diff(before, after, label, label, lineterm="", n=2)
+    return "\n".join(parts)
+
+
+def _model(parsed: Sequence[Parsed]) -> tuple[Parsed, str] | None:
+    """Find the model whose parameters an optimizer gets, and the first cell that assigns it."""
+    wanted = None
+    for one in parsed:
+        for node in ast.walk(one.tree):
+            if (
+                isinstance(node, ast.Call)
+                and last(node.func) == "parameters"
+                and isinstance(node.func, ast.Attribute)
+            ):
+                wanted = wanted or (node.func.value.id if isinstance(node.func.value, ast.Name) else None)
+    for one in parsed:
+        if wanted is not None and _end_of_model(one, wanted):
+            return one, wanted
+    return None
+
+
+def _end_of_model(one: Parsed, name: str) -> int:
+    return max(
+        (
+            s.end_lineno or s.lineno
+            for s in one.tree.body
+            if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets)
+        ),
+        default=0,
+    )
+
+
+def _sample(lines: list[str], node: ast.Call) -> None:
+    """Give a loader a sampler if its call is on one line."""
+    if node.lineno != node.end_lineno or not node.args or any(k.arg == "sampler" for k in node.keywords):
+        return
+    line = lines[node.lineno - 1]
+    data = ast.unparse(node.args[0])
+    sampler = f"sampler=torch.utils.data.DistributedSampler({data})"
+    if re.search(r"shuffle\s*=\s*\w+", line):
+        lines[node.lineno - 1] = re.sub(r"shuffle\s*=\s*\w+", sampler, line, count=1)
+    elif node.end_col_offset is not None:
+        at = node.end_col_offset - 1
+        lines[node.lineno - 1] = f"{line[:at]}, {sampler}{line[at:]}"
+
+
+def samplers(parsed: Sequence[Parsed]) -> list[Finding]:
+    """Find a DistributedSampler without `set_epoch`, which gives every epoch the same order."""
+    made: tuple[Parsed, ast.Call] | None = None
+    for one in parsed:
+        for node in ast.walk(one.tree):
+            if isinstance(node, ast.Attribute) and node.attr == "set_epoch":
+                return []
+            if isinstance(node, ast.Call) and last(node.func) == "DistributedSampler":
+                shuffles = not any(
+                    k.arg == "shuffle" and isinstance(k.value, ast.Constant) and k.value.value is False
+                    for k in node.keywords
+                )
+                made = (one, node) if shuffles and made is None else made
+    if made is None:
+        return []
+    one, call = made
+    return [
+        one.finding(
+            "warning",
+            "no_set_epoch",
+            "The sampler is never told the epoch: every epoch has the same order.",
+            "Call sampler.set_epoch(epoch) at the start of each epoch.",
+            call,
+        )
+    ]
+
+
+def keras(parsed: Sequence[Parsed]) -> list[Finding]:
+    """Find MultiWorkerMirroredStrategy with Keras, which Keras 3 doesn't support."""
+    found = []
+    imports_keras = any("keras" in one.source for one in parsed)
+    for one in parsed:
+        for node in ast.walk(one.tree):
+            if (
+                isinstance(node, ast.Call)
+                and dotted(node.func).endswith("MultiWorkerMirroredStrategy")
+                and imports_keras
+            ):
+                found.append(
+                    one.finding(
+                        "problem",
+                        "keras_strategy",
+                        "Keras 3 does not train under MultiWorkerMirroredStrategy.",
+                        "Use the torch back-end of Keras with DistributedDataParallel.",
+                        node,
+                    )
+                )
+    return found

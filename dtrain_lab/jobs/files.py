@@ -1,0 +1,69 @@
+"""File names in a job's folder, and environment variables that its processes use to find it."""
+
+from __future__ import annotations
+
+JOB = "job.json"
+HEAD = "head.json"
+"""Settings of a cluster's head, on a file system shared by its nodes."""
+CODE = "code"
+MAIN = "main.py"
+BATCH = "job.sh"
+EXECUTED = "executed.ipynb"
+ENDPOINTS = "endpoints.json"
+LIVE = "live.json"
+HISTORY = "metrics.jsonl"
+VALUES = "values.jsonl"
+DOING = "cell.json"
+STARTED = "started"
+PID = "pid"
+RESERVE = ".reserve"
+ATTEMPT = "attempt"
+EXIT = "exit"
+CANCELLED = "cancelled"
+WARNED = "warned"
+"""Marks that the time limit is near; each rank gets SIGUSR2 once."""
+PREEMPTED = "preempted"
+"""Marks that Slurm has given the job's nodes to another job."""
+WITHDRAWN = "withdrawn"
+"""Marks a job that must not start, although a scheduler that answered too late may still have it."""
+WAITING = "waiting.json"
+GANG = "gang.json"
+"""CURVE keys of the connection between a job's hosts."""
+PACKAGES = "packages.txt"
+"""Packages of the environment that the job ran in."""
+CHECKPOINTS = "checkpoints"
+LAUNCHER_LOG = "launcher"
+
+FOLDER_VARIABLE = "DTRAIN_JOB"
+NOTEBOOK_VARIABLE = "DTRAIN_NOTEBOOK"
+METRICS_VARIABLE = "DTRAIN_METRICS_FD"
+STACKS_VARIABLE = "DTRAIN_STACKS_FD"
+DEBUG_VARIABLE = "DTRAIN_DEBUG_FD"
+AGENT_VARIABLE = "DTRAIN_AGENT"
+"""Pid of the rank's node agent."""
+ATTEMPT_VARIABLE = "DTRAIN_ATTEMPT"
+NEVER_VARIABLE = "DTRAIN_NEVER"
+"""Why ranks can't start on a host, a `Reason` as JSON. The host's agent reports it as a failure of its
+ranks."""
+MONITOR_VARIABLE = "DTRAIN_MONITOR"
+OURS = (METRICS_VARIABLE, STACKS_VARIABLE, DEBUG_VARIABLE)
+
+
+def failed(attempt: int) -> str:
+    """File that marks a failed rank in this attempt, upon which its peers are ended."""
+    return f"failed.{attempt}"
+
+
+def staging(node: int) -> str:
+    """File with a node's progress in copying the job's data."""
+    return f"staging.{node}.json"
+
+
+def log(node: int) -> str:
+    """Log file of a node, with one line per line that its ranks wrote."""
+    return f"log.{node}"
+
+
+def error(rank: int) -> str:
+    """File with a rank's error."""
+    return f"error.{rank}.json"

@@ -1,0 +1,89 @@
+"""Script of a job: a preamble, then each cell below a marker with its name."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.jobs.notebook import preamble
+from dtrain_lab.jobs.notebook.magics import Converted, convert_cell
+from dtrain_lab.jobs.notebook.source import PARAMETERS, SKIP, Cell
+from dtrain_lab.wire.jobs.finding import Finding
+
+
+class Script(Struct, frozen=True):
+    """A notebook as Python. `installs`: arguments of its `pip install` lines."""
+
+    text: str
+    findings: tuple[Finding, ...] = ()
+    installs: tuple[str, ...] = ()
+
+
+def convert(cells: Sequence[Cell], *, title: str, parameters: Mapping[str, Any] | None = None) -> Script:
+    """Convert a notebook to a script.
+
+    Args:
+        cells: cells of the notebook, in order.
+        title: the notebook's file name.
+        parameters: values that override those of the cell tagged `parameters`; they are assigned right after
+            that cell, or before all cells if none has the tag.
+
+    Raises:
+        BadRequest: a parameter's name isn't a Python identifier, or its value can't be written as a literal.
+    """
+    made = [(cell, convert_cell(cell)) for cell in cells if cell.runs]
+    findings = [f for _, one in made for f in one.findings]
+    findings += [
+        Finding("note", "cell_skipped", f'The cell is tagged "{SKIP}" and left out.', "", cell.name, 1)
+        for cell in cells
+        if SKIP in cell.tags
+    ]
+    values = _assignments(parameters or {})
+    tagged = next((cell.name for cell, _ in made if PARAMETERS in cell.tags), None)
+    parts = ["# %% preamble", preamble.text(title, [c.source for _, c in made], _helpers(made))]
+    if values and tagged is None:
+        parts += ["# %% parameters", *values, ""]
+    for cell, one in made:
+        parts += [f"# %% cell {cell.name} {_plain(cell.id)}", one.source, ""]
+        if values and cell.name == tagged:
+            parts += ["# %% parameters", *values, ""]
+    last = preamble.end([c.source for _, c in made])
+    parts += ["# %% end", last] if last else []
+    installs = tuple(text for _, one in made for text in one.installs)
+    return Script("\n".join(parts).rstrip("\n") + "\n", tuple(findings), installs)
+
+
+def _helpers(made: Sequence[tuple[Cell, Converted]]) -> frozenset[str]:
+    return frozenset(helper for _, one in made for helper in one.helpers)
+
+
+def _plain(identity: str) -> str:
+    return re.sub(r"\s", "_", identity) or "_"
+
+
+def _assignments(parameters: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for name, value in parameters.items():
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise BadRequest(
+                f'The parameter "{name}" is no name in Python.',
+                "Use letters, digits and _.",
+                details={"field": "parameters"},
+            )
+        text = repr(value)
+        try:
+            ast.literal_eval(text)
+        except (ValueError, SyntaxError) as error:
+            raise BadRequest(
+                f"The value of the parameter {name} can't be written into a script.",
+                "Give numbers, texts, lists or dictionaries of them.",
+                details={"field": "parameters"},
+            ) from error
+        lines.append(f"{name} = {text}")
+    return lines

@@ -1,0 +1,259 @@
+"""State of a job, derived from its record, its folder and the scheduler's status. Pure."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dtrain_lab.cells.errors import CONNECTION_ERRORS
+from dtrain_lab.jobs.summary import running, summary_of
+from dtrain_lab.placement import slurm
+from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
+from dtrain_lab.wire.jobs.job import Found, Job, JobError, JobRecord, JobSize
+from dtrain_lab.wire.kinds import JOB_ENDED, JobState
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.status import Status
+
+LOST_AFTER_S = 60.0
+"""How long an interrupted submission may still be found by its mark."""
+TAKEN_WITHIN_S = 900.0
+"""The same where a scheduler has not said that it has the job: a slow one may take it late."""
+UNSAID = Reason(
+    "maybe_submitted",
+    "The scheduler has not said yet whether it has the job.",
+    "It is asked again by itself.",
+)
+LATE_S = 20.0
+"""How long after a job's last sign of life a network file system may still hide the file with its end."""
+UNSAID_S = 600.0
+"""How long other hosts may be unreachable after the first host is done."""
+STALE_S = 15.0
+NOT_ASKED = Reason("not_asked", "The place where it runs can't be asked now.", "It is asked again by itself.")
+ENDING = Reason("ending", "Its processes are gone; how it ended is not written yet.", "")
+
+
+def first_error(errors: tuple[JobError, ...]) -> JobError | None:
+    """Return the earliest error that is not the consequence of another.
+
+    A rank whose peer has ended gets "Connection closed by peer", which is an effect. If all errors are such
+    effects, the earliest of them is returned.
+    """
+    real = [e for e in errors if not follows(e)]
+    return min(real or errors, key=lambda e: e.time, default=None)
+
+
+def traceback_mark(error: JobError) -> str:
+    """Return text by which the log is searched for an error: the start of its last line.
+
+    Without a traceback, it is what begins the rank's lines on stderr.
+    """
+    if error.traceback:
+        return f" {error.rank} e {error.traceback[-1][:60]}"
+    return f" {error.rank} e "
+
+
+def follows(error: JobError) -> bool:
+    """Whether a rank failed only because another rank had ended."""
+    text = error.message.lower()
+    return any(known in text for known in CONNECTION_ERRORS) or error.type in ("Stopped", "DistStoreError")
+
+
+def job(record: JobRecord, found: Found, status: Status | None, now: float) -> Job:
+    """Derive the current state of a job.
+
+    Args:
+        record: the job's record.
+        found: contents of its folder.
+        status: status of its process or scheduler's job; None if there is none yet.
+        now: current time, in seconds since 1970.
+    """
+    state, reason = _state(record, found, status, now)
+    error = first_error(found.errors) if state in ("failed", "cancelled") else None
+    live = found.live if found.live is not None and found.live.at >= (found.started_at or 0) else None
+    fresh = live is not None and now - live.at < STALE_S and state in ("running", "stopping")
+    ended_at = _ended_at(found, record, now) if state in JOB_ENDED else None
+    plan = record.plan
+    return Job(
+        id=record.id,
+        name=record.name,
+        backend=plan.backend,
+        profile=plan.profile,
+        notebook=record.request.notebook,
+        size=JobSize(len(plan.nodes), plan.nodes[0].ranks),
+        world=World(plan.size, live.generation if live else 0),
+        nodes=live.nodes
+        if live and live.nodes
+        else tuple(Node(n.name, n.address, state) for n in plan.nodes),
+        ranks=live.ranks if live else _ranks(record, state),
+        state=state,
+        reason=reason,
+        summary=summary_of(record, found, state, reason, error, ended_at, fresh=fresh),
+        metrics=(live.metrics if fresh else replace(live.metrics, verdicts=())) if live else Metrics(),
+        scheduler_id=(record.handle.job or None) if record.handle else None,
+        exit_code=found.exit.code if found.exit else None,
+        failed_rank=error.rank if error else None,
+        error=error,
+        directory=record.directory,
+        parent=record.parent,
+        owner=record.owner,
+        may=_may(state, found),
+        progress=_progress(found, now if state not in JOB_ENDED else ended_at or now),
+        checkpoint_step=found.checkpoint_step,
+        created_at=record.created_at,
+        started_at=found.started_at,
+        ended_at=ended_at,
+        ends_at=_ends_at(record, found) if state in ("starting", "running", "stopping") else None,
+        parameters=record.request.parameters,
+        attempt=found.attempt,
+    )
+
+
+def _state(
+    record: JobRecord, found: Found, status: Status | None, now: float
+) -> tuple[JobState, Reason | None]:
+    if record.problem is not None:
+        return "failed", Reason("not_submitted", *record.problem, final=True)
+    over = found.exit is not None or (status is not None and status.fate == "ended")
+    if over and record.cancelled_at is not None and not (found.exit and found.exit.code == 0):
+        return "cancelled", None
+    if found.exit is not None:
+        if found.exit.code == 0:
+            return _all_ended(record, found, status, found.exit.at, now)
+        if found.preempted:
+            return "failed", slurm.reason("None", "PREEMPTED")
+        return "failed", status.reason if status is not None else None
+    if record.handle is None:
+        return _not_taken(record, status, now)
+    if status is None or status.fate == "unknown":
+        why = (status.reason if status is not None else None) or NOT_ASKED
+        running: JobState = "running" if found.started_at else "queued"
+        return (running if record.cancelled_at is None else "stopping"), why
+    if status.fate == "ended":
+        reason = status.reason
+        if reason is not None and reason.code == "cancelled":
+            return "cancelled", reason
+        if reason is not None:
+            return "failed", reason
+        if found.errors or any(end.code for end in found.node_exits):
+            return "failed", None
+        if now - _heard_at(record, found) < LATE_S:
+            return "running", ENDING
+        return ("failed" if found.node_exits else "lost"), None
+    if record.cancelled_at is not None:
+        return "stopping", None
+    if status.fate == "pending":
+        return "queued", status.reason
+    if found.waiting is not None and found.started_at is None:
+        return "queued", found.waiting
+    if (
+        found.started_at is None
+        or found.live is None
+        or not any(r.state != "starting" for r in found.live.ranks)
+    ):
+        young = found.started_at is None or now - found.started_at < LOST_AFTER_S
+        return ("starting" if young else "running"), None
+    return "running", None
+
+
+def _not_taken(record: JobRecord, status: Status | None, now: float) -> tuple[JobState, Reason | None]:
+    """State of a job that no back-end has accepted: its submission is in progress or was interrupted."""
+    cancelled = record.cancelled_at is not None
+    if status is not None and status.fate == "unknown":
+        return ("stopping" if cancelled else "planned"), status.reason
+    scheduler = record.plan.traits.schedules
+    if now - record.created_at <= (TAKEN_WITHIN_S if scheduler else LOST_AFTER_S):
+        return ("stopping" if cancelled else "planned"), UNSAID if scheduler else None
+    return ("cancelled" if cancelled else "lost"), None
+
+
+def _heard_at(record: JobRecord, found: Found) -> float:
+    """Return the time of the job's last sign of life, in seconds since 1970."""
+    seen = (found.live, found.doing)
+    times = [found.started_at or 0.0, *(sign.at for sign in seen if sign is not None)]
+    return max(record.created_at, *times)
+
+
+def _all_ended(
+    record: JobRecord, found: Found, status: Status | None, at: float, now: float
+) -> tuple[JobState, Reason | None]:
+    """State of a job whose first host succeeded.
+
+    If each host runs its own script, the other hosts must succeed too.
+    """
+    if any(end.code for end in found.node_exits):
+        return "failed", None
+    others = 0 if record.plan.traits.shares_folder else len(record.plan.nodes) - 1
+    missing = others - len(found.node_exits)
+    if missing <= 0:
+        return "succeeded", None
+    hosts = f"{missing} host{'s have' if missing > 1 else ' has'} not"
+    if status is not None and status.fate == "unknown" and now - at < UNSAID_S:
+        return "running", status.reason or NOT_ASKED
+    if now - at < LOST_AFTER_S or status is None or status.fate == "running":
+        return "running", Reason("ending", f"The first host is done; {hosts} ended yet.", "")
+    text, hint = f"{hosts} said how it ended.", "Look at that host's log in the job's folder."
+    return "failed", Reason("silent_end", text, hint, final=True)
+
+
+def _ended_at(found: Found, record: JobRecord, now: float) -> float | None:
+    if found.exit is not None:
+        return max([found.exit.at, *(end.at for end in found.node_exits)])
+    times = [e.at for e in found.node_exits] + [e.time for e in found.errors if e.time]
+    return max(times, default=record.cancelled_at or (found.live.at if found.live else None))
+
+
+def _ends_at(record: JobRecord, found: Found) -> float | None:
+    """Return when the job's time limit ends it, in seconds since 1970; None for no limit."""
+    limit = record.profile.slurm.time
+    seconds = slurm.time_s(limit) if limit is not None and record.plan.traits.schedules else None
+    return found.started_at + seconds if seconds is not None and found.started_at is not None else None
+
+
+def _progress(found: Found, now: float) -> tuple[Phase, ...]:
+    """Return the progress: first in bytes copied to the nodes, then in cells begun."""
+    if found.started_at is None and found.staging:
+        done, total = (sum(getattr(s, key) for s in found.staging) for key in ("done", "total"))
+        return (Phase("staging", done, total, 0.0),)
+    doing = found.doing
+    if doing is None or found.started_at is None:
+        return ()
+    return (Phase("cells", doing.index, doing.total, max(0.0, now - found.started_at)),)
+
+
+def _may(state: JobState, found: Found) -> tuple[str, ...]:
+    if state in JOB_ENDED:
+        return ("resume", "duplicate", "delete")
+    if state == "running":
+        return ("cancel", "stacks", "duplicate")
+    return ("duplicate",) if state == "stopping" else ("cancel", "duplicate")
+
+
+def _ranks(record: JobRecord, state: JobState) -> tuple[Rank, ...]:
+    phase = "lost" if state in JOB_ENDED else "starting"
+    return tuple(
+        Rank(
+            node.first_rank + local,
+            node.name,
+            local,
+            f"cuda:{local % node.gpus}" if node.gpus else "cpu",
+            None,
+            phase,  # type: ignore[arg-type]
+        )
+        for node in record.plan.nodes
+        for local in range(node.ranks)
+    )
+
+
+def with_figures(job: Job, world: Cluster) -> Job:
+    """Add the live state of a running job's ranks, as its head reports it.
+
+    Args:
+        job: the job as known from its folder and its back-end.
+        world: the job's world as its head reports it.
+    """
+    if job.state not in ("running", "stopping"):
+        return job
+    known = replace(job, world=world.world, nodes=world.nodes, ranks=world.ranks, metrics=world.metrics)
+    if job.state == "stopping":
+        return known
+    return replace(known, summary=running(job.summary.values, job.world.size, world.metrics))

@@ -1,0 +1,81 @@
+"""The state of a job in one sentence. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.metrics.units import duration, size_text
+from dtrain_lab.wire.cluster import Reason, Summary
+from dtrain_lab.wire.jobs.job import Found, JobError, JobRecord
+from dtrain_lab.wire.kinds import JobState
+from dtrain_lab.wire.metrics.world import Metrics
+
+
+def summary_of(
+    record: JobRecord,
+    found: Found,
+    state: JobState,
+    reason: Reason | None,
+    error: JobError | None,
+    ended_at: float | None,
+    *,
+    fresh: bool,
+) -> Summary:
+    """Summarize the job in one sentence."""
+    size = record.plan.size
+    took = duration(ended_at - found.started_at) if ended_at and found.started_at else ""
+    after = f" after {took}" if took else ""
+    values = {"name": record.name, "took": took, "total": size}
+    if state == "failed":
+        why = _why(found, reason, error)
+        text = f"Failed{after}: {why}" if found.started_at else f"It did not start: {why}"
+        return Summary("job_failed", {**values, "why": why}, text)
+    if state == "succeeded":
+        return Summary("job_succeeded", values, f"Done{after}.")
+    if state == "cancelled":
+        return Summary("job_cancelled", values, f"Cancelled{after}.")
+    if state == "lost":
+        text = "Lost: nothing is known of it any more. Its folder has what it wrote."
+        return Summary("job_lost", values, text)
+    if state == "queued":
+        text = f"Waiting to start. {reason.message}" if reason else "Waiting to start."
+        return Summary("job_queued", {**values, "reason": reason.message if reason else ""}, text)
+    if state == "starting" and found.started_at is None and found.staging:
+        done, total = (size_text(sum(getattr(s, key) for s in found.staging)) for key in ("done", "total"))
+        nodes = len(record.plan.nodes)
+        text = f"Copying data to {nodes} node{'s' if nodes > 1 else ''}: {done} of {total}."
+        return Summary("job_staging", {**values, "done": done, "bytes": total}, text)
+    if state in ("planned", "starting"):
+        return Summary(f"job_{state}", values, f"Starting {rank_names.count(size)}.")
+    if state == "stopping":
+        return Summary("job_stopping", values, "Stopping.")
+    return running(values, size, found.live.metrics if found.live and fresh else Metrics())
+
+
+def running(values: dict[str, Any], size: int, metrics: Metrics) -> Summary:
+    """Summarize a job whose ranks run: a problem with its figures, or that they keep pace."""
+    if metrics.verdicts:
+        verdict = metrics.verdicts[0]
+        return Summary(verdict.code, verdict.values, verdict.text)
+    if metrics.step_s is not None:
+        text = "Training on 1 rank." if size == 1 else f"Training. All {size} ranks keep pace."
+        return Summary("training", values, text)
+    return Summary("job_running", values, f"Running on {rank_names.count(size)}.")
+
+
+def _why(found: Found, reason: Reason | None, error: JobError | None) -> str:
+    if reason is not None and reason.code == "preempted":  # the ranks' errors are consequences
+        return reason.message
+    if error is not None:
+        place = f" in cell {error.cell}, line {error.line}" if error.cell and error.line else ""
+        message = error.message.strip().splitlines()[0] if error.message.strip() else ""
+        what = f"{error.type}: {message}" if message else error.type
+        if error.type in ("Killed", "Ended"):
+            return f"rank {error.rank} {message}."
+        return f"rank {error.rank} failed{place}: {what.rstrip('.')}."
+    if reason is not None:
+        return reason.message
+    if found.waiting is not None and found.waiting.final:
+        return found.waiting.message
+    return f"it ended with code {found.exit.code}." if found.exit else "its processes are gone."

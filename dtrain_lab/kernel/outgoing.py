@@ -1,0 +1,93 @@
+"""Sends what a kernel shows, no faster than its Jupyter server passes on to the page.
+
+One for all cells of a kernel, as the server counts all of its messages. Without a server nothing waits: a
+client that is connected to the kernel itself gets everything at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from dtrain_lab.kernel.pace import Backlog, Message
+from dtrain_lab.services.policy import policy
+
+MOST = 1_000_000
+"""Characters that may wait where the page gets from the journal what was left out of the middle."""
+MOST_WITHOUT_PAGE = 64_000_000
+"""The same under a server without this extension, whose page knows no journal: only memory limits this."""
+TICK_S = 0.02
+"""Minimum time between two messages that had to wait."""
+
+_known: WeakKeyDictionary[Any, Outgoing] = WeakKeyDictionary()
+
+
+def of(kernel: Any) -> Outgoing:
+    """Return the outgoing messages of a kernel."""
+    found = _known.get(kernel)
+    if found is None:
+        found = _known[kernel] = Outgoing(kernel)
+    return found
+
+
+class Outgoing:
+    """Messages of a kernel to its front ends. Used in the portal's loop only.
+
+    Args:
+        kernel: The notebook's kernel.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        above = policy.above_kernel()
+        most = MOST if above is not None and above.extension else MOST_WITHOUT_PAGE
+        self._backlog = Backlog(above.limits, most) if above is not None else None
+        self._timer: asyncio.TimerHandle | None = None
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    def send(self, message: Message) -> None:
+        """Send a message, at once or in its turn."""
+        if self._backlog is None:
+            self._publish(message)
+            return
+        self._backlog.add(message)
+        if self._timer is None:
+            self._pump()
+
+    async def sent(self) -> None:
+        """Wait until nothing waits: front ends forget a cell once it has ended."""
+        await self._empty.wait()
+
+    def hurry(self) -> None:
+        """Leave out the text that waits, because somebody does not want to wait for it."""
+        if self._backlog is not None:
+            self._backlog.shorten()
+
+    def _pump(self) -> None:
+        assert self._backlog is not None
+        self._timer = None
+        loop = asyncio.get_running_loop()
+        while True:
+            message, wait = self._backlog.next(loop.time())
+            if message is None:
+                break
+            self._publish(message)
+        if wait:
+            self._empty.clear()
+            self._timer = loop.call_later(max(wait, TICK_S), self._pump)
+        else:
+            self._empty.set()
+
+    def _publish(self, message: Message) -> None:
+        kernel, stream = self._kernel, message.stream
+        kernel.session.send(
+            kernel.iopub_socket,
+            message.kind,
+            {"name": stream, "text": message.text} if stream else message.content,
+            parent=message.parent,
+            ident=f"stream.{stream}".encode() if stream else kernel._topic(message.kind),
+            metadata=message.metadata,
+            buffers=message.buffers,
+        )

@@ -1,0 +1,88 @@
+"""Files of several processes: replaced as a whole, synced to disk where asked, locked."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Replace a file atomically and durably: readers see the old or the new one, even after a power cut.
+
+    Raises:
+        OSError: The file can't be written; the old one is still there.
+    """
+    swap(path, data, durable=True)
+    sync_folder(path.parent)
+
+
+def swap(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """Replace a file atomically, mode 0600: readers see the old or the new one, never half of it.
+
+    Args:
+        path: Path of the file.
+        data: New content.
+        durable: Wait until the content is on disk.
+
+    Raises:
+        OSError: The file can't be written; the old one is still there.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    try:
+        with open(os.open(part, flags, 0o600), "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        part.rename(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a file, which is made if need be, while the block runs."""
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync a folder's entries to disk; ignored on file systems without support (some network ones)."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Sync all files below a folder to disk.
+
+    Raises:
+        OSError: A file can't be synced; its content may be lost.
+    """
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                descriptor = os.open(os.path.join(place, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            except FileNotFoundError:  # removed meanwhile
+                continue
+            except OSError:  # a link, or not ours to open: not written by this rank
+                continue
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        sync_folder(Path(place))

@@ -1,0 +1,260 @@
+"""Supervises background tasks: each has a name, and no failure goes unreported.
+
+An exception in a loop is logged with its traceback and counted, and the loop is restarted. An exception in a
+one-off task is logged and counted, too, and reported to a callback. One supervisor per event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.wire import trouble as policy
+from dtrain_lab.wire.trouble import Trouble
+
+log = logging.getLogger("dtrain_lab.supervision")
+ATTRIBUTE = "_dtrain_supervisor"
+OnTrouble = Callable[[tuple[Trouble, ...]], None]
+
+
+class Handle:
+    """A background task."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.task: asyncio.Task[None] | None = None
+        self._cancelled = False
+        self.ended: list[Callable[[], None]] = []
+        """Called when the task ends, even if it was cancelled before it began."""
+
+    def cancel(self) -> None:
+        """Cancel the task."""
+        self._cancelled = True
+        if self.task is not None:
+            self.task.cancel()
+
+    async def wait(self) -> None:
+        """Wait until the task has ended."""
+        while not self.done:
+            if self.task is not None:
+                await asyncio.wait({self.task})
+            else:  # it begins in the next loop iteration
+                await asyncio.sleep(0)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._cancelled
+
+    @property
+    def done(self) -> bool:
+        """Whether the task has ended."""
+        return self.task.done() if self.task is not None else self._cancelled
+
+
+class Supervisor:
+    """Holds all background tasks of an event loop in one `asyncio.TaskGroup`.
+
+    Each task catches its exceptions, so that none ends the others. To be made inside the loop, see `here`.
+    """
+
+    def __init__(self) -> None:
+        self.on_trouble: list[OnTrouble] = []
+        self._troubles: dict[str, Trouble] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._waiting: list[tuple[Handle, Coroutine[Any, Any, None]]] = []
+        self._handles: set[Handle] = set()
+        self._over = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self._holder = loop.create_task(self._hold(), name="dtrain supervisor")
+
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
+        """Failures so far, the latest first."""
+        return tuple(sorted(self._troubles.values(), key=lambda t: -t.at))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of running tasks."""
+        return frozenset(handle.name for handle in self._handles)
+
+    def keep(self, name: str, work: Callable[[], Awaitable[None]]) -> Handle:
+        """Run a loop until it returns or is cancelled; after an exception it is restarted with back-off.
+
+        Args:
+            name: One of `wire.trouble.LOOPS`.
+            work: Called for each start.
+
+        Raises:
+            KeyError: The name is unknown.
+        """
+        if name not in policy.LOOPS:
+            raise KeyError(name)
+        handle = Handle(name)
+        return self._begin(handle, self._keep(handle, work))
+
+    def once(
+        self,
+        name: str,
+        work: Coroutine[Any, Any, Any],
+        failed: Callable[[Exception], None] | None = None,
+    ) -> Handle:
+        """Run a one-off task in the background.
+
+        Args:
+            name: One of `wire.trouble.ONCE`.
+            work: The coroutine to run.
+            failed: Called with an exception that escapes from it, to report it where people read it.
+
+        Raises:
+            KeyError: The name is unknown.
+        """
+        if name not in policy.ONCE:
+            raise KeyError(name)
+        handle = Handle(name)
+        handle.ended.append(work.close)
+        return self._begin(handle, self._once(handle, work, failed))
+
+    def fault(self, name: str, error: BaseException) -> None:
+        """Log and count an error that was caught where work can go on.
+
+        Args:
+            name: Name of the place, one of those in `wire.trouble`.
+            error: The caught exception.
+        """
+        log.error("%s failed: %s", name, say(error), exc_info=error)
+        self._note(name, error)
+
+    def own_loop(self) -> None:
+        """Also count exceptions from callbacks of the loop; for processes that are wholly ours."""
+        asyncio.get_running_loop().set_exception_handler(self._escaped)
+
+    async def close(self) -> None:
+        """Cancel all tasks."""
+        self._over.set()
+        for handle in list(self._handles):
+            handle.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(self._holder)
+        loop = asyncio.get_running_loop()
+        if getattr(loop, ATTRIBUTE, None) is self:
+            delattr(loop, ATTRIBUTE)
+
+    # ----
+
+    def _begin(self, handle: Handle, work: Coroutine[Any, Any, None]) -> Handle:
+        self._handles.add(handle)
+        if self._group is not None:
+            self._start(self._group, handle, work)
+        else:  # the group opens in the next loop iteration
+            self._waiting.append((handle, work))
+        return handle
+
+    def _start(self, group: asyncio.TaskGroup, handle: Handle, work: Coroutine[Any, Any, None]) -> None:
+        if handle.cancelled:
+            work.close()
+            self._over_with(handle)
+            return
+        handle.task = group.create_task(work, name=f"dtrain {handle.name}")
+        handle.task.add_done_callback(lambda _: self._over_with(handle))
+
+    def _over_with(self, handle: Handle) -> None:
+        self._handles.discard(handle)
+        for end in handle.ended:
+            end()
+
+    async def _hold(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            waiting, self._waiting = self._waiting, []
+            for handle, work in waiting:
+                self._start(group, handle, work)
+            self._group = group
+            await self._over.wait()
+
+    async def _keep(self, handle: Handle, work: Callable[[], Awaitable[None]]) -> None:
+        standing = policy.Standing()
+        while True:
+            standing, _ = policy.step(standing, policy.Began(time.monotonic()))
+            try:
+                await _run(handle.name, work)
+                return
+            except asyncio.CancelledError as error:
+                if _is_told_to_end(handle):
+                    raise
+                failure: BaseException = error  # cancelled by what it waited for, not by us
+            except Exception as error:  # noqa: BLE001 # whatever a loop raises, it is begun again
+                if _is_told_to_end(handle):  # its clean-up failed; it ends all the same
+                    log.warning("%s failed at its end: %s", handle.name, say(error))
+                    return
+                failure = error
+            standing, again_s = policy.step(standing, policy.Failed(time.monotonic()))
+            assert again_s is not None
+            text = "%s failed and begins anew in %.1f s (restart %d): %s"
+            log.error(text, handle.name, again_s, standing.restarts, say(failure), exc_info=failure)
+            self._note(handle.name, failure)
+            await asyncio.sleep(again_s)
+
+    async def _once(
+        self, handle: Handle, work: Coroutine[Any, Any, Any], failed: Callable[[Exception], None] | None
+    ) -> None:
+        try:
+            await _run(handle.name, lambda: work)
+        except asyncio.CancelledError:
+            if _is_told_to_end(handle):
+                raise
+            log.warning("%s was cancelled by what it waited for", handle.name)
+        except Exception as error:  # noqa: BLE001 # nobody awaits this task: its error is reported here
+            if isinstance(error, DtrainError):  # an expected error, not a bug of ours
+                log.warning("%s: %s", handle.name, say(error))
+            else:
+                self.fault(handle.name, error)
+            if failed is not None:
+                failed(error)
+
+    def _escaped(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if error is None:
+            log.warning("%s", context.get("message"))
+        else:
+            log.error("%s: %s", context.get("message"), say(error), exc_info=error)
+            self._note("callback", error)
+
+    def _note(self, name: str, error: BaseException) -> None:
+        self._troubles[name] = policy.noted(self._troubles.get(name), name, say(error), time.time())
+        for hear in self.on_trouble:
+            try:
+                hear(self.troubles)
+            except Exception:
+                log.exception("nobody could be told of %s", name)
+
+
+def here() -> Supervisor:
+    """The supervisor of the running loop; made on first use."""
+    loop = asyncio.get_running_loop()
+    known: Supervisor | None = getattr(loop, ATTRIBUTE, None)
+    if known is None:
+        known = Supervisor()
+        setattr(loop, ATTRIBUTE, known)
+    return known
+
+
+def say(error: BaseException) -> str:
+    """An error as one short line, for logs and messages."""
+    text = " ".join(str(error).split())
+    name = type(error).__name__
+    return f"{name}: {text[:300]}" if text else name
+
+
+async def _run(name: str, work: Callable[[], Awaitable[Any]]) -> None:
+    """Run the work; a separate function so that tests can inject failures by name."""
+    await work()
+
+
+def _is_told_to_end(handle: Handle) -> bool:
+    task = asyncio.current_task()
+    return handle.cancelled or (task is not None and task.cancelling() > 0)

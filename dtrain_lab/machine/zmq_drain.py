@@ -1,0 +1,65 @@
+"""Reads a ZeroMQ socket in an event loop: its descriptor is edge-triggered, so it is drained in bursts.
+
+A future per message (zmq.asyncio) costs more than the message; here one wake-up takes all waiting messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import zmq
+
+
+class Drain:
+    """Reads all messages of a socket.
+
+    Args:
+        socket: The socket to read.
+        take: Called with the frames of each message.
+        burst: Messages read per loop iteration, so that other work isn't starved.
+        drained: Called after each burst.
+    """
+
+    def __init__(
+        self,
+        socket: Any,
+        take: Callable[[list[bytes]], None],
+        burst: int = 256,
+        drained: Callable[[], None] | None = None,
+    ) -> None:
+        self._socket = socket
+        self._take = take
+        self._burst = burst
+        self._drained = drained
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(int(socket.fd), self._read)
+        # messages that arrived before the first read are not signalled
+        self._again: asyncio.Handle | None = self._loop.call_soon(self._read)
+
+    def sent(self) -> None:
+        """To be called after each send, which can swallow the wake-up for messages that arrived meanwhile."""
+        if self._again is None:
+            self._again = self._loop.call_soon(self._read)
+
+    def close(self) -> None:
+        """Stop reading."""
+        if self._again is not None:
+            self._again.cancel()
+        self._loop.remove_reader(int(self._socket.fd))
+
+    def _read(self) -> None:
+        self._again = None
+        for _ in range(self._burst):
+            if self._socket.closed:
+                return
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                break
+            self._take(frames)
+        else:
+            self._again = self._loop.call_soon(self._read)
+        if self._drained is not None:
+            self._drained()

@@ -1,0 +1,1 @@
+"""Figures computed from the ranks' records: steps, throughput, communication, stragglers. Pure arithmetic."""

@@ -1,0 +1,154 @@
+"""Applies advice to a cell's code, as a diff. Pure: the code is parsed, and never run."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+
+EVERY = 2
+"""Number of batches whose gradients are sent together."""
+
+
+def accumulate(code: str, model: str | None = None) -> str:
+    """Change a training loop so that it sends the gradients of two batches together.
+
+    Args:
+        code: code of the cell, with or without its magic.
+        model: name of the DDP model, if another cell makes it.
+
+    Returns:
+        A unified diff of the cell; empty where its loop is not understood.
+    """
+    magic, body = _without_magic(code)
+    try:
+        tree = ast.parse(body)
+    except SyntaxError:  # other magics, or a cell in another language
+        return ""
+    loop = _loop(tree)
+    name = _used_in(loop, tree, _ddp_name(tree) or model) if loop is not None else None
+    if name is None or loop is None:
+        return ""
+    lines = body.splitlines()
+    changed = _changed(lines, loop, name)
+    if changed is None:
+        return ""
+    before, after = magic + lines, magic + changed
+    return "\n".join(difflib.unified_diff(before, after, "cell", "cell", lineterm="", n=2))
+
+
+def _without_magic(code: str) -> tuple[list[str], str]:
+    lines = code.splitlines()
+    head = [lines[0]] if lines and lines[0].startswith("%%") else []
+    return head, "\n".join(lines[len(head) :])
+
+
+def _ddp_name(tree: ast.Module) -> str | None:
+    """Variable name of the DDP model that a cell makes; None where it makes no such model."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            called = ast.unparse(node.value.func)
+            target = node.targets[0]
+            if called.rpartition(".")[2] in ("DDP", "DistributedDataParallel") and isinstance(
+                target, ast.Name
+            ):
+                return target.id
+    return None
+
+
+def ddp_name(code: str) -> str | None:
+    """Variable name of the DDP model that a cell makes; None where it makes no such model."""
+    try:
+        return _ddp_name(ast.parse(_without_magic(code)[1]))
+    except SyntaxError:
+        return None
+
+
+def _used_in(loop: ast.For, tree: ast.Module, known: str | None) -> str | None:
+    """The model's name inside the loop; in a training function that is the name of its parameter."""
+    called = {n.func.id for n in ast.walk(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    if known in called:
+        return known
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and any(n is loop for n in ast.walk(node)) and known:
+            return next((a.arg for a in node.args.args if a.arg in called), None)
+    return None
+
+
+def _loop(tree: ast.Module) -> ast.For | None:
+    """The innermost loop that calls backward."""
+    found = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For) and any(_calls(s, "backward") for s in node.body):
+            found = node
+    return found
+
+
+def _calls(node: ast.AST, method: str) -> bool:
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == method
+        for n in ast.walk(node)
+    )
+
+
+def _changed(lines: list[str], loop: ast.For, model: str) -> list[str] | None:
+    """The lines with the loop changed; None where its statements are not in the usual order."""
+    body = loop.body
+    end = next(i for i, s in enumerate(body) if _calls(s, "backward"))
+    simple = _scaled(body[end]) != ""
+    steps = [i for i, s in enumerate(body) if _calls(s, "step") or _calls(s, "zero_grad")]
+    if not simple or loop.orelse or not any(i > end and _calls(body[i], "step") for i in steps):
+        return None
+    counter, header = _counter(lines, loop)
+    last = f"{counter} % {EVERY} == {EVERY - 1}"
+    indent = " " * body[0].col_offset
+    new = [*lines[: loop.lineno - 1], *header]
+    at = loop.body[0].lineno
+    synced = range(next((i for i in range(end + 1) if i not in steps), end), end + 1)
+    for index, statement in enumerate(body):
+        mine = lines[at - 1 : (statement.end_lineno or at)]
+        at = (statement.end_lineno or at) + 1
+        if not mine:  # the statement shares a line with the one before: `a(); b()`
+            continue
+        if index in steps:
+            first = f"{counter} % {EVERY} == 0" if index <= end else last
+            new += [f"{indent}if {first}:", *_deeper(mine)]
+            continue
+        if index == synced.start:
+            new.append(f"{indent}with nullcontext() if {last} else {model}.no_sync():")
+        if index == end:
+            mine = [f"{indent}{_scaled(statement)}"]
+        new += _deeper(mine) if index in synced else mine
+    new += lines[at - 1 :]
+    return ["from contextlib import nullcontext", *new]
+
+
+def _scaled(statement: ast.stmt) -> str:
+    """`loss.backward()` with the loss divided; empty for other statements."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return ""
+    loss = ast.unparse(call.func.value)
+    return f"({loss} / {EVERY}).{ast.unparse(call).removeprefix(loss + '.')}"
+
+
+def _deeper(lines: list[str]) -> list[str]:
+    return [f"    {line}" if line.strip() else line for line in lines]
+
+
+def _counter(lines: list[str], loop: ast.For) -> tuple[str, list[str]]:
+    """Name of the variable that counts batches, and the loop's header, changed to count them if necessary."""
+    header = lines[loop.lineno - 1 : loop.body[0].lineno - 1]
+    call, target = loop.iter, loop.target
+    if (
+        isinstance(call, ast.Call)
+        and ast.unparse(call.func) == "enumerate"
+        and len(call.args) == 1
+        and not call.keywords
+        and isinstance(target, ast.Tuple)
+        and isinstance(target.elts[0], ast.Name)
+    ):
+        return target.elts[0].id, header
+    items = ast.unparse(target)
+    items = f"({items})" if isinstance(target, ast.Tuple) and not items.startswith("(") else items
+    indent = " " * loop.col_offset
+    return "batch_number", [f"{indent}for batch_number, {items} in enumerate({ast.unparse(call)}):"]

@@ -1,0 +1,123 @@
+"""Splits each rank's communication into transfer and waiting, with the error of that. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dtrain_lab.metrics import cold_caches
+from dtrain_lab.wire.links import RankSample
+
+OVERHEAD_ERROR = 0.05
+"""Error of exposure alone (X / W): 2 to 5 points off the measured truth where ranks had their own cores …"""
+OVERHEAD_ERROR_CROWDED = 0.17
+"""… and up to 17 points where ranks shared all cores of a machine."""
+OVERHEAD_ERROR_BY_HAND = 0.06
+"""Error without DDP: hand-written and functional collectives and FSDP2 were up to 6 points off."""
+LEAST_ERROR = 0.01
+"""Largest error of a probed share where the truth was known exactly …"""
+LEAST_ERROR_CROWDED = 0.1
+"""… and where ranks compute on all cores of a machine, since probes don't show how much communication slows
+down the rest of a step (`cold_caches`)."""
+
+
+class Split(Struct, frozen=True):
+    """A rank's communication, split into transfer and waiting for slower ranks; seconds per step.
+
+    `warm` is the share of its computing time that remains without the slowdown after waits (`cold_caches`).
+    """
+
+    comm_overhead: float
+    error: float
+    transfer_s: float
+    wait_s: float
+    warm: float = 1.0
+
+
+def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, Split]:
+    """Split every rank's communication.
+
+    The rank that waits least is the slowest: its time in collectives is transfer, and the other ranks' extra
+    time is waiting for it. transfer = min X, wait_r = X_r − min X, overhead_r = X_r / W_r.
+
+    Args:
+        samples: the latest samples of the known ranks.
+        size: size of the world; a single rank has no communication.
+        crowded: whether ranks share all cores of a machine.
+
+    Returns:
+        The split by rank.
+    """
+    known = [s for s in samples if s.exposed_s is not None and s.step_s]
+    if not known:
+        return {}
+    if size == 1:
+        return {known[0].rank: Split(0.0, 0.0, 0.0, 0.0)}
+    parts = [(s, *_communicated(s, crowded)) for s in known]
+    least = min(taken for _, taken, _ in parts)
+    return {
+        s.rank: Split(
+            comm_overhead=min(1.0, taken / (s.step_s or 1.0)),
+            error=overhead_error(s, crowded),
+            transfer_s=least,
+            wait_s=taken - least,
+            warm=warm,
+        )
+        for s, taken, warm in parts
+    }
+
+
+def with_measured(splits: dict[int, Split], share: float, error: float) -> dict[int, Split]:
+    """Scale estimated splits, so that their mean equals a measured share.
+
+    Args:
+        splits: estimated splits by rank.
+        share: measured share of communication.
+        error: error of that share.
+    """
+    mean = fmean(x.comm_overhead for x in splits.values()) if splits else 0.0
+    if not mean:
+        return splits
+    factor = share / mean
+    return {
+        rank: replace(
+            x,
+            comm_overhead=min(1.0, x.comm_overhead * factor),
+            error=error,
+            transfer_s=x.transfer_s * factor,
+            wait_s=x.wait_s * factor,
+        )
+        for rank, x in splits.items()
+    }
+
+
+def _communicated(sample: RankSample, crowded: bool) -> tuple[float, float]:
+    """Cost of communication in seconds per step, the slowdown after waits included, and `Split.warm`."""
+    exposed = sample.exposed_s or 0.0
+    if not crowded or sample.exposed_error_s is None:
+        return exposed, 1.0
+    own = (sample.step_s or 0.0) - (sample.data_s or 0.0) - exposed
+    warm = cold_caches.warm(exposed, own, sample.on_processor)
+    return exposed + max(0.0, own) * (1 - warm), warm
+
+
+def overhead_error(sample: RankSample, crowded: bool) -> float:
+    """Error of a rank's share of communication, as a share of the step.
+
+    With probes it is two of their standard errors; otherwise the method's error where the truth was measured.
+
+    Args:
+        sample: the latest sample of the rank.
+        crowded: whether ranks share all cores of a machine.
+    """
+    if not sample.exposed_s:
+        return 0.0
+    if sample.exposed_error_s is not None and sample.step_s:
+        least = LEAST_ERROR_CROWDED if crowded else LEAST_ERROR
+        return max(least, 2 * sample.exposed_error_s / sample.step_s)
+    if not sample.synced:
+        return OVERHEAD_ERROR_BY_HAND
+    return OVERHEAD_ERROR_CROWDED if crowded else OVERHEAD_ERROR

@@ -1,0 +1,236 @@
+"""Evaluates `diagnose`: compares steps with and without communication, with and without the loader. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean, median
+
+from msgspec.structs import replace
+
+from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Report
+from dtrain_lab.wire.metrics.world import Last, Metrics
+
+LEAST_ERROR = 0.01
+MAD = 1.4826
+ELSEWHERE = 1.3
+"""Ratio of a loop's step to the repeated step above which the loop's own code takes noticeable time."""
+TELLING = 0.10
+"""Share of a step below which neither communication nor data is worth a change."""
+
+SCHEMES = ((5, 4), (5, 3), (3, 3), (3, 2), (2, 2))
+"""Numbers of cycles, and of steps of each kind per cycle (the first step isn't counted). The first pair that
+fits into `WITHIN_S` is used."""
+WITHIN_S = 30.0
+"""Longest time that all steps of one kind may take together, seconds."""
+FEWEST_STEPS = 4
+"""Fewest steps that a loader must be able to feed."""
+
+Say = Callable[[float, float, float, float, float], str]
+"""Makes a sentence from share, error, and the seconds of a step with it, without it, and as a whole."""
+
+
+def scheme(step_s: float) -> tuple[int, int]:
+    """Choose numbers of cycles and steps, so that the measurement ends within a minute or two.
+
+    Args:
+        step_s: time of a step, seconds.
+
+    Returns:
+        Number of cycles, and number of steps of each kind per cycle.
+    """
+    return next((s for s in SCHEMES if s[0] * s[1] * step_s <= WITHIN_S), SCHEMES[-1])
+
+
+def feeding(available: int, ahead: int, step_s: float, cycles: int) -> tuple[int, int]:
+    """Choose numbers of cycles and steps for the steps that read the loader.
+
+    Args:
+        available: number of steps for which the loader has batches.
+        ahead: number of steps that it has read ahead when a cycle begins, which are not counted.
+        step_s: time of a step, seconds.
+        cycles: number of cycles of the other kinds of steps.
+
+    Returns:
+        Number of cycles, and number of steps per cycle.
+    """
+    cycles = max(1, min(cycles, available // (ahead + 2)))
+    steps = min(available // cycles, ahead + 4 * (SCHEMES[0][1] - 1), int(WITHIN_S / (cycles * step_s)))
+    return cycles, max(ahead + 1, steps)
+
+
+def conclude(reports: Sequence[Report]) -> Diagnosis:
+    """Evaluate the measurements of all ranks.
+
+    share = (1 − T(without) / T(with)) · T(with) / T. The first factor is computed for each cycle of each
+    rank, averaged over ranks, and its median taken over cycles; the error is two standard errors of it. T is
+    a whole
+    step: with the loader where that was measured, and of the user's own loop where that takes longer.
+
+    Args:
+        reports: reports of all ranks.
+
+    Returns:
+        Verdict, shares of communication and data with their errors, and notes.
+    """
+    communication = data = None
+    notes = dict.fromkeys(text for report in reports for text in report.skipped.values())
+    size = len(reports)
+    repeated, real = (_typical([getattr(r, kind) for r in reports]) for kind in ("with_sync", "real"))
+    step_s = max(repeated, real)
+    own = 0.0
+    known = [r.loop_s for r in reports if r.loop_s is not None]
+    loop_s = median(known) if known else None
+    if loop_s is not None and step_s and loop_s > ELSEWHERE * step_s:
+        elsewhere = loop_s - step_s
+        own, step_s = elsewhere / loop_s, loop_s
+        notes[
+            f"A step of your own loop took {_time(loop_s)}: {_time(elsewhere)} of it is neither the "
+            "model, nor averaging, nor the loader."
+        ] = None
+    if repeated and size > 1 and all(r.without_sync for r in reports):
+        communication = _check([(r.with_sync, r.without_sync) for r in reports], step_s, _communication)
+    if repeated and real:
+        data = _check([(r.real, r.with_sync) for r in reports], step_s, _data)
+    text = _verdict(communication, data, size, own)
+    return Diagnosis(text, "replayed", communication, data, tuple(notes))
+
+
+def from_live(metrics: Metrics) -> Diagnosis:
+    """A diagnosis of a running loop, from the monitor's figures.
+
+    Args:
+        metrics: figures of the world.
+    """
+    communication = data = None
+    step = metrics.step_s
+    if step and metrics.comm_overhead is not None:
+        share, error = metrics.comm_overhead, metrics.comm_overhead_error or 0.0
+        without = step * (1 - share)
+        communication = Check(share, error, step, without, _communication(share, error, step, without, step))
+    if step and metrics.data_s is not None:
+        share, without = metrics.data_s / step, step - metrics.data_s
+        data = Check(share, LEAST_ERROR, step, without, _data(share, LEAST_ERROR, step, without, step))
+    note = "A cell runs: these are its own steps. Run it again between cells for steps without either."
+    return Diagnosis(_verdict(communication, data, 2), "live", communication, data, (note,))
+
+
+def scale(metrics: Metrics, diagnosis: Diagnosis) -> float | None:
+    """Factor from estimated to measured times of communication; None unless both are known.
+
+    Args:
+        metrics: estimated figures of the diagnosed loop.
+        diagnosis: its diagnosis from replayed steps.
+    """
+    if diagnosis.communication is None or not metrics.step_s or not metrics.comm_overhead:
+        return None
+    return diagnosis.communication.share / metrics.comm_overhead
+
+
+def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
+    """Replace estimated communication in figures by the measured one, which is more accurate.
+
+    Args:
+        metrics: figures of the diagnosed loop.
+        diagnosis: its diagnosis from replayed steps.
+    """
+    factor = scale(metrics, diagnosis)
+    if factor is None or diagnosis.communication is None or metrics.step_s is None:
+        return metrics
+    share = diagnosis.communication.share
+    saved = metrics.step_s * ((metrics.comm_overhead or 0.0) - share)
+    compute = metrics.compute_s
+    return replace(
+        metrics,
+        comm_overhead=share,
+        comm_overhead_error=diagnosis.communication.error,
+        comm_bound="",
+        transfer_s=metrics.transfer_s * factor if metrics.transfer_s is not None else None,
+        wait_s=metrics.wait_s * factor if metrics.wait_s is not None else None,
+        compute_s=max(0.0, compute + saved) if compute is not None else None,
+        measured=True,
+    )
+
+
+def last_with_measured(last: Last, diagnosis: Diagnosis | None) -> Last:
+    """Replace communication in the last figures of a loop by the share measured afterwards.
+
+    Args:
+        last: figures of the loop's last steps.
+        diagnosis: its diagnosis; None where nothing was measured.
+    """
+    check = diagnosis.communication if diagnosis is not None else None
+    if check is None:
+        return last
+    return replace(last, comm_overhead=check.share, comm_overhead_error=check.error)
+
+
+def denies_waiting_for_data(diagnosis: Diagnosis, share: float) -> bool:
+    """Whether waiting for data was measured to take less than a share of a step, its error included.
+
+    Args:
+        diagnosis: the diagnosis of the loop.
+        share: share of a step, 0 to 1.
+    """
+    return diagnosis.data is not None and diagnosis.data.share + diagnosis.data.error < share
+
+
+def _typical(measured: Sequence[Sequence[float]]) -> float:
+    """Median seconds per step over all ranks; 0 where a rank has not measured it."""
+    return median(median(steps) for steps in measured) if measured and all(measured) else 0.0
+
+
+def _check(pairs: Sequence[tuple[Sequence[float], Sequence[float]]], step_s: float, text: Say) -> Check:
+    cycles = min(len(side) for pair in pairs for side in pair)
+    shares = [fmean(1 - without[i] / with_[i] for with_, without in pairs) for i in range(cycles)]
+    share = median(shares)
+    spread = MAD * median(abs(s - share) for s in shares)
+    with_s = _typical([with_ for with_, _ in pairs])
+    without_s = _typical([without for _, without in pairs])
+    of_step = with_s / step_s
+    error = max(LEAST_ERROR, 2 * spread / cycles**0.5 * of_step)
+    # where both take equally long, a nonzero share is only noise of the cycles
+    share = min(1.0, max(0.0, share)) * of_step if with_s > without_s else 0.0
+    return Check(share, error, with_s, without_s, text(share, error, with_s, without_s, step_s))
+
+
+def _communication(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
+    if step_s == with_s:
+        return (
+            f"Communication takes {_share(share, error)} of a step: "
+            f"{_time(with_s)} with it, {_time(without_s)} without."
+        )
+    return (
+        f"Communication takes {_share(share, error)} of a step of {_time(step_s)}: "
+        f"the same batch again takes {_time(with_s)} with it, {_time(without_s)} without."
+    )
+
+
+def _data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
+    of = "a step" if step_s == with_s else f"a step of {_time(step_s)}"
+    return (
+        f"Waiting for data takes {_share(share, error)} of {of}: "
+        f"{_time(with_s)} with the loader, {_time(without_s)} with the same batch again."
+    )
+
+
+def _verdict(communication: Check | None, data: Check | None, size: int, own: float = 0.0) -> str:
+    """The verdict in one sentence; `own` is the share of the loop's own code, outside model and loader."""
+    if communication is None and data is None:
+        return "Nothing could be measured."
+    shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
+    if own > max(shared, fed):
+        return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
+    if max(shared, fed) < TELLING:
+        what = "neither communication nor data is" if size > 1 else "data is not"
+        return f"Computation takes the time: {what} worth a change."
+    if fed > shared:
+        return f"Input-bound: {fed * 100:.0f} % of a step waits for data."
+    return f"Communication-bound: {shared * 100:.0f} % of a step."
+
+
+def _share(share: float, error: float) -> str:
+    return f"{share * 100:.0f} % ± {max(1, round(error * 100))}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"

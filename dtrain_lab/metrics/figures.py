@@ -1,0 +1,193 @@
+"""Computes figures of a rank from its step records, and of a world from its ranks' samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, median
+
+from msgspec.structs import replace
+
+from dtrain_lab.metrics import ring
+from dtrain_lab.metrics.communication import Split, split
+from dtrain_lab.metrics.probes import longer_backward, probes
+from dtrain_lab.metrics.ring import StepRecord
+from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.wire.links import RankFigures, RankSample
+from dtrain_lab.wire.metrics.world import Metrics
+
+WINDOW_S = 5.0
+"""Figures are taken from the steps of the last so many seconds, and from at least `FEWEST` steps."""
+FEWEST = 2
+STALE_S = 10.0
+"""Without a step for so many seconds, rates are no longer shown."""
+PAUSE = 20
+"""A step that takes so many usual steps contains a pause, as of a cell that waited or an idle notebook."""
+
+
+def rank_figures(records: Sequence[StepRecord], now: int, in_cell: int | None = None) -> RankFigures:
+    """Figures of a rank.
+
+    Args:
+        records: its last steps, oldest first.
+        now: time on the records' clock, ns.
+        in_cell: how many of the last records are of the current cell; by default all. Earlier records are
+            used for their probes only.
+
+    Returns:
+        The figures; all None without a step in the last 10 s.
+    """
+    if not records or now - records[-1].ended > STALE_S * 1e9:
+        return RankFigures()
+    own = list(records[-in_cell:] if in_cell else records if in_cell is None else ())
+    if not own:
+        return RankFigures()
+    usual = median(r.wall for r in own)
+    before = records[: len(records) - len(own)]
+    own = [r for r in own if r.wall <= PAUSE * usual and not r.flags & ring.PARTIAL]
+    whole = [*before, *own]
+    recent = [r for r in own if now - r.ended <= WINDOW_S * 1e9]
+    if len(recent) < FEWEST:
+        recent = own[-FEWEST:]
+    if len(recent) < FEWEST:
+        return RankFigures()
+    wall = sum(r.wall for r in recent) / 1e9
+    steps = len(recent)
+    samples = sum(r.samples for r in recent)
+    tokens = sum(r.tokens for r in recent)
+    plain = [r for r in recent if not r.flags & ring.PROBED] or recent
+    synced = [r for r in plain if r.flags & ring.SYNCED]
+    seen = _usual_tail(synced) if synced else 0.0
+    found = probes(whole)
+    longer, error = longer_backward(found, synced)
+    averaged = len(synced) / len(plain)
+    overlapped = (seen if longer is None else longer) * averaged
+    step = wall / steps
+    exposed = step * min(1.0, max(0.0, _share(plain, overlapped, alike=averaged == 1.0)))
+    alone = [r.wall - r.exposed - r.tail for r in plain]
+    return RankFigures(
+        steps_per_s=steps / wall,
+        samples_per_s=samples / wall if samples else None,
+        tokens_per_s=tokens / wall if tokens else None,
+        step_s=step,
+        data_s=fmean(r.data for r in recent) / 1e9,
+        compute_s=max(0.0, fmean(r.forward + r.backward for r in plain) / 1e9 - overlapped),
+        optimizer_s=fmean(r.optimizer for r in plain) / 1e9,
+        exposed_s=exposed,
+        exposed_error_s=error,
+        synced=bool(synced),
+        on_processor=_on_processor(plain, exposed),
+        typical_own_s=max(0.0, median(alone) / 1e9 - (overlapped - seen * averaged)),
+    )
+
+
+def _on_processor(records: Sequence[StepRecord], exposed: float) -> float:
+    computing = fmean(r.wall - r.data for r in records) / 1e9 - exposed
+    ran = fmean(r.processor for r in records) / 1e9
+    return min(1.0, max(0.0, ran / computing)) if computing > 0 else 0.0
+
+
+def _share(records: Sequence[StepRecord], overlapped: float, *, alike: bool) -> float:
+    """Communication's share of a usual step.
+
+    Where all steps are averaged, the usual step is the median step, and a median of sums is larger than the
+    sum of medians: a rank that computes longer makes its peers wait, so steps are late more often than any of
+    their parts. So communication is the time of a step beyond its other parts. Data is left out, because an
+    uneven loader has nothing to do with peers.
+
+    Args:
+        records: records of steps.
+        overlapped: time that communication adds to backward, seconds per step.
+        alike: whether gradients are averaged in all of the steps.
+    """
+    if not alike:
+        return (fmean(r.exposed for r in records) / 1e9 + overlapped) / (fmean(r.wall for r in records) / 1e9)
+    without_data = median(r.wall - r.data for r in records)
+    rest = median(r.wall - r.data - r.backward - r.exposed for r in records)
+    backward = median(r.backward for r in records)
+    return ((without_data - rest - backward) / 1e9 + overlapped) / (median(r.wall for r in records) / 1e9)
+
+
+def _usual_tail(records: Sequence[StepRecord]) -> float:
+    """Communication that the hooks see in a usual backward, seconds.
+
+    A difference of medians, not the median tail: with uneven tails that one would count twice.
+    """
+    with_, without = median(r.backward for r in records), median(r.backward - r.tail for r in records)
+    return (with_ - without) / 1e9
+
+
+def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Metrics:
+    """Figures of the world.
+
+    Args:
+        samples: the latest sample of each rank.
+        size: size of the world.
+        crowded: whether ranks share all cores of a machine.
+    """
+    splits = split(samples, size, crowded)
+    known = [s for s in samples if s.step_s]
+    if not known:
+        return Metrics()
+    rates = [s.samples_per_s for s in known if s.samples_per_s is not None]
+    tokens = [s.tokens_per_s for s in known if s.tokens_per_s is not None]
+    own = {s.rank: (s.step_s or 0.0) - (s.exposed_s or 0.0) for s in known}
+    slowest = max(own, key=lambda rank: own[rank]) if len(own) > 1 else None
+    epochs = [s.epoch for s in known if s.epoch is not None]
+    return Metrics(
+        samples_per_s=sum(rates) if rates else None,
+        tokens_per_s=sum(tokens) if tokens else None,
+        unsure=any(s.unsure for s in known),
+        epoch=min(epochs, key=lambda e: (e.number, e.done)) if epochs else None,
+        step_s=median(s.step_s or 0.0 for s in known),
+        data_s=median(s.data_s or 0.0 for s in known),
+        compute_s=_middle([_of(s.compute_s, splits.get(s.rank)) for s in known]),
+        optimizer_s=_middle([_of(s.optimizer_s, splits.get(s.rank)) for s in known]),
+        transfer_s=median(x.transfer_s for x in splits.values()) if splits else None,
+        wait_s=median(x.wait_s for x in splits.values()) if splits else None,
+        comm_overhead=fmean(x.comm_overhead for x in splits.values()) if splits else None,
+        comm_overhead_error=max(x.error for x in splits.values()) if splits else None,
+        comm_bound=next((s.bound for s in known if s.bound), ""),
+        slowest_rank=slowest,
+        skew_s=max(own.values()) - min(own.values()) if len(own) > 1 else None,
+    )
+
+
+def _of(taken: float | None, split: Split | None) -> float | None:
+    return taken * split.warm if taken is not None and split is not None else taken
+
+
+def _middle(values: Sequence[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return median(known) if known else None
+
+
+def with_figures(rank: Rank, sample: RankSample, split: Split | None) -> Rank:
+    """Add the figures of a rank's latest sample to the rank.
+
+    Args:
+        rank: the rank's identity, node and state.
+        sample: its latest sample.
+        split: the split of its communication; None where unknown.
+    """
+    return replace(
+        rank,
+        unsure=sample.unsure,
+        step=sample.step,
+        steps_per_s=sample.steps_per_s,
+        samples_per_s=sample.samples_per_s,
+        tokens_per_s=sample.tokens_per_s,
+        step_s=sample.step_s,
+        data_s=sample.data_s,
+        compute_s=_of(sample.compute_s, split),
+        optimizer_s=_of(sample.optimizer_s, split),
+        transfer_s=split.transfer_s if split else None,
+        wait_s=split.wait_s if split else None,
+        comm_overhead=split.comm_overhead if split else None,
+        comm_overhead_error=split.error if split else None,
+        comm_bound=sample.bound,
+        cpu_utilization=sample.cpu_utilization,
+        memory_bytes=sample.memory_bytes,
+        device_memory_bytes=sample.device_memory_bytes,
+        device_memory_total_bytes=sample.device_memory_total_bytes,
+        device_utilization=sample.device_utilization,
+    )

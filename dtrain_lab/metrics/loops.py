@@ -1,0 +1,83 @@
+"""Which cell trains, and which diagnosis is of its loop. Pure."""
+
+from __future__ import annotations
+
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+
+LATE_S = 0.6
+"""Time after a cell's begin in which samples of the previous cell may still arrive, seconds."""
+OVERDUE_S = 5.0
+OVERDUE_STEPS = 4.0
+"""A step that takes both so many seconds and so many usual steps means that training has stopped."""
+
+
+class Loops:
+    """Tracks which cell trains, and keeps the diagnosis of its code until another cell trains."""
+
+    def __init__(self) -> None:
+        self.trains = False
+        """Whether the running cell has made steps."""
+        self._running = self._loop = ""
+        self._began_at = self._moved_at = 0.0
+        self._steps: dict[int, int] | None = None
+        self._counts: dict[int, int] = {}
+        """Last known number of steps of each rank."""
+        self._found: tuple[str, int, Diagnosis] | None = None
+        """The loop's code, the number of its ranks, and its diagnosis."""
+
+    def begun(self, code: str, now: float) -> None:
+        """Called when a cell begins.
+
+        Args:
+            code: code of the cell; empty for a diagnosis, whose steps are not the user's.
+            now: time, seconds.
+        """
+        self.trains = False
+        self._running = code
+        self._began_at, self._steps = now, None
+
+    def sampled(self, steps: dict[int, int], now: float) -> None:
+        """Called with the numbers of steps that ranks have made since their start.
+
+        Args:
+            steps: number of steps by rank.
+            now: time, seconds.
+        """
+        if any(count > self._counts.get(rank, count) for rank, count in steps.items()):
+            self._moved_at = now
+        self._counts.update(steps)
+        if self.trains or not self._running or now - self._began_at < LATE_S:
+            return
+        if self._steps is None:
+            self._steps = {}
+        if any(count > self._steps.get(rank, count) for rank, count in steps.items()):
+            self.trains = True
+            self._loop = self._running
+        for rank, count in steps.items():
+            self._steps.setdefault(rank, count)
+
+    def moves(self, step_s: float | None, now: float) -> bool:
+        """Whether training makes steps now, that is, the next step is not overdue.
+
+        Args:
+            step_s: usual time of a step, seconds.
+            now: time, seconds.
+        """
+        return self.trains and now - self._moved_at < max(OVERDUE_S, OVERDUE_STEPS * (step_s or 0.0))
+
+    def diagnosed(self, found: Diagnosis, size: int) -> None:
+        """Keep a diagnosis of the loop that trained last.
+
+        Args:
+            found: the diagnosis; one of a running loop is ignored.
+            size: number of ranks that were measured.
+        """
+        if found.source == "replayed" and self._loop:
+            self._found = self._loop, size, found
+
+    def measured(self, size: int) -> Diagnosis | None:
+        """The diagnosis of the loop that trains or trained last, on `size` ranks; None without one."""
+        if self._found is None:
+            return None
+        loop, ranks, found = self._found
+        return found if loop == self._loop and ranks == size else None

@@ -1,0 +1,72 @@
+"""Finds step boundaries without user code, as the smallest repeating cycle of optimizers.
+
+With one optimizer each of its steps is a training step. With several (a GAN, one per layer) a training step
+is the shortest sequence of them that repeats and contains all.
+"""
+
+from __future__ import annotations
+
+KEPT = 128
+PHASE = 24
+"""After so many steps of one optimizer in a row, training is taken to go on with that optimizer alone."""
+
+
+class StepCycle:
+    """Tells for each optimizer step whether a training step ends with it."""
+
+    def __init__(self) -> None:
+        self._seen: list[int] = []
+        self._cycle: list[int] | None = None
+        self._at = 0
+        self._mixed = False
+        """Whether more than one optimizer has been seen."""
+        self._before = 0
+        """Training steps of earlier cycles."""
+        self._fed = 0
+        """Optimizer steps since the last earlier cycle."""
+        self.count = 0
+        """Training steps so far. Once a cycle is known, steps before it are counted by that cycle."""
+
+    @property
+    def unsure(self) -> bool:
+        """Whether there are several optimizers, and no repeating cycle yet."""
+        return self._cycle is None and self._mixed
+
+    def ends(self, optimizer: int) -> bool:
+        """Called when an optimizer has stepped.
+
+        Args:
+            optimizer: its id.
+
+        Returns:
+            Whether the training step ends with this optimizer step.
+        """
+        self._seen.append(optimizer)
+        self._fed += 1
+        del self._seen[:-KEPT]
+        if self._cycle is not None:
+            if self._cycle[self._at] == optimizer:
+                self._at = (self._at + 1) % len(self._cycle)
+                self.count += self._at == 0
+                return self._at == 0
+            self._cycle = None
+            self._seen = self._seen[-1:]
+            self._mixed = False
+            self._before, self._fed = self.count, 1
+        self._mixed = self._mixed or (len(self._seen) > 1 and self._seen[-2] != optimizer)
+        if not self._mixed:
+            self.count += 1
+            return True
+        kinds = set(self._seen)
+        if len(self._seen) >= PHASE and len(set(self._seen[-PHASE:])) == 1:
+            del self._seen[:-PHASE]
+            self._mixed = False
+            self.count += PHASE
+            return True
+        for period in range(len(kinds), len(self._seen) // 2 + 1):
+            cycle = self._seen[-period:]
+            if cycle == self._seen[-2 * period : -period] and set(cycle) == kinds:
+                self._cycle, self._at = cycle, 0
+                self.count = self._before + self._fed // period
+                return True
+        return False

@@ -1,0 +1,26 @@
+"""Formats sizes and durations for people."""
+
+from __future__ import annotations
+
+
+def size_text(size: int) -> str:
+    """Format a number of bytes, as "3.1 MB"."""
+    value = float(size)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.2f} GB"
+
+
+def duration(seconds: float) -> str:
+    """Format seconds, as "3.8 s", "41 s", "6 min 12 s" or "2 h 14 min"; parts that are 0 are left out."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    minutes = whole % 3600 // 60
+    return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"

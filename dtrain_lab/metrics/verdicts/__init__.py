@@ -1,0 +1,1 @@
+"""Verdicts on a world: hang, mismatch, straggler, input-bound. Pure."""

@@ -1,0 +1,229 @@
+"""Hysteresis for verdicts and advice, so that noisy figures don't make them flicker. Pure.
+
+Figures of a busy machine are noisy: evaluated four times a second, a rank is slow, then not, then slow again.
+A verdict is shown once it has held for most of several seconds, and stays until it has not held for most of
+several more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dtrain_lab.metrics.verdicts.hang import ALARMS
+from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+
+LOOK_COUNTS_S = 1.5
+"""Longest time for which one evaluation counts, because nothing is known of longer gaps."""
+KEPT_S = 20.0
+UNHURRIED = ("slow", "input_bound")
+"""Kinds of verdict on ranks that still work while others wait."""
+SOFTER_S = 3.0
+"""Time for which the activity of a rank that works while others wait must last before it is shown."""
+ADVICE_ENTER_S = 4.0
+ADVICE_LEAVE_S = 10.0
+ADVICE_TOLD_S = 5.0
+EXPLAINED_S = 10.0
+"""Seconds for most of which another cause must hold before a shown verdict changes its explanation …"""
+EXPLAINED_SHARE = 0.8
+"""… and the share of these that counts as most."""
+AGAIN_S = 10.0
+"""Time without progress after which a rank that was just working is called stuck."""
+
+
+class Rule(Struct, frozen=True):
+    """A verdict appears once it held for `enter` of the last `enter_s` seconds.
+
+    It disappears once it held for no more than `leave` of the last `leave_s` seconds.
+    """
+
+    enter_s: float
+    enter: float
+    leave_s: float
+    leave: float
+
+
+USUAL = Rule(enter_s=4.0, enter=0.8, leave_s=8.0, leave=0.25)
+BUSY = Rule(enter_s=4.0, enter=0.3, leave_s=20.0, leave=0.05)
+"""Rule for "too busy", which is entered early and left late: figures that flicker are its very sign."""
+
+
+class Steady:
+    """Decides which verdict is shown. Callers pass the time, so that no clock is needed here."""
+
+    def __init__(self) -> None:
+        self._looks: deque[tuple[float, str]] = deque()
+        """Time of each evaluation, and id of its verdict; empty without a verdict."""
+        self._latest: dict[str, Verdict] = {}
+        self._shown: Verdict | None = None
+        self._key = ""
+        """Original id of the shown verdict."""
+        self._since = 0.0
+        self._episodes = 0
+        self._hang = ""
+        """The collective that the shown verdict is about."""
+        self._changed: tuple[str, float] | None = None
+        """Code that the verdict on that collective would change to, and since when."""
+        self._found: deque[tuple[float, Verdict]] = deque()
+        """Time and verdict of the latest evaluations that found one."""
+
+    def forget(self) -> None:
+        """Forget all evaluations, because nothing runs any more, or something else."""
+        self._looks.clear()
+        self._found.clear()
+        self._latest.clear()
+        self._shown = self._changed = None
+        self._hang = self._key = ""
+
+    def look(self, found: Verdict | None, now: float) -> Verdict | None:
+        """Evaluate which verdict is shown now.
+
+        Args:
+            found: the verdict of the current figures.
+            now: time of a monotonic clock, seconds.
+        """
+        if found is not None and found.operation is not None:
+            return self._standing(found, now)
+        if self._hang:  # that collective is over
+            self.forget()
+        return self._moving(found, now)
+
+    def _standing(self, found: Verdict, now: float) -> Verdict:
+        """A verdict on ranks that wait in a collective is shown at once: it already lasts for long."""
+        about = f"{found.operation} {found.sequence}"
+        shown = self._shown
+        alarm = found.kind in ALARMS
+        if shown is None or not self._hang or (about != self._hang and not (alarm and shown.kind in ALARMS)):
+            self._begin(found, now - (found.since_s or 0.0))
+        elif found.code != shown.code and shown.kind in UNHURRIED:
+            if self._changed is None or self._changed[0] != found.code:
+                self._changed = found.code, now
+            if now - self._changed[1] < (AGAIN_S if alarm else SOFTER_S):
+                return replace(shown, since_s=found.since_s)
+            self._shown = replace(found, id=shown.id)
+        else:
+            self._shown = replace(found, id=shown.id)
+        self._changed = None
+        self._hang = about
+        assert self._shown is not None
+        return self._shown
+
+    def _moving(self, found: Verdict | None, now: float) -> Verdict | None:
+        key = found.id if found is not None else ""
+        if found is not None:
+            self._latest[key] = found
+            self._found.append((now, found))
+        while self._found and self._found[0][0] < now - EXPLAINED_S:
+            self._found.popleft()
+        self._looks.append((now, key))
+        while len(self._looks) > 2 and self._looks[1][0] < now - KEPT_S:
+            self._looks.popleft()
+        seen = {key for _, key in self._looks}
+        self._latest = {key: verdict for key, verdict in self._latest.items() if key in seen}
+        shown = self._shown
+        best = max(self._latest, key=lambda k: self._share(k, now, _rule(k).enter_s), default="")
+        rule = _rule(best)
+        known_s = now - self._looks[0][0]
+        enters = best and known_s >= rule.enter_s and self._share(best, now, rule.enter_s) >= rule.enter
+        current = self._key
+        if enters and best != current:
+            self._begin(self._usual(best), now - rule.enter_s)
+            self._key = best
+        elif shown is not None:
+            rule = _rule(current)
+            if now - self._since >= rule.leave_s and self._share(current, now, rule.leave_s) <= rule.leave:
+                self._shown = None
+                self._key = ""
+            elif key == current and found is not None:
+                self._shown = replace(self._explained(found, shown, now), id=shown.id)
+        if self._shown is None:
+            return None
+        return replace(self._shown, since_s=now - self._since)
+
+    def _explained(self, found: Verdict, shown: Verdict, now: float) -> Verdict:
+        """The found verdict, or the shown one while it is not certain that its cause is another one."""
+        cause = _cause(found)
+        if cause == _cause(shown):
+            return found
+        causes = [_cause(verdict) for _, verdict in self._found if verdict.id == found.id]
+        known_s = now - self._found[0][0]
+        share = causes.count(cause) / len(causes)
+        lasts = known_s >= EXPLAINED_S * EXPLAINED_SHARE and share >= EXPLAINED_SHARE
+        return found if lasts else shown
+
+    def _usual(self, key: str) -> Verdict:
+        """The latest verdict of an id with the cause that was found most often."""
+        alike = [verdict for _, verdict in self._found if verdict.id == key]
+        usual = Counter(_cause(verdict) for verdict in alike).most_common(1)
+        return next((v for v in reversed(alike) if _cause(v) == usual[0][0]), self._latest[key])
+
+    def _begin(self, found: Verdict, since: float) -> None:
+        self._episodes += 1
+        self._shown = replace(found, id=f"{found.id}-{self._episodes}")
+        self._since = since
+
+    def _share(self, key: str, now: float, within_s: float) -> float:
+        """The share of the last `within_s` seconds in which a verdict held."""
+        total = mine = 0.0
+        until = now
+        for at, seen in reversed(self._looks):
+            begin = max(at, now - within_s)
+            lasted = min(max(0.0, until - begin), LOOK_COUNTS_S)
+            total += lasted
+            mine += lasted if seen == key else 0.0
+            until = at
+            if at <= now - within_s:
+                break
+        return mine / total if total else 0.0
+
+
+class SteadyAdvice:
+    """Decides which advice is shown, because advice that changes every second can't be acted on."""
+
+    def __init__(self) -> None:
+        self._shown: tuple[Advice, ...] = ()
+        self._seen_at = self._told_at = 0.0
+        """When the shown advice was last found, and when its figures were last updated."""
+        self._since: float | None = None
+        """Since when other advice has been found instead of the shown one."""
+
+    def forget(self) -> None:
+        """Show no advice, because nothing runs or the figures aren't reliable."""
+        self._shown = ()
+        self._since = None
+
+    def look(self, found: tuple[Advice, ...], now: float) -> tuple[Advice, ...]:
+        """Evaluate which advice is shown now.
+
+        Args:
+            found: the advice from the current figures.
+            now: time of a monotonic clock, seconds.
+
+        Returns:
+            Advice that has been found for `ADVICE_ENTER_S`, until it has not been found for `ADVICE_LEAVE_S`;
+            its figures change every `ADVICE_TOLD_S` at most.
+        """
+        same = [a.id for a in found] == [a.id for a in self._shown]
+        if same:
+            self._since, self._seen_at = None, now
+            if now - self._told_at >= ADVICE_TOLD_S:
+                self._shown, self._told_at = found, now
+        elif not found:
+            self._since = None
+            if now - self._seen_at >= ADVICE_LEAVE_S:
+                self._shown = ()
+        else:
+            self._since = now if self._since is None else self._since
+            if now - self._since >= ADVICE_ENTER_S:
+                self._shown, self._seen_at, self._told_at, self._since = found, now, now, None
+        return self._shown
+
+
+def _cause(verdict: Verdict) -> object:
+    return verdict.values.get("cause")
+
+
+def _rule(key: str) -> Rule:
+    return BUSY if key == "too_busy" else USUAL

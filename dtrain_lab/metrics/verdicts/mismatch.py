@@ -1,0 +1,92 @@
+"""Finds the collective in which ranks disagree: same number, but different operation, shape or root. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.wire.metrics.collective import Call
+
+
+class Mismatch(Struct, frozen=True):
+    """The first collective that ranks disagree on.
+
+    `peers` is the largest set of ranks that agree; `ranks` are all others, presumably at fault. `each` is the
+    call of each rank.
+    """
+
+    ranks: tuple[int, ...]
+    peers: tuple[int, ...]
+    called: Call
+    expected: Call
+    text: str
+    hint: str
+    each: dict[int, Call] = {}
+
+
+def find(calls: Mapping[int, Sequence[Call]]) -> Mismatch | None:
+    """Compare the last collectives of ranks.
+
+    Args:
+        calls: last collectives of each rank, oldest first.
+
+    Returns:
+        The first mismatch; None where all collectives that can be compared agree.
+    """
+    numbers: dict[tuple[int, int], dict[int, Call]] = {}
+    for rank, mine in calls.items():
+        for call in mine:
+            numbers.setdefault((call.group, call.number), {})[rank] = call
+    for _, by_rank in sorted(numbers.items(), key=lambda item: item[0][1]):
+        kinds: dict[Call, list[int]] = {}
+        for rank, call in by_rank.items():
+            kinds.setdefault(call, []).append(rank)
+        if len(kinds) > 1:
+            return _mismatch(kinds)
+    return None
+
+
+def describe(call: Call) -> str:
+    """Describe a call, as `all_reduce float32[1000]` or `broadcast float32[8, 8] from rank 0`."""
+    shape = f"[{', '.join(map(str, call.shape))}]" if call.dtype else ""
+    root = ""
+    if call.root >= 0:
+        root = f" {'to' if call.operation in ('reduce', 'gather') else 'from'} rank {call.root}"
+    return f"{call.operation}{f' {call.dtype}{shape}' if call.dtype else ''}{root}"
+
+
+def _mismatch(kinds: Mapping[Call, Sequence[int]]) -> Mismatch:
+    # on a tie the side without rank 0 is blamed, because most code is written from rank 0's view
+    ordered = sorted(kinds.items(), key=lambda item: (len(item[1]), 0 in item[1]))
+    called = ordered[0][0]
+    expected, peers = ordered[-1]
+    others = ordered[:-1]
+    named = len({call.operation for call in kinds}) == len(kinds)
+
+    def words(call: Call) -> str:
+        return call.operation if named else describe(call)
+
+    who = _joined([f"{rank_names.name(sorted(ranks))} called {words(call)}" for call, ranks in others])
+    most = rank_names.name(peers) if len(peers) == 1 else rank_names.count(len(peers))
+    text = f"{who[0].upper()}{who[1:]} where {most} called {words(expected)}."
+    if named:
+        hint = "Often a branch on the rank, or on data, that has a collective in it."
+    else:
+        hint = "Often a last batch that is smaller, or a model that differs between ranks."
+    against = _joined([describe(call) for call, _ in others])
+    return Mismatch(
+        tuple(sorted(rank for _, ranks in others for rank in ranks)),
+        tuple(sorted(peers)),
+        called,
+        expected,
+        text,
+        f"Collective no. {called.number}: {against} against {describe(expected)}. {hint}",
+        {rank: call for call, ranks in kinds.items() for rank in ranks},
+    )
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Join parts, as `a`, `a and b` or `a, b and c`."""
+    return " and ".join([*([", ".join(parts[:-1])] if len(parts) > 1 else []), parts[-1]])

@@ -1,0 +1,201 @@
+"""Verdicts on a world that could be faster: a slow rank and its cause, waiting for data, a busy machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.nodes import HostUse
+
+SLOW_SHARE = 0.10
+SLOW_MADS = 3.0
+SLOW_STEPS = 20
+INPUT_BOUND_SHARE = 0.25
+"""Share of a step from which waiting for data on the median rank makes training input-bound."""
+FULL = 0.85
+"""CPU utilization from which a node has no free cores …"""
+CROWD_SHARE = 0.2
+"""… and the share of its cores used by other processes from which these are named as a cause."""
+PLAIN_SHARE = 0.5
+WANTED = 1.25
+"""Runnable threads per core from which threads wait for cores, and step times become unreliable."""
+
+
+def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
+    """Verdict that the ranks wait for data in every step; None where they don't.
+
+    Args:
+        samples: the latest sample of each rank.
+    """
+    known = [s for s in samples if s.step_s and (s.step or 0) >= SLOW_STEPS]
+    if not known:
+        return None
+    share = median((s.data_s or 0.0) / (s.step_s or 1.0) for s in known)
+    if share < INPUT_BOUND_SHARE:
+        return None
+    data = median(s.data_s or 0.0 for s in known)
+    return Verdict(
+        id="input_bound",
+        kind="input_bound",
+        code="input_bound",
+        values={"share": share, "data_s": data},
+        text=f"Training waits for data: {share * 100:.0f} % of a step.",
+        hint=f"The loader takes {data * 1e3:.3g} ms a step: more workers (num_workers), or fewer transforms.",
+        actions=("stacks",),
+    )
+
+
+def slow(
+    samples: Sequence[RankSample], error: float, hosts: Mapping[int, HostUse] | None = None
+) -> Verdict | None:
+    """Verdict on a rank that the others wait for in every step; None without such a rank.
+
+    Its own time (the step without communication) exceeds the median of the others by 10 %, by three of their
+    median absolute deviations, and by more than the error of communication.
+
+    Args:
+        samples: the latest sample of each rank.
+        error: error of the share of communication, as a share of the step.
+        hosts: load of each rank's node, by rank.
+    """
+    known = [s for s in samples if s.step_s and (s.step or 0) >= SLOW_STEPS]
+    if len(known) < 2:
+        return None
+    own = {s.rank: (s.step_s or 0.0) - (s.exposed_s or 0.0) for s in known}
+    rank = max(own, key=lambda r: own[r])
+    others = [time for r, time in own.items() if r != rank]
+    usual = median(others)
+    spread = median(abs(time - usual) for time in others)
+    step = next(s.step_s or 0.0 for s in known if s.rank == rank)
+    over = own[rank] - usual
+    if over <= max(SLOW_SHARE * usual, SLOW_MADS * spread, error * step):
+        return None
+    wait = "waits" if len(others) == 1 else "wait"
+    whom = f"rank {next(r for r in own if r != rank)}" if len(others) == 1 else "the others"
+    often = _often(known, rank, usual, over)
+    cause, why = _cause(known, rank, over, hosts or {})
+    return Verdict(
+        id=f"slow-{rank}",
+        kind="slow",
+        code="slow",
+        values={
+            "ranks": str(rank),
+            "count": len(others),
+            "over_s": over,
+            "usual_s": usual,
+            "cause": f"{often}: {cause}",
+        },
+        text=f"Rank {rank} is slow. {rank_names.count(len(others))} {wait} for it.",
+        ranks=(rank,),
+        peers=tuple(r for r in own if r != rank),
+        hint=f"{over * 1e3:.3g} ms a step longer than {whom}{often}{why}.",
+        actions=("stacks",),
+    )
+
+
+def saturated(hosts: Mapping[str, HostUse]) -> str | None:
+    """Name of the node with most runnable threads per core; None where no node has too many.
+
+    Args:
+        hosts: load of each node, by its name.
+    """
+    full = {
+        name: host.runnable / host.cores
+        for name, host in hosts.items()
+        if host.runnable is not None
+        and (host.cpu_utilization is None or host.cpu_utilization >= FULL)
+        and host.runnable >= WANTED * host.cores
+    }
+    return max(full, key=lambda name: full[name]) if full else None
+
+
+def is_plain(found: Verdict) -> bool:
+    """Whether a verdict is too clear for noise of a busy machine: twice as long, or half a step for data."""
+    if found.kind == "slow":
+        return bool(found.values["over_s"] >= found.values["usual_s"])
+    return bool(found.values["share"] >= PLAIN_SHARE)
+
+
+def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
+    """Verdict that replaces "slow" and "input-bound" where threads wait for cores and figures are unreliable.
+
+    Args:
+        node: name of the node with more runnable threads than cores.
+        host: load of that node.
+        alone: whether it is the world's only node.
+    """
+    threads = round(host.runnable or 0)
+    who = "This machine" if alone else node
+    return Verdict(
+        id="too_busy",
+        kind="unknown",
+        code="too_busy",
+        values={"node": "" if alone else node, "threads": threads, "cores": host.cores},
+        text=f"{who} is too busy to say who is slow: {threads} threads want its {host.cores} cores.",
+        hint="Times and shares are not reliable while threads wait for a core. "
+        "Use fewer ranks, or end other work.",
+    )
+
+
+def _often(known: Sequence[RankSample], rank: int, usual: float, over: float) -> str:
+    """Text on whether a rank is slow in every step, as far as known."""
+    mine = next(s for s in known if s.rank == rank)
+    if mine.typical_own_s is None:
+        return ""
+    typical = mine.typical_own_s - usual
+    return ", in every step" if typical > over / 2 else ", now and then, not in every step"
+
+
+def _cause(
+    known: Sequence[RankSample], rank: int, over: float, hosts: Mapping[int, HostUse]
+) -> tuple[str, str]:
+    """Find what takes more than half of the time by which a rank's step is longer.
+
+    Little use of a processor alone is no cause: a rank that sleeps, or waits for a file, uses little, too.
+
+    Returns:
+        A word for the cause, and its text; both empty where it is not known.
+    """
+    mine = next(s for s in known if s.rank == rank)
+    others = [s for s in known if s.rank != rank]
+    data = (mine.data_s or 0.0) - median(s.data_s or 0.0 for s in others)
+    if data > over / 2:
+        return "data", ": its data loader"
+    if mine.throttled and not all(s.throttled for s in others):
+        return "gpu", f": its GPU is slowed down ({mine.throttled})"
+    host = hosts.get(rank)
+    if host is not None and host.throttled and not all(_throttled(hosts, s.rank) for s in others):
+        return "node", f": the processors of its node are slowed down ({host.throttled})"
+    if mine.starved is None:
+        return "", ""
+    step = mine.step_s or 0.0
+    if mine.starved * step > over / 2:
+        crowd = _crowd(known, rank, host, hosts) if host is not None else ""
+        text = f": it waits for a free core for {mine.starved:.0%} of the time{crowd}"
+        return "crowded" if crowd else "starved", text
+    on_gpu = mine.device_memory_total_bytes is not None
+    if mine.cpu_utilization is None or on_gpu:  # of a kernel on the GPU its process waits, too
+        return "", ""
+    asleep = step * (1 - mine.cpu_utilization - mine.starved) - (mine.exposed_s or 0.0)
+    if asleep > over / 2:
+        return "asleep", ": its own code sleeps, or waits for a file or a network"
+    return "", ""
+
+
+def _throttled(hosts: Mapping[int, HostUse], rank: int) -> bool:
+    host = hosts.get(rank)
+    return host is not None and bool(host.throttled)
+
+
+def _crowd(known: Sequence[RankSample], rank: int, host: HostUse, hosts: Mapping[int, HostUse]) -> str:
+    """Text on cores of a rank's node kept busy by other processes than our ranks; empty where few are."""
+    if host.cpu_utilization is None or host.cpu_utilization < FULL:
+        return ""
+    ours = sum(s.cpu_utilization or 0.0 for s in known if hosts.get(s.rank) is host)
+    others = host.cpu_utilization * host.cores - ours
+    if others < CROWD_SHARE * host.cores:
+        return ""
+    return f"; other processes keep {others:.1f} of the {host.cores} cores of its node busy"

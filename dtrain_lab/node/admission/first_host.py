@@ -1,0 +1,170 @@
+"""The first host of a job: collects the states of all hosts, and starts all at once."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zmq
+import zmq.asyncio
+
+from dtrain_lab.errors import WireMismatch
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine.curve import Curve
+from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, LOOK_S, Failed, HostTicket
+from dtrain_lab.placement import gang, network
+from dtrain_lab.wire.jobs import gang as wire
+from dtrain_lab.wire.jobs.job import JobRecord
+
+
+class FirstHost:
+    """The first host: collects the states of all, starts all, and sends the others the head's endpoints.
+
+    Args:
+        turn: Its own ticket.
+        record: The job's record.
+        folder: The job's folder.
+        others: Whether there are other hosts.
+    """
+
+    def __init__(self, turn: HostTicket, record: JobRecord, folder: Path, others: bool) -> None:
+        self._turn = turn
+        self._record = record
+        self._folder = folder
+        self._names = [node.name for node in record.plan.nodes] if others else [record.plan.nodes[0].name]
+        self._gang = gang.begin(len(self._names), time.monotonic())
+        self._ports = gang.ports(record.id, network.port_range(record.profile.network.ports))
+        self._context = zmq.asyncio.Context()
+        self._curve: Curve | None = None
+        self._socket: Any = None
+        self._port = 0
+        self._meeting = 0
+        self._peers: dict[int, bytes] = {}
+        self._know: set[int] = set()
+        """Hosts that have the head's endpoints."""
+        if others:
+            made = msgspec.json.decode((folder / job_files.GANG).read_bytes(), type=wire.GangKeys)
+            self._curve = Curve(self._context, (made.keys, made.secret))
+            self._socket, self._port = _listen(self._context, self._curve, self._ports[: gang.PORTS])
+
+    async def wait(self) -> int:
+        """Wait until all hosts can start; returns the first port for the ranks' rendezvous.
+
+        Raises:
+            Failed: The job will never start.
+        """
+        while self._turn.after() is not None:
+            await asyncio.sleep(LOOK_S)
+        while not self._gang.gone:
+            await self._hear(self._turn.look(), b"")
+            await self._listen_for(LOOK_S)
+            if self._gang.gone:
+                break
+            reason = gang.why(self._gang, self._names, time.monotonic(), self._port)
+            self._turn.say(reason)
+            if reason.final:
+                raise Failed(reason.message)
+        self._turn.say(None)
+        return self._meeting
+
+    async def tell(self) -> None:
+        """Answer hosts that have not got the start yet, and send all the head's endpoints."""
+        if self._socket is None:
+            return
+        until = time.monotonic() + HEAD_WITHIN_S
+        while time.monotonic() < until and len(self._know) < len(self._names) - 1:
+            await self._listen_for(LOOK_S)
+
+    def close(self) -> None:
+        """Close the socket; queued messages still leave."""
+        if self._socket is not None:
+            self._socket.close(linger=5000)
+        if self._curve is not None:
+            self._curve.close()
+        self._context.term()
+
+    async def _listen_for(self, seconds: float) -> None:
+        if self._socket is None:
+            await asyncio.sleep(seconds)
+            return
+        until = time.monotonic() + seconds
+        while await self._socket.poll(max(0, int(1e3 * (until - time.monotonic())))):
+            peer, data = await self._socket.recv_multipart()
+            try:
+                said = wire.said(data)
+            except WireMismatch:  # foreign or damaged; hosts repeat their messages
+                continue
+            if isinstance(said, wire.Asks):
+                await self._lead(said, peer)
+            else:
+                await self._hear(said, peer)
+
+    async def _lead(self, said: wire.Asks, peer: bytes) -> None:
+        """Send a host the head's endpoints, once they exist."""
+        path = self._folder / job_files.ENDPOINTS
+        if said.knows:
+            self._know.add(said.node)
+        elif path.exists():
+            word = wire.HeadFound(path.read_bytes())
+            await self._socket.send_multipart([peer, wire.encode(word)])
+
+    async def _hear(self, said: wire.Stands, peer: bytes) -> None:
+        if peer:
+            self._peers[said.node] = peer
+        self._gang, answers = gang.hear(self._gang, said, time.monotonic())
+        if self._gang.gone and not self._meeting:  # late: a free port may be taken while hosts wait
+            left = self._ports[gang.PORTS :]
+            self._meeting = next((port for port in left if _is_free(port)), left[0])
+        for node, answer in answers.items():
+            word: wire.Answer = wire.Heard()
+            if answer == "go":
+                word = wire.Go(self._meeting)
+            elif answer == "return" and isinstance(said, wire.Holds):
+                word = wire.Return(said.hold)
+            if node == 0:
+                if isinstance(word, wire.Return):
+                    self._turn.give_back(word.hold)
+            elif node in self._peers:
+                await self._socket.send_multipart([self._peers[node], wire.encode(word)])
+
+
+def _listen(context: zmq.Context[Any], curve: Curve, ports: Sequence[int]) -> tuple[Any, int]:
+    """Open a socket at the first free port.
+
+    Args:
+        context: ZeroMQ context.
+        curve: Keys of the job.
+        ports: Ports to try, in order.
+
+    Returns:
+        The socket and its port.
+
+    Raises:
+        Failed: None of the ports is free.
+    """
+    for port in ports:
+        made = context.socket(zmq.ROUTER)
+        made.ipv6 = True
+        curve.serve(made)
+        try:
+            made.bind(f"tcp://*:{port}")
+        except zmq.ZMQError:
+            made.close(linger=0)
+            continue
+        return made, port
+    raise Failed(f"Ports {ports[0]} to {ports[-1]} are taken on {socket.gethostname()}.")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,123 @@
+"""Another host of a job: reports its state to the first host, and does as that one answers."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zmq
+import zmq.asyncio
+
+from dtrain_lab.errors import WireMismatch
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import durable, ipv6
+from dtrain_lab.machine.curve import introduce
+from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, LOOK_S, Failed, HostTicket
+from dtrain_lab.placement import gang, network
+from dtrain_lab.wire.jobs import gang as wire
+from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.processes.endpoints import Keys
+
+SAY_S = 1.0
+"""Seconds after which a host repeats its state."""
+
+
+class OtherHost:
+    """Another host: reports its state to the first host, and does as that one answers.
+
+    Args:
+        turn: Its own ticket.
+        record: The job's record.
+        folder: The job's folder.
+        node: Index of this host.
+    """
+
+    def __init__(self, turn: HostTicket, record: JobRecord, folder: Path, node: int) -> None:
+        self._turn = turn
+        self._folder = folder
+        self._node = node
+        made = msgspec.json.decode((folder / job_files.GANG).read_bytes(), type=wire.GangKeys)
+        first = record.plan.nodes[0]
+        try:
+            host = ipv6.host(ipv6.resolved(first.address or first.name))
+        except OSError as error:
+            raise Failed(
+                f"{socket.gethostname()} does not know {first.address or first.name}: {error}."
+            ) from None
+        ports = gang.ports(record.id, network.port_range(record.profile.network.ports))[: gang.PORTS]
+        self._place = f"{first.name} at port {ports[0]}"
+        self._context = zmq.asyncio.Context()
+        self._sockets = [self._connect(f"tcp://{host}:{port}", made.keys) for port in ports]
+        """One for each port that the first host may use; only the one that answered, after that."""
+
+    async def wait(self) -> int:
+        """Wait until all hosts can start; returns the first port for the ranks' rendezvous.
+
+        Raises:
+            Failed: The first host does not answer.
+        """
+        heard, before, at = time.monotonic(), None, 0.0
+        while time.monotonic() - heard < gang.SILENT_S:
+            said = self._turn.look()
+            if said != before or time.monotonic() - at > SAY_S:
+                before, at = said, time.monotonic()
+                await self._say(said)
+            answer = await self._hear(LOOK_S)
+            if answer is not None:
+                heard = time.monotonic()
+            if isinstance(answer, wire.Go):
+                return answer.port
+            if isinstance(answer, wire.Return):
+                self._turn.give_back(answer.hold)
+        raise Failed(f"{self._place} was not heard of for {gang.SILENT_S:.0f} s.")
+
+    async def tell(self) -> None:
+        """Get the head's endpoints and write them, unless this host shares the first host's folder."""
+        path = self._folder / job_files.ENDPOINTS
+        until = time.monotonic() + HEAD_WITHIN_S
+        while time.monotonic() < until and not path.exists():
+            await self._say(wire.Asks(self._node))
+            answer = await self._hear(LOOK_S)
+            if isinstance(answer, wire.HeadFound):
+                durable.swap(path, answer.endpoints)
+        await self._say(wire.Asks(self._node, knows=True))
+
+    def close(self) -> None:
+        """Close the sockets; queued messages still leave."""
+        for one in self._sockets:
+            one.close(linger=2000)
+        self._context.term()
+
+    def _connect(self, url: str, keys: Keys) -> Any:
+        made = self._context.socket(zmq.DEALER)
+        made.immediate = True
+        made.reconnect_ivl, made.reconnect_ivl_max = 200, 2000
+        introduce(made, url, keys)
+        made.connect(url)
+        return made
+
+    async def _say(self, said: wire.Said) -> None:
+        for one in self._sockets:
+            with contextlib.suppress(zmq.Again):  # not connected yet; the message is repeated soon
+                await one.send(wire.encode(said), flags=zmq.NOBLOCK)
+
+    async def _hear(self, seconds: float) -> wire.Answer | None:
+        poller = zmq.asyncio.Poller()
+        for one in self._sockets:
+            poller.register(one, zmq.POLLIN)
+        found = await poller.poll(int(1e3 * seconds))
+        if not found:
+            return None
+        answered = found[0][0]
+        for one in self._sockets:
+            if one is not answered:
+                one.close(linger=0)
+        self._sockets = [answered]
+        try:
+            return wire.answer(await answered.recv())
+        except WireMismatch:  # the request is repeated
+            return None

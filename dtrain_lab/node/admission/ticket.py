@@ -1,0 +1,119 @@
+"""A host's ticket for a job: takes slots when they are free, gives them back, and says why it waits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import durable, gpus, local_facts, processes, tickets
+from dtrain_lab.placement import slots
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.jobs import gang as wire
+from dtrain_lab.wire.jobs.job import End, JobRecord
+
+LOOK_S = 0.3
+HEAD_WITHIN_S = 60.0
+
+
+class Failed(Exception):
+    """The job will not start; the reason is written to where clients read it."""
+
+
+class HostTicket:
+    """This host's ticket for a job.
+
+    Args:
+        record: The job's record.
+        folder: The job's folder.
+        node: Index of this host; None where this machine stands for all nodes.
+        script: Process id of the job's script on this host.
+    """
+
+    def __init__(self, record: JobRecord, folder: Path, node: int | None, script: int) -> None:
+        self._record = record
+        self._folder = folder
+        self._node = node or 0
+        self._facts = local_facts()
+        self._said = b""
+        self._hold = 0
+        """How often it has taken slots."""
+        self.devices: tuple[str, ...] = ()
+        """GPUs that it holds."""
+        size = record.plan.size if node is None else record.plan.nodes[node].ranks
+        if not any(ticket.id == record.id for ticket in tickets.living()):  # else queued by the submission
+            tickets.put(slots.job_ticket(record, script, processes.started(script), size))
+
+    def look(self) -> wire.Stands:
+        """Take slots if they are free; returns this host's state."""
+        with tickets.locked():
+            living = tickets.living()
+            mine = next(ticket for ticket in living if ticket.id == self._record.id)
+            if mine.holds:
+                return wire.Holds(self._node, self._hold, slots.keeps_earlier_waiting(living, mine))
+            answer = slots.turn(living, mine.id, self._facts, gpus.usable(), gpus.processes())
+            if isinstance(answer, Reason):
+                return wire.Waits(self._node, answer)
+            tickets.put(answer)
+            self.devices = answer.devices
+            self._hold += 1
+            return wire.Holds(self._node, self._hold)
+
+    def give_back(self, hold: int) -> None:
+        """Release the slots and wait again, unless that hold was already released."""
+        if hold != self._hold:
+            return
+        with tickets.locked():
+            mine = next(ticket for ticket in tickets.living() if ticket.id == self._record.id)
+            tickets.put(msgspec.structs.replace(mine, holds=False, devices=()))
+
+    def after(self) -> Reason | None:
+        """Wait for the job that has to succeed first.
+
+        Returns:
+            Why this job still waits; None once the other job has succeeded, and this one is queued.
+
+        Raises:
+            Failed: The other job did not succeed.
+        """
+        if self._record.request.after is None:
+            return None
+        # the other job's folder; older versions wrote its id, which is the name of a sibling folder
+        reason = _before(self._folder.parent / self._record.request.after)
+        if reason is not None:
+            self.say(reason)
+            if reason.final:
+                raise Failed(reason.message)
+            return reason
+        with tickets.locked():
+            mine = next(ticket for ticket in tickets.living() if ticket.id == self._record.id)
+            tickets.put(msgspec.structs.replace(mine, ready=True))
+        return None
+
+    def say(self, reason: Reason | None) -> None:
+        """Write the reason for waiting to where clients read it; None removes it."""
+        if reason is None:
+            (self._folder / job_files.WAITING).unlink(missing_ok=True)
+            return
+        text = msgspec.json.encode(reason)
+        if text != self._said:
+            durable.swap(self._folder / job_files.WAITING, text)
+            self._said = text
+
+
+def _before(other: Path) -> Reason | None:
+    """Why the job that has to succeed first blocks this one: None if it has succeeded, final if it failed."""
+    runs = tickets.script_of(other) is not None  # asked first: a script writes its exit code before it ends
+    try:
+        end = msgspec.json.decode((other / job_files.EXIT).read_bytes(), type=End)
+    except FileNotFoundError:
+        if runs:
+            return Reason(
+                "after", f"It waits for the job {other.name}.", "It starts once that has succeeded."
+            )
+    else:
+        if end.code == 0:
+            return None
+    text = f"The job {other.name}, which had to succeed first, did not."
+    return Reason("after_failed", text, "Submit it again.", final=True)

@@ -1,0 +1,81 @@
+"""Builds the sample that an agent sends from a rank's metrics ring."""
+
+from __future__ import annotations
+
+import time
+
+from msgspec.structs import asdict
+
+from dtrain_lab.metrics import ring
+from dtrain_lab.metrics.figures import rank_figures
+from dtrain_lab.metrics.verdicts.hang import BACKWARD
+from dtrain_lab.node.samples.devices import Use
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.world import Epoch
+
+RECORDS = 600
+LONG_BACKWARD_S = 2.0
+"""Seconds; a longer backward may be blocked in DDP's own collective, so it is reported as an operation."""
+SUSPICIOUS_S = 0.5
+"""A rank that is in a collective for this many seconds reports its last calls, for comparison."""
+QUIET_S = 1.0
+"""So does an inactive rank after this many seconds: it may be the one that the others wait for."""
+
+
+def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
+    """Sample a rank.
+
+    Args:
+        rank: Number of the rank.
+        reader: Its metrics ring.
+        use: Its resource use.
+    """
+    now = time.monotonic_ns()
+    figures = rank_figures(reader.last(RECORDS), now, reader.in_cell)
+    operation = _name(ring.OPERATIONS, reader.header(ring.OPERATION))
+    doing = _name(ring.DOINGS, reader.header(ring.DOING))
+    since = reader.header(ring.ENTERED)
+    if operation is None and doing == BACKWARD:
+        began = reader.header(ring.DOING_SINCE)
+        if now - began > LONG_BACKWARD_S * 1e9:
+            operation, since = BACKWARD, began
+    in_operation = (now - since) / 1e9 if operation else None
+    beat = reader.header(ring.BEAT)
+    beat_s = (now - beat) / 1e9 if beat else None
+    suspicious = (in_operation or 0.0) > SUSPICIOUS_S or (beat_s or 0.0) > QUIET_S
+    calls = tuple(reader.calls()) if suspicious and not reader.header(ring.IDLE) else ()
+    return RankSample(
+        rank=rank,
+        step=reader.steps or None,
+        **asdict(figures),
+        bound=_name(ring.BOUNDS, reader.header(ring.BOUND)) or "",
+        unsure=bool(reader.header(ring.UNSURE)),
+        epoch=_epoch(reader),
+        operation=operation,
+        sequence=calls[-1].number
+        if calls and operation != BACKWARD
+        else reader.header(ring.SEQUENCE) or None,
+        in_operation_s=in_operation,
+        doing=operation or doing,
+        beat_s=beat_s,
+        stopped=use.stopped,
+        throttled=use.throttled,
+        calls=calls,
+        cpu_utilization=use.cpu,
+        starved=use.starved,
+        memory_bytes=use.memory_bytes,
+        device_memory_bytes=use.device_memory_bytes,
+        device_memory_total_bytes=use.device_memory_total_bytes,
+        device_utilization=use.device_utilization,
+    )
+
+
+def _epoch(reader: ring.Reader) -> Epoch | None:
+    number = reader.header(ring.EPOCHS)
+    if not number:
+        return None
+    return Epoch(number, reader.header(ring.EPOCH_DONE), reader.header(ring.EPOCH_LENGTH) or None)
+
+
+def _name(names: tuple[str, ...], index: int) -> str | None:
+    return names[index] or None if 0 <= index < len(names) else None

@@ -1,0 +1,178 @@
+"""An agent's connection to the head of its job; the job runs without one as well.
+
+A head may die and be replaced: when the endpoints file changes, the ranks are reported to the new head.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import mmap
+import socket
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL, without_writer
+from dtrain_lab.errors import WireMismatch
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import gpus, supervision
+from dtrain_lab.metrics import ring
+from dtrain_lab.node.agent import Agent, Process
+from dtrain_lab.node.link import way
+from dtrain_lab.node.stacks.stacks import ask
+from dtrain_lab.rank.debugger.job import framed, messages
+from dtrain_lab.wire import links
+from dtrain_lab.wire.processes.endpoints import Endpoints
+
+if TYPE_CHECKING:
+    from dtrain_lab.node.sources.spawn import SpawnSource
+    from dtrain_lab.node.sources.spawned_rank import SpawnedRank as Kept
+
+log = logging.getLogger("dtrain_lab.node")
+ASK_S = 1.0
+LOOK_S = 0.3
+SILENT_S = 20.0
+"""A head that is asked every second and silent for this many seconds is gone."""
+ASKED_WITHIN_S = 0.4
+"""Seconds; a rank that runs Python writes its stacks at once."""
+STACKS_WITHIN_S = 2.0
+"""Seconds; for a rank in C code, whose stacks are written as soon as its node has the time."""
+
+
+class JobHead:
+    """Reports a job's ranks to its head, and handles the head's messages. Implements `agent.Source`.
+
+    Args:
+        source: The source of the ranks.
+    """
+
+    tick_s = 1.0
+
+    def __init__(self, source: SpawnSource) -> None:
+        self._source = source
+        self.node = source.node
+        visible = gpus.usable()
+        self._processes = {
+            kept.rank: Process(
+                kept.rank,
+                kept.pid,
+                ring.Reader(memoryview(mmap.mmap(kept.metrics, ring.BYTES, prot=mmap.PROT_READ))),
+                visible[kept.local_rank % len(visible)] if visible else None,
+                partial(_stacks, kept.pid, kept.stacks),
+            )
+            for kept in source.kept
+        }
+        self._ended: list[links.Exited] = []
+        self._heard = 0.0
+        """When the head last reported the state of the attempt; monotonic seconds."""
+        self._over = asyncio.Event()
+        """Set once the head has reported the end of the attempt, or that it can't know it."""
+        self._agent = Agent(self, len(visible))
+        self.connected = self._agent.link.connected
+        for kept in source.kept:
+            supervision.here().keep("node.debugger", partial(self._pass_on, kept))
+
+    async def run(self) -> None:
+        """Connect to the head, and to any that replaces it."""
+        known: Endpoints | None = None
+        path = self._source.folder / job_files.ENDPOINTS
+        while True:
+            with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
+                found = msgspec.json.decode(path.read_bytes(), type=Endpoints)
+                url = await way(found) if found != known else None
+                if url is not None:
+                    known = found
+                    self._agent.join(url, None if url.startswith("ipc://") else found.keys)
+                    for message in self._ended:
+                        self._agent.link.say(message)
+            await asyncio.sleep(LOOK_S)
+
+    def processes(self) -> Sequence[Process]:
+        """Living ranks."""
+        return tuple(self._processes.values())
+
+    def hello(self) -> links.Attached:
+        """Describe the ranks of this agent."""
+        return links.Attached(
+            node=self.node,
+            name=socket.gethostname().split(".")[0],
+            ranks=tuple((kept.rank, kept.local_rank, kept.pid) for kept in self._source.kept),
+            restart=self._source.attempt,
+        )
+
+    def ended(self, kept: Kept, code: int) -> None:
+        """Report the exit of a rank."""
+        self._processes.pop(kept.rank, None)
+        self._ended.append(links.Exited(key=kept.rank, pid=kept.pid, code=code))
+        if self.connected.is_set():
+            self._agent.link.say(self._ended[-1])
+
+    async def others_end(self, within_s: float) -> None:
+        """Wait until the ranks of other nodes have ended, too, or the head is gone.
+
+        Args:
+            within_s: Seconds to wait for a connection to the head.
+        """
+        try:
+            async with asyncio.timeout(within_s):
+                await self.connected.wait()
+        except TimeoutError:
+            return
+        self._heard = time.monotonic()
+        while not self._over.is_set() and time.monotonic() - self._heard < SILENT_S:
+            self._agent.link.say(links.AskEnd(self._source.attempt))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ASK_S):
+                    await self._over.wait()
+
+    def close(self) -> None:
+        """Close the link; queued messages still leave."""
+        self._agent.close()
+
+    def obey(self, order: links.Message) -> None:
+        """Handle a message of the head: debug requests, and the state of the attempt on other nodes."""
+        match order:
+            case links.Debug():
+                supervision.here().once("node.task", self._debug(order))
+            case links.Leave():
+                self._source.end_with_peers()
+            case links.Attempt(restart, stand) if restart == self._source.attempt:
+                self._heard = time.monotonic()
+                if stand == "failed":
+                    self._source.end_with_peers()
+                if stand != "runs":
+                    self._over.set()
+
+    async def _debug(self, order: links.Debug) -> None:
+        """Forward a request to a rank's debugger."""
+        kept = next((k for k in self._source.kept if k.rank == order.rank), None)
+        if kept is not None:
+            loop = asyncio.get_running_loop()
+            with contextlib.suppress(OSError):  # the rank has just ended, which is reported to the head
+                await loop.sock_sendall(kept.debugger, framed(links.encode(order)))
+
+    async def _pass_on(self, kept: Kept) -> None:
+        """Forward messages of a rank's debugger to the head."""
+        kept.debugger.setblocking(False)
+        reader, _ = await asyncio.open_connection(sock=kept.debugger.dup())
+        async for data in messages(reader):  # until the rank has ended
+            try:
+                self._agent.link.say(links.decode_from_attached_rank(data))
+            except WireMismatch as error:
+                log.warning("dropped %s bytes of rank %s: %s", len(data), kept.rank, error.message)
+
+
+async def _stacks(pid: int, file: int) -> str:
+    """Stacks of all threads of a rank.
+
+    faulthandler reads frames without the GIL, and can crash a process whose main thread runs Python at the
+    same time. So the rank is first asked to write them itself; a rank that does not is in C code, where its
+    frames don't change.
+    """
+    text = await ask(pid, file, (ASK_SIGNAL, ASKED_WITHIN_S), (STACKS_SIGNAL, STACKS_WITHIN_S))
+    return "It is starting." if text is None else without_writer(text)

@@ -1,0 +1,322 @@
+"""Source of a job's ranks: spawns them, stores their output, watches for exits, ends peers of a failed rank.
+
+`python -m dtrain_lab.node attached FOLDER` runs the one rank that srun or torchrun started it as;
+`… FOLDER NODE RANKS` makes the ranks of a node itself, without such a launcher. With a further `apart`, each
+node has a script of its own, and ranks that have succeeded wait for those of other nodes: an attempt ends
+everywhere, or restarts everywhere. The ranks' output lines go to `log.NODE`, their metrics to the job's head,
+if there is one: a job does not need it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import logs, processes, supervision
+from dtrain_lab.node.sources import launcher
+
+if TYPE_CHECKING:
+    from dtrain_lab.node.sources.job_head import JobHead
+
+from dtrain_lab.node.sources.spawned_rank import SpawnedRank, began_at, exit_code, signal_all
+
+GRACE_S = 5.0
+"""Seconds for the peers of a failed rank to write their own errors before they are ended."""
+TELL_WITHIN_S = 20.0
+"""Seconds to wait for a head that is starting."""
+LOOK_S = 0.5
+TAIL_S = 0.5
+PIECE = 1 << 16
+
+
+class SpawnSource:
+    """Runs ranks as child processes; a job needs no head.
+
+    Args:
+        folder: The job's folder.
+        node: Index of this node.
+        ranks: Rank and local rank of each rank to run here.
+        size: Number of ranks in the job.
+        apart: Other nodes have scripts of their own.
+    """
+
+    def __init__(
+        self, folder: Path, node: int, ranks: list[tuple[int, int]], size: int, *, apart: bool = False
+    ) -> None:
+        self.folder = folder
+        self.node = node
+        self.kept = [SpawnedRank(rank, local) for rank, local in ranks]
+        self._size = size
+        self._apart = apart
+        self._log = os.open(
+            folder / job_files.log(node), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+        )
+        restart = os.environ.get(job_files.ATTEMPT_VARIABLE) or os.environ.get("TORCHELASTIC_RESTART_COUNT")
+        self.attempt = int(restart or "0")
+        never = os.environ.get(job_files.NEVER_VARIABLE)
+        self._never = json.loads(never)["message"].rstrip(".") if never else None
+        """Why the ranks can't start here; reported like the failure of a rank, so that its peers end."""
+        self._warned = False
+        self._ending = False
+        self._cancelled = asyncio.Event()
+        self._peer_failed = asyncio.Event()
+        self._first: tuple[int, int] | None = None
+        """The rank that failed first here, and its exit code."""
+
+    async def run(self) -> int:
+        """Run the ranks to their end; returns the exit code of the first that failed, else 0."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._cancel)
+        supervisor = supervision.here()
+        supervisor.own_loop()
+        # schedulers send it to all processes; ranks get it from us, once
+        loop.add_signal_handler(signal.SIGUSR2, self._warn)
+        await asyncio.gather(*(self._start(kept) for kept in self.kept))
+        # imported late, while the ranks load torch
+        from dtrain_lab.machine.cgroup import OutOfMemory
+        from dtrain_lab.node.sources.job_head import JobHead
+
+        for kept in self.kept:
+            kept.began = began_at(kept.pid)
+        self._memory = OutOfMemory()
+        head = JobHead(self)
+        supervisor.keep("node.look", self._look)
+        supervisor.keep("node.head", head.run)
+        await asyncio.gather(*(self._keep(kept, head) for kept in self.kept))
+        if self._first is not None and self._size > len(self.kept):
+            # the rank failed early: its peers on other nodes end when the head tells them, so connect first
+            await _first((head.connected.wait(), self._cancelled.wait()), TELL_WITHIN_S)
+        code = self._first[1] if self._first is not None else 0
+        if self._apart and not code:
+            code = await self._wait_for_others(head)
+        await supervisor.close()
+        head.close()
+        return code
+
+    async def _wait_for_others(self, head: JobHead) -> int:
+        """Wait for ranks on other nodes; returns 0 where they succeed, or no head knows of them."""
+        told = head.others_end(TELL_WITHIN_S)
+        await _first((told, self._peer_failed.wait(), self._cancelled.wait()))
+        if self._cancelled.is_set():
+            return 128 + signal.SIGTERM
+        return int(self._peer_failed.is_set())
+
+    # ---- ranks
+
+    async def _start(self, kept: SpawnedRank) -> None:
+        (self.folder / job_files.error(kept.rank)).unlink(missing_ok=True)  # left by the previous attempt
+        environment = dict(os.environ)
+        local = len(self.kept)
+        if "RANK" not in os.environ:
+            environment.update(
+                RANK=str(kept.rank),
+                LOCAL_RANK=str(kept.local_rank),
+                WORLD_SIZE=str(self._size),
+                LOCAL_WORLD_SIZE=str(local),
+                NODE_RANK=str(self.node),
+            )
+        if kept.rank == 0 and job_files.ATTEMPT_VARIABLE not in os.environ and self.attempt:
+            # torchrun restarted the ranks by itself: the script wrote only the first attempt's number
+            (self.folder / job_files.ATTEMPT).write_text(f"{self.attempt}\n")
+        environment[job_files.ATTEMPT_VARIABLE] = str(self.attempt)
+        environment[job_files.AGENT_VARIABLE] = str(os.getpid())
+        environment[job_files.METRICS_VARIABLE] = str(kept.metrics)
+        environment[job_files.STACKS_VARIABLE] = str(kept.stacks)
+        environment[job_files.DEBUG_VARIABLE] = str(kept.its_debugger.fileno())
+        rank = [sys.executable, "-P", "-u", "-m", "dtrain_lab.rank", str(self.folder)]
+        kept.process = await asyncio.create_subprocess_exec(
+            *(rank if self._never is None else ["false"]),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment,
+            pass_fds=(kept.metrics, kept.stacks, kept.its_debugger.fileno()),
+            limit=PIECE,
+            # as torchrun does: Linux balances CPUs among sessions; in a shared one, a step took 2 % longer
+            start_new_session=True,
+        )
+        kept.its_debugger.close()
+
+    async def _keep(self, kept: SpawnedRank, head: JobHead) -> None:
+        process = kept.process
+        assert process is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        supervisor = supervision.here()
+        # restarted after an error: a rank whose pipes are not read blocks for ever
+        readers = [
+            supervisor.keep("node.output", partial(self._copy, kept.rank, stream, kind))
+            for stream, kind in ((process.stdout, "o"), (process.stderr, "e"))
+        ]
+        code = await exit_code(process)
+        # a child of the rank may hold its streams open for ever
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TAIL_S):
+                for reader in readers:
+                    await reader.wait()
+        for reader in readers:
+            reader.cancel()
+        if code or self._ending:  # end its children with it
+            signal_all(kept, signal.SIGKILL)
+        if code:
+            self._failed(kept, code)
+        head.ended(kept, code)
+
+    async def _copy(self, rank: int, stream: asyncio.StreamReader, kind: str) -> None:
+        rest = b""
+        try:
+            while data := await stream.read(PIECE):
+                lines = (rest + data).split(b"\n")
+                rest = lines.pop()
+                if len(rest) > PIECE:  # a very long line
+                    lines.append(rest)
+                    rest = b""
+                self._write(rank, kind, lines)
+        finally:  # also on cancellation, where a child of the rank holds the stream open
+            if rest:
+                self._write(rank, kind, [rest])
+
+    def _write(self, rank: int, kind: str, lines: list[bytes]) -> None:
+        if not lines:
+            return
+        mark = f"{time.time():.3f} {rank} {kind} ".encode()
+        text = b"".join(mark + line.replace(b"\r", b"\\r") + b"\n" for line in lines)
+        try:
+            os.write(self._log, text)
+        except OSError as error:  # a full disk: the training goes on
+            _complain(f"the log of node {self.node}: {error.strerror}")
+
+    def _failed(self, kept: SpawnedRank, code: int) -> None:
+        if self._first is None:
+            self._first = kept.rank, code if code > 0 else 128 - code
+        if not (self.folder / job_files.error(kept.rank)).exists():
+            self._say_how(kept, code)
+        marker = self.folder / job_files.failed(self.attempt)
+        try:
+            with open(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                json.dump({"rank": kept.rank, "code": code, "at": time.time()}, file)
+        except OSError:  # another rank was first, or the disk is full
+            pass
+        asyncio.get_running_loop().call_later(GRACE_S, self._end_soon)
+
+    def _say_how(self, kept: SpawnedRank, code: int) -> None:
+        """Write the error of a rank that could not write it itself."""
+        if self._never is not None:
+            kind, message = "Ended", f"could not start: {self._never}"
+        elif kept.stopped:
+            kind, message = "Stopped", "was ended with the others"
+        elif code < 0:
+            name = (
+                signal.Signals(-code).name
+                if -code in signal.valid_signals() and -code in set(map(int, signal.Signals))
+                else f"signal {-code}"
+            )
+            how = self._memory.how(code)
+            kind, message = "Killed", f"was {how}" if how else f"was killed by {name}"
+        else:
+            kind, message = "Ended", f"ended with code {code}"
+        told = {
+            "rank": kept.rank,
+            "cell": None,
+            "cell_id": None,
+            "line": None,
+            "type": kind,
+            "message": message,
+            "time": time.time(),
+            "node": socket.gethostname().split(".")[0],
+            "signal": -code if code < 0 else None,
+        }
+        try:
+            (self.folder / job_files.error(kept.rank)).write_text(json.dumps(told))
+        except OSError as error:
+            _complain(f"rank {kept.rank} {message}; {error.strerror}")
+
+    # ---- end
+
+    def _cancel(self) -> None:
+        """End the ranks on request; other nodes need not be told."""
+        self._cancelled.set()
+        self._end_soon()
+
+    def _end_soon(self) -> None:
+        """Send SIGTERM now, and SIGKILL after `GRACE_S`."""
+        if self._ending:
+            return
+        self._ending = True
+        self._signal(signal.SIGTERM)
+        asyncio.get_running_loop().call_later(GRACE_S, self._signal, signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for kept in self.kept:
+            process = kept.process
+            if process is not None and process.returncode is None:
+                kept.stopped = True
+                signal_all(kept, number)
+
+    def _warn(self) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        for kept in self.kept:
+            if kept.process is not None and kept.process.returncode is None:
+                kept.process.send_signal(signal.SIGUSR2)
+
+    def end_with_peers(self) -> None:
+        """A rank on another node has failed: end the ranks here, after time to write their own errors."""
+        self._peer_failed.set()
+        asyncio.get_running_loop().call_later(GRACE_S, self._end_soon)
+
+    async def _look(self) -> None:
+        told = False
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if not told and (self.folder / job_files.failed(self.attempt)).exists():
+                told = True
+                self.end_with_peers()
+            if (self.folder / job_files.WARNED).exists():
+                self._warn()
+            if (self.folder / job_files.CANCELLED).exists():
+                self._cancel()
+
+
+async def _first(works: Sequence[Coroutine[Any, Any, Any]], within_s: float | None = None) -> None:
+    """Wait until the first coroutine is done or time is up; the others are cancelled."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+    for task in done:
+        await task
+
+
+def _complain(text: str) -> None:
+    """Write to the launcher's log; if the same full disk holds the log, the message is lost."""
+    with contextlib.suppress(OSError):
+        # bypass Python's buffer: bytes that it could not write would change the exit code
+        os.write(2, f"dtrain-lab: {text}\n".encode())
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point: `attached FOLDER [NODE RANKS [apart]]`."""
+    processes.end_with_parent(signal.SIGTERM)  # end with a launcher that is killed
+    node, ranks, size = launcher.ranks(arguments[2:])
+    launcher.choose_interface(node)
+    apart = len(arguments) > 4
+    # a file for each rank that has an agent of its own; created with the first message
+    name = f"agent.{node}.{ranks[0][0]}{logs.SUFFIX}"
+    logs.to_file(Path(arguments[1], name), level="WARNING")
+    return asyncio.run(SpawnSource(Path(arguments[1]), node, ranks, size, apart=apart).run())

@@ -1,0 +1,1 @@
+"""Stacks of ranks that do not answer themselves."""

@@ -1,0 +1,1 @@
+"""Placement of ranks: profiles, policy, nodes and ranks, slots, network, quota. Pure."""

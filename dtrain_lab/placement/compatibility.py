@@ -1,0 +1,80 @@
+"""Compatibility check: whether several nodes can run one world. Pure: `dtrain_lab.machine` reads facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from dtrain_lab.errors import DtrainError, EnvironmentUnfit
+from dtrain_lab.wire.node import Check
+
+LEAST_FILES = 1024
+LEAST_SHM = 64 << 20
+SAME = ("python", "torch", "dtrain-lab", "ipyparallel")
+"""Packages whose versions must be the same on all nodes; for Python, major and minor version."""
+
+
+def unfit(checks: Mapping[str, Check]) -> DtrainError | None:
+    """Find what keeps these nodes from running one world.
+
+    Args:
+        checks: name of a node → facts about it.
+
+    Returns:
+        The error, which names the node; None if the nodes are fit.
+    """
+    for node, check in checks.items():
+        for package in ("dtrain-lab", "torch", "ipyparallel"):
+            if not check.versions.get(package):
+                return _error(
+                    f"The environment on {node} has no {package}.",
+                    f"Install it there: {check.python} -m pip install {_install(package)}",
+                    code="package_missing",
+                )
+        if check.workdir_problem:
+            return _error(
+                f"{node} can't write workdir: {check.workdir_problem}.",
+                "Set workdir in the profile to a folder that every node can write.",
+                code="workdir",
+            )
+        if check.files < LEAST_FILES:
+            return _error(
+                f"{node} lets a process open {check.files} files; ranks need {LEAST_FILES}.",
+                "Raise it (ulimit -n) in the profile's [environment] setup, or ask the administrator.",
+                code="few_files",
+            )
+    for package in SAME:
+        found = {node: _version(package, check) for node, check in checks.items()}
+        if len(set(found.values())) > 1:
+            usual = Counter(found.values()).most_common(1)[0][0]
+            others = ", ".join(f"{node} has {v}" for node, v in found.items() if v != usual)
+            return _error(
+                f"The nodes have different versions of {package}: {others}, the others {usual}.",
+                "Use one environment on all nodes: [environment] in the profile.",
+                code="versions_differ",
+                package=package,
+                versions=found,
+            )
+    return None
+
+
+def warnings(checks: Mapping[str, Check]) -> list[str]:
+    """List problems that may cause trouble but don't prevent a start."""
+    return [
+        f"{node} has {check.shm_bytes >> 20} MiB free in /dev/shm; DataLoader workers may need more."
+        for node, check in checks.items()
+        if check.shm_bytes < LEAST_SHM
+    ]
+
+
+def _version(package: str, check: Check) -> str:
+    text = check.versions.get(package, "")
+    return ".".join(text.split(".")[:2]) if package == "python" else text
+
+
+def _install(package: str) -> str:
+    return "dtrain-lab" if package != "torch" else "torch"
+
+
+def _error(message: str, hint: str, *, code: str, **details: object) -> DtrainError:
+    return EnvironmentUnfit(message, hint, code=code, details=details)

@@ -1,0 +1,188 @@
+"""Layout: the number of nodes and ranks per node, from the request and the available nodes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.errors import BadSize, Conflict
+from dtrain_lab.placement import slots
+from dtrain_lab.wire.plan import HostsFacts, NodeFacts, NodePlan, Plan, Request
+from dtrain_lab.wire.profile import Profile
+
+MOST_PER_CORE = 1
+"""Limit of CPU ranks per core on shared machines."""
+
+
+def room(facts: NodeFacts, profile: Profile) -> int:
+    """Return how many ranks fit on a node: one per GPU, or one per `cpus_per_rank` cores without GPUs."""
+    return facts.gpus or max(1, MOST_PER_CORE * facts.cpus // (profile.cpus_per_rank or 1))
+
+
+def default_ranks(facts: NodeFacts) -> int:
+    """Return the default number of ranks on a node: one per GPU, or two CPU ranks without GPUs."""
+    return facts.gpus or 2
+
+
+def check_request(request: Request, possible: str) -> None:
+    """Check the sizes of a request by themselves.
+
+    Args:
+        request: the user's request.
+        possible: hint that says what is possible.
+
+    Raises:
+        BadSize: zero ranks, or sizes that contradict each other.
+    """
+    for key in ("ranks", "nodes", "ranks_per_node"):
+        value = getattr(request, key)
+        if value is not None and value < 1:
+            message = f"{key} is {value}; a world has at least one rank."
+            raise BadSize(message, possible, details={"field": key})
+    if request.ranks is not None and (request.nodes or request.ranks_per_node):
+        raise BadSize(
+            "ranks, and nodes with ranks_per_node, were both given.",
+            "Give either the number of ranks, or nodes and ranks per node.",
+        )
+
+
+def spread(
+    request: Request, profile: Profile, rooms: Sequence[int], usual_per_node: int, place: str
+) -> tuple[int, int]:
+    """Choose the number of nodes and of ranks per node, which is the same on every node.
+
+    If only `ranks` is given, the fewest nodes that fit are used.
+
+    Args:
+        request: the user's request.
+        profile: supplies what the request leaves open.
+        rooms: number of ranks that fit on each node.
+        usual_per_node: default number of ranks per node.
+        place: name of the nodes in an error ("partition gpu", "the profile's hosts").
+
+    Returns:
+        Number of nodes, and ranks per node.
+
+    Raises:
+        BadSize: the request can never run; the hint names the nearest possible size.
+    """
+    check_request(request, f"{place} has {_has(rooms)}.")
+    if request.ranks is not None:
+        fits = [k for k in range(1, len(rooms) + 1) if _fits(request.ranks, k, rooms)]
+        if not fits:
+            raise _too_many(f"{rank_sets.count(request.ranks)} can't run on {place}", rooms, request.ranks)
+        return fits[0], request.ranks // fits[0]
+    nodes = request.nodes or profile.nodes or 1
+    per_node = request.ranks_per_node or profile.ranks_per_node or min(usual_per_node, min(rooms, default=1))
+    if nodes > len(rooms) or per_node > min(sorted(rooms, reverse=True)[:nodes]):
+        asked = f"{nodes} node{'s' if nodes > 1 else ''} of {rank_sets.count(per_node)}"
+        field = "nodes" if nodes > len(rooms) else "ranks_per_node"
+        raise _too_many(f"{asked} can't run on {place}", rooms, nodes * per_node, field)
+    return nodes, per_node
+
+
+def _fits(ranks: int, nodes: int, rooms: Sequence[int]) -> bool:
+    return ranks % nodes == 0 and ranks // nodes <= min(sorted(rooms, reverse=True)[:nodes])
+
+
+def _too_many(what: str, rooms: Sequence[int], asked: int, field: str = "ranks") -> BadSize:
+    possible = sorted({n * k for k in range(1, len(rooms) + 1) for n in range(1, _least(rooms, k) + 1)})
+    below = [n for n in possible if n < asked][-1:]
+    above = [n for n in possible if n > asked][:1]
+    nearest = [str(n) for n in below + above]
+    hint = f"Ask for {' or '.join(nearest)} ranks." if nearest else "It has no node that is up."
+    return BadSize(
+        f"{what}: it has {_has(rooms)}.",
+        hint,
+        details={
+            "nodes": len(rooms),
+            "rooms": list(rooms),
+            "nearest": [int(n) for n in nearest],
+            "field": field,
+        },
+    )
+
+
+def _least(rooms: Sequence[int], nodes: int) -> int:
+    return min(sorted(rooms, reverse=True)[:nodes])
+
+
+def _has(rooms: Sequence[int]) -> str:
+    if not rooms:
+        return "no node"
+    most, least = max(rooms), min(rooms)
+    size = rank_sets.count(most) if most == least else f"{least} to {most} ranks"
+    return f"{len(rooms)} node{'s' if len(rooms) > 1 else ''} with room for {size} each"
+
+
+def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python: str, directory: str) -> Plan:
+    """Plan a world on hosts that are known by name.
+
+    Args:
+        profile: the profile.
+        request: the user's request.
+        facts: resources of the profile's hosts.
+        python: interpreter of head, agents and ranks.
+        directory: working directory of the ranks if the profile has no workdir.
+
+    Raises:
+        BadSize: the world doesn't fit on the hosts.
+        Conflict: the host that must have rank 0 is not among them, or the ranks don't fit on it.
+    """
+    rooms = [room(node, profile) for node in facts.nodes]
+    nodes, per_node = spread(request, profile, rooms, default_ranks(facts.nodes[0]), "the profile's hosts")
+    large = [node for node, has in zip(facts.nodes, rooms, strict=True) if has >= per_node]
+    if facts.first is not None and facts.first not in {node.name for node in large}:
+        raise Conflict(
+            f"{facts.first} is not among the profile's hosts with room for {rank_sets.count(per_node)}.",
+            "Over SSH a job waits on the first host of the other one: take a profile that has it.",
+            details={"field": "after"},
+        )
+    # hosts with enough free slots first, so that the world starts at once
+    large.sort(key=lambda node: (node.name != facts.first, slots.total(node) - node.held < per_node))
+    return make_plan(profile, request, large[:nodes], per_node, python=python, directory=directory)
+
+
+def make_plan(
+    profile: Profile,
+    request: Request,
+    nodes: Sequence[NodeFacts],
+    per_node: int,
+    *,
+    python: str,
+    directory: str,
+) -> Plan:
+    """Make a plan for chosen nodes; a scheduler's nodes get their real names once they are allocated.
+
+    Args:
+        profile: the profile.
+        request: the user's request.
+        nodes: the chosen nodes; the first gets rank 0.
+        per_node: number of ranks on each node.
+        python: interpreter of head, agents and ranks.
+        directory: working directory of the ranks if the profile has no workdir.
+    """
+    own_gpu = all(node.gpus >= per_node for node in nodes)
+    return Plan(
+        profile=profile.name,
+        backend=profile.backend,
+        nodes=tuple(
+            NodePlan(
+                name=node.name,
+                address=node.address,
+                first_rank=index * per_node,
+                ranks=per_node,
+                gpus=node.gpus,
+                threads=profile.cpus_per_rank or max(1, node.cpus // per_node),
+            )
+            for index, node in enumerate(nodes)
+        ),
+        python=python,
+        variables=dict(profile.environment.variables),
+        directory=profile.workdir or directory,
+        collectives="cpu:gloo,cuda:nccl" if own_gpu else "gloo",
+        monitor=profile.monitor if request.monitor is None else request.monitor,
+        watch=profile.watch,
+        interface=profile.network.interface,
+        cpus_per_rank=profile.cpus_per_rank,
+    )

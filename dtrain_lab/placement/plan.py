@@ -1,0 +1,90 @@
+"""Plan of a world on this machine. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from dtrain_lab.cells import rank_sets as ranks
+from dtrain_lab.errors import BadSize
+from dtrain_lab.placement.layout import check_request, default_ranks, make_plan
+from dtrain_lab.wire.plan import NodeFacts, Plan, Request
+from dtrain_lab.wire.profile import Profile
+
+MOST_RANKS_PER_CORE = 32
+"""Limit of CPU ranks per core; beyond it they make hardly any progress, and memory runs out first."""
+
+
+def plan_local(profile: Profile, request: Request, facts: NodeFacts, *, python: str, directory: str) -> Plan:
+    """Plan a world on this machine.
+
+    The default is one rank per GPU, or two CPU ranks without GPUs. Several nodes are simulated by one node
+    agent each.
+
+    Args:
+        profile: the profile.
+        request: the user's request.
+        facts: resources of this machine.
+        python: interpreter of head, agents and ranks.
+        directory: working directory of the ranks.
+
+    Raises:
+        BadSize: zero ranks, or more than this machine can hold.
+    """
+    facts = _visible(facts, profile.environment.variables)
+    nodes, per_node = _size(profile, request, facts)
+    here = replace(profile, workdir=None, cpus_per_rank=None)
+    if nodes == 1:
+        return make_plan(here, request, [facts], per_node, python=python, directory=directory)
+    simulated = [
+        replace(facts, name=f"{facts.name}-{number}", cpus=facts.cpus // nodes)
+        for number in range(1, nodes + 1)
+    ]
+    plan = make_plan(here, request, simulated, per_node, python=python, directory=directory)
+    return replace(plan, collectives="gloo")  # all of them share the GPUs
+
+
+def _visible(facts: NodeFacts, variables: Mapping[str, str]) -> NodeFacts:
+    """Limit a machine's GPUs to those that the profile's CUDA_VISIBLE_DEVICES makes visible to ranks."""
+    shown = variables.get("CUDA_VISIBLE_DEVICES")
+    return facts if shown is None else replace(facts, gpus=min(facts.gpus, len(named_gpus(shown))))
+
+
+def named_gpus(shown: str) -> tuple[str, ...]:
+    """Return the GPUs in a value of CUDA_VISIBLE_DEVICES; like CUDA, stop at the first invalid name."""
+    names = [name.strip() for name in shown.split(",")]
+    return tuple(itertools.takewhile(lambda name: name not in ("", "-1"), names))
+
+
+def most_ranks(facts: NodeFacts) -> int:
+    """Return the maximum number of ranks on a machine."""
+    return max(facts.gpus, MOST_RANKS_PER_CORE * facts.cpus)
+
+
+def _size(profile: Profile, request: Request, facts: NodeFacts) -> tuple[int, int]:
+    check_request(request, f"This machine has {_has(facts)}: ask for 1 to {most_ranks(facts)} ranks.")
+    if request.ranks is not None:
+        nodes, per_node = 1, request.ranks
+    else:
+        nodes = request.nodes or profile.nodes or 1
+        per_node = request.ranks_per_node or profile.ranks_per_node or default_ranks(facts)
+    if nodes * per_node > most_ranks(facts):
+        raise BadSize(
+            f"{ranks.count(nodes * per_node)} are more than this machine can hold: it has {_has(facts)}.",
+            f"Ask for at most {most_ranks(facts)}.",
+            details={
+                "most": most_ranks(facts),
+                "cpus": facts.cpus,
+                "gpus": facts.gpus,
+                "field": "ranks" if request.ranks else "ranks_per_node",
+            },
+        )
+    return nodes, per_node
+
+
+def _has(facts: NodeFacts) -> str:
+    cores = f"{facts.cpus} core" if facts.cpus == 1 else f"{facts.cpus} cores"
+    gpus = "no GPU" if not facts.gpus else "1 GPU" if facts.gpus == 1 else f"{facts.gpus} GPUs"
+    return f"{cores} and {gpus}"

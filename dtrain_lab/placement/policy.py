@@ -1,0 +1,94 @@
+"""Checks of requests and profiles against the administrator's policy. Pure."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
+
+from dtrain_lab.errors import BadSize, Forbidden
+from dtrain_lab.placement.network import port_range
+from dtrain_lab.wire.processes.settings import Policy
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.traits import Traits
+
+
+def check_host(policy: Policy, host: str) -> None:
+    """Check whether a host may be used.
+
+    Raises:
+        Forbidden: the host matches none of the administrator's patterns.
+    """
+    name = host.rpartition("@")[2]
+    if policy.hosts is not None and not any(fnmatchcase(name, pattern) for pattern in policy.hosts):
+        raise Forbidden(
+            f"The administrator does not allow the host {name}.",
+            f"Allowed: {', '.join(policy.hosts) or 'no host'}.",
+            code="host_not_allowed",
+        )
+
+
+def applied(policy: Policy, profile: Profile) -> Profile:
+    """Give a profile without a port range the administrator's."""
+    if profile.network.ports is not None or policy.ports is None:
+        return profile
+    return replace(profile, network=replace(profile.network, ports=policy.ports))
+
+
+def check(
+    policy: Policy, profile: Profile, traits: Traits, size: int = 0, environment: str | None = None
+) -> None:
+    """Check a plan; without a size, its profile, before any of its machines is contacted.
+
+    Args:
+        policy: the administrator's policy.
+        profile: the profile.
+        traits: traits of its back-end.
+        size: number of ranks, once there is a plan.
+        environment: environment that the request of a job names.
+
+    Raises:
+        Forbidden: the administrator does not allow it; the message names the reason.
+        BadSize: the administrator allows fewer ranks.
+        BadRequest: a port range can't be parsed.
+    """
+    if not policy.local and traits.one_machine:
+        raise Forbidden(
+            "The administrator does not allow ranks on this machine.",
+            "Choose another profile.",
+            code="no_local_ranks",
+        )
+    if policy.backends is not None and profile.backend not in policy.backends:
+        raise Forbidden(
+            f'The administrator does not allow the back-end "{profile.backend}".',
+            f"Allowed: {', '.join(policy.backends) or 'no back-end'}.",
+            code="backend_not_allowed",
+        )
+    for host in profile.ssh.names:
+        check_host(policy, host)
+    if profile.slurm.options and not policy.options:
+        raise Forbidden(
+            "The administrator does not allow options of a profile's own for the scheduler.",
+            "Remove [slurm] options from the profile.",
+            code="options_not_allowed",
+        )
+    allowed, asked = port_range(policy.ports), port_range(profile.network.ports)
+    if allowed is not None and asked is not None and (asked[0] < allowed[0] or asked[-1] > allowed[-1]):
+        raise Forbidden(
+            f"The administrator allows the ports {policy.ports} only.",
+            "Change [network] ports in the profile.",
+            code="ports_not_allowed",
+        )
+    if environment is not None and not policy.environments:
+        raise Forbidden(
+            "The administrator does not allow a job to name its environment.",
+            "Leave the environment as the profile has it.",
+            code="environment_not_allowed",
+            details={"field": "environment"},
+        )
+    if policy.ranks and size > policy.ranks:
+        raise BadSize(
+            f"The administrator allows at most {policy.ranks} ranks; this asks for {size}.",
+            f"Ask for at most {policy.ranks}.",
+            details={"most": policy.ranks, "field": "ranks"},
+        )

@@ -1,0 +1,201 @@
+"""Parsing of profiles: TOML files that users edit, with errors that name line and nearest known key."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Sequence
+from typing import Any, cast, get_args
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dtrain_lab.errors import BadProfile
+from dtrain_lab.wire.kinds import EnvironmentKind, HangAction
+from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh, Watch
+
+
+def environment_of(text: str, like: Environment) -> Environment:
+    """Parse the environment in a request: "current", or "kind:path".
+
+    Args:
+        text: the environment as the user wrote it.
+        like: the profile's environment, whose setup and variables are kept.
+
+    Raises:
+        BadProfile: unknown kind, or a missing path.
+    """
+    kind, _, path = text.partition(":")
+    kinds = get_args(EnvironmentKind)
+    if kind not in kinds or (kind not in ("current", "modules") and not path):
+        raise BadProfile(
+            f'"{text}" is no environment.',
+            f'Write it as "current", or as kind:path, with a kind of: {", ".join(kinds[1:])}.',
+            code="bad_environment",
+            details={"field": "environment"},
+        )
+    return replace(like, kind=cast(EnvironmentKind, kind), path=path or None)
+
+
+LEAST_STUCK_S, MOST_STUCK_S = 1.0, 86_400.0
+TABLES: dict[str, type[Struct]] = {
+    "environment": Environment,
+    "network": Network,
+    "ssh": Ssh,
+    "slurm": Slurm,
+    "watch": Watch,
+}
+VALUES: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("environment", "kind"): get_args(EnvironmentKind),
+    ("watch", "on_hang"): get_args(HangAction),
+}
+"""Keys that take one of a few values."""
+KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text in quotes",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+"""Types of msgspec in the terms of TOML."""
+EXAMPLES = {"int": "2", "float": "10.0", "str": '"…"', "bool": "true", "array": '["…"]'}
+
+
+def parse(text: str, name: str, file: str) -> Profile:
+    """Parse a profile.
+
+    Args:
+        text: the TOML.
+        name: the profile's name.
+        file: path that an error names.
+
+    Raises:
+        BadProfile: not TOML, an unknown key, or a value of the wrong type or out of range; the error's
+            details carry `file`, `line`, `key` and the nearest known key.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        raise _error(file, int(line[1]) if line else None, f"{error}", "Mend the TOML there.") from error
+    except RecursionError as error:
+        raise _error(file, None, "its brackets are nested too deeply", "Mend the TOML.") from error
+    _refuse_unknown(data, Profile, (), text, file)
+    for table, kind in TABLES.items():
+        if isinstance(data.get(table), dict):
+            _refuse_unknown(data[table], kind, (table,), text, file)
+    try:
+        profile = msgspec.convert(data, Profile)
+    except msgspec.ValidationError as error:
+        what, path, hint = _wrong_value(str(error))
+        raise _error(file, _line(text, path), what, hint) from error
+    _refuse_sizes(profile, text, file)
+    return msgspec.structs.replace(profile, name=name)
+
+
+def no_backend(profile: Profile, text: str, file: str, known: Sequence[str]) -> BadProfile:
+    """Make the error for a profile whose back-end is not installed.
+
+    Args:
+        profile: as `parse` returned it.
+        text: the TOML.
+        file: path of the profile.
+        known: names of the installed back-ends.
+    """
+    what, hint = f'backend: there is no back-end "{profile.backend}"', f"Use one of {', '.join(known)}."
+    return _error(file, _line(text, ("backend",)), what, hint, key="backend")
+
+
+def _refuse_unknown(
+    table: dict[str, Any], kind: type[Struct], path: tuple[str, ...], text: str, file: str
+) -> None:
+    known = [f.name for f in msgspec.structs.fields(kind) if not (kind is Profile and f.name == "name")]
+    for key in table:
+        if key in known:
+            continue
+        near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+        where = f"[{path[0]}] {key}" if path else key
+        hint = f'Did you mean "{near[0]}"?' if near else f"Known keys: {', '.join(known)}."
+        raise _error(
+            file,
+            _line(text, (*path, key)),
+            f'unknown key "{where}"',
+            hint,
+            key=key,
+            near=near[0] if near else None,
+        )
+
+
+def _refuse_sizes(profile: Profile, text: str, file: str) -> None:
+    for key in ("nodes", "ranks_per_node", "cpus_per_rank"):
+        value = getattr(profile, key)
+        if value is not None and value < 1:
+            raise _error(file, _line(text, (key,)), f"{key} is {value}", "It has to be 1 or more.", key=key)
+    after = profile.watch.stuck_after_s
+    if not LEAST_STUCK_S <= after <= MOST_STUCK_S:
+        key, line = "stuck_after_s", _line(text, ("watch", "stuck_after_s"))
+        hint = f"It has to be {LEAST_STUCK_S:g} to {MOST_STUCK_S:g} seconds."
+        raise _error(file, line, f"[watch] {key} is {after:g}", hint, key=key)
+
+
+def _wrong_value(message: str) -> tuple[str, tuple[str, ...], str]:
+    """Say what a key takes instead of its value, in TOML's terms.
+
+    Args:
+        message: msgspec's, such as "Expected `int | null`, got `str` - at `$.nodes`".
+
+    Returns:
+        What is wrong, the path of the key, and what to do.
+    """
+    body, _, place = message.partition(" - at `$")
+    inner = "[" in place
+    path = tuple(part for part in re.sub(r"\[.*?\]", "", place.rstrip("`")).split(".") if part)
+    values = VALUES.get(path)
+    if values:
+        name, allowed = path[-1], ", ".join(values)
+        given = re.search(r"'(.*)'", body)
+        what = f'{name} is "{given[1]}"' if given else f"{name} has a value of the wrong type"
+        return f"[{path[0]}] {what}", path, f"Use one of {allowed}."
+    types = re.fullmatch(r"Expected `(.*)`, got `(.*)`", body)
+    if not types or not path:
+        return f"{'.'.join(path)}: {body}" if path else body, path, "Mend the value there."
+    table = f"[{'.'.join(path[:-1])}] " if len(path) > 1 else ""
+    takes = " or ".join(_kind(kind) for kind in types[1].split(" | ") if kind != "null")
+    each = "each value of " if inner else ""
+    verb = "has to be" if inner else "takes"
+    example = next((EXAMPLES[kind] for kind in types[1].split(" | ") if kind in EXAMPLES), "…")
+    written = f"{path[-1]} = {example}" if not inner and types[1] != "object" else None
+    hint = f"Write it as {written}." if written else "Mend the value there."
+    return f"{table}{each}{path[-1]} {verb} {takes}, not {_given(types[2])}", path, hint
+
+
+def _kind(kind: str) -> str:
+    return KINDS.get(kind, f"a {kind}")
+
+
+def _given(kind: str) -> str:
+    return "a number with a fraction" if kind == "float" else _kind(kind)
+
+
+def _line(text: str, path: tuple[str, ...]) -> int | None:
+    """Find the line of a key, from 1, since tomllib doesn't keep line numbers; None if not found."""
+    if not path:
+        return None
+    table = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[([^\]]+)\]", line)
+        if header:
+            table = header[1].strip()
+            if path == (table,):
+                return number
+        elif table == ".".join(path[:-1]) and re.match(rf'\s*"?{re.escape(path[-1])}"?\s*=', line):
+            return number
+    return None
+
+
+def _error(file: str, line: int | None, what: str, hint: str, **details: Any) -> BadProfile:
+    where = f"{file}, line {line}" if line else file
+    return BadProfile(f"{where}: {what}.", hint, details={"file": file, "line": line, **details})

@@ -1,0 +1,299 @@
+"""Slurm: parsing of its output, planning on its partitions, its reasons in words. Pure: runs no command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from dtrain_lab.errors import BadProfile, BadSize
+from dtrain_lab.placement.layout import default_ranks, make_plan, room, spread
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.plan import NodeFacts, Partition, Plan, Request, SlurmFacts
+from dtrain_lab.wire.profile import Profile
+
+SINFO = "%P|%N|%t|%c|%m|%G|%l"
+"""Format of `sinfo -h -N`: one line per node and partition."""
+SQUEUE = "%i|%T|%r|%S|%N|%k"
+"""Format of `squeue -h`: id, state, reason, expected start, nodes, comment."""
+GONE = ("down", "drain", "drng", "fail", "maint", "unk", "futr", "pow_dn")
+WORDS: dict[str, tuple[str, str, bool]] = {
+    "Resources": ("It waits for nodes to become free.", "", False),
+    "Priority": ("Jobs with a higher priority are ahead of it.", "", False),
+    "Dependency": ("It waits for another job.", "", False),
+    "BeginTime": ("Its begin time has not come.", "", False),
+    "ReqNodeNotAvail": ("A node that it needs is down or reserved.", "Ask for other nodes, or wait.", False),
+    "PartitionDown": ("The partition is down.", "Choose another partition.", False),
+    "PartitionInactive": ("The partition takes no jobs now.", "Choose another partition.", False),
+    "PartitionNodeLimit": (
+        "The partition does not give one job so many nodes.",
+        "Ask for fewer nodes, or choose another partition.",
+        True,
+    ),
+    "PartitionTimeLimit": (
+        "It asks for more time than the partition allows.",
+        "Set a shorter [slurm] time, or choose another partition.",
+        True,
+    ),
+    "PartitionConfig": ("The partition has no such nodes.", "Check [slurm] gres and nodes.", True),
+    "AssocGrpCpuLimit": ("Your group uses all the CPUs it may.", "", False),
+    "AssocGrpGRES": ("Your group uses all the GPUs it may.", "", False),
+    "AssocMaxJobsLimit": ("You run as many jobs as you may.", "", False),
+    "QOSMaxJobsPerUserLimit": ("You run as many jobs as this QOS allows.", "", False),
+    "QOSMaxCpuPerUserLimit": ("You use all the CPUs that this QOS allows.", "", False),
+    "QOSGrpNodeLimit": ("All nodes of this QOS are in use.", "", False),
+    "InvalidAccount": ("Slurm does not know the account.", "Set [slurm] account.", True),
+    "InvalidQOS": ("Slurm does not know the QOS, or you may not use it.", "Set [slurm] qos.", True),
+    "BadConstraints": ("No node has what is asked for.", "Check [slurm] constraint.", True),
+    "JobHeldUser": ("It is held by you.", "Release it: scontrol release JOB", False),
+    "JobHeldAdmin": ("It is held by an administrator.", "Ask them why.", False),
+    "Licenses": ("It waits for a licence.", "", False),
+    "Reservation": ("It waits for its reservation.", "", False),
+    "NonZeroExitCode": ("It ended with an error.", "Its log has the details.", True),
+    "TimeLimit": ("Its time was over.", "Set a longer [slurm] time.", True),
+    "NodeDown": ("A node went down.", "Start it again.", True),
+    "OutOfMemory": ("It needed more memory than it asked for.", "Raise memory_per_node.", True),
+}
+
+
+def time_s(text: str) -> int | None:
+    """Parse Slurm's times: "5" (minutes), "5:30", "02:00:00", "1-00", "1-12:00:00".
+
+    Returns:
+        Seconds; None for "infinite".
+
+    Raises:
+        BadProfile: not a time.
+    """
+    if text.lower() in ("infinite", "unlimited", "n/a"):
+        return None
+    match = re.fullmatch(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", text, re.ASCII)
+    if match is None:
+        raise BadProfile(
+            f'"{text[:80]}" is no time.',
+            'Write it as "02:00:00" or "1-00:00:00".',
+            details={"field": "time"},
+        )
+    days, first, second, third = (int(g) if g else None for g in match.groups())
+    if days is not None:  # days-hours[:minutes[:seconds]]
+        return days * 86400 + (first or 0) * 3600 + (second or 0) * 60 + (third or 0)
+    if third is not None:
+        return (first or 0) * 3600 + (second or 0) * 60 + third
+    return (first or 0) * 60 + (second or 0)
+
+
+def time_text(seconds: int) -> str:
+    """Format seconds as Slurm does: "1-00:00:00", "02:00:00"."""
+    days, rest = divmod(seconds, 86_400)
+    clock = f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
+    return f"{days}-{clock}" if days else clock
+
+
+def gpus_of(gres: str) -> int:
+    """Count the GPUs in a GRES: "gpu:4", "gpu:a100:4(S:0-1)", "(null)"."""
+    found = re.findall(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)", gres)
+    return sum(map(int, found))
+
+
+def gpu_kind(gres: str) -> str:
+    """Return the kind of the GPUs in a GRES: "a100" for "gpu:a100:4"; empty if it names none."""
+    found = re.search(r"(?:^|,)gpu:([^:,()]*[^\d:,()][^:,()]*)", gres)
+    return found[1] if found else ""
+
+
+def partitions(lines: Iterable[str]) -> tuple[Partition, ...]:
+    """Parse the output of `sinfo`, in the format `SINFO`; nodes that are down or drained are left out."""
+    nodes: dict[str, list[NodeFacts]] = {}
+    idle: dict[str, tuple[str, ...]] = {}
+    limits: dict[str, tuple[int | None, bool]] = {}
+    for line in lines:
+        parts = line.strip().split("|")
+        if len(parts) != len(SINFO.split("|")):
+            continue
+        partition, node, state, cpus, memory, gres, limit = parts
+        name = partition.rstrip("*")
+        limits[name] = (time_s(limit), partition.endswith("*"))
+        nodes.setdefault(name, [])
+        if not state.lower().startswith(GONE):
+            mib = int(re.sub(r"\D", "", memory) or 0)
+            nodes[name].append(NodeFacts(node, "", int(cpus), gpus_of(gres), mib << 20))
+            if state.lower() == "idle":
+                idle[name] = (*idle.get(name, ()), node)
+    return tuple(Partition(name, tuple(nodes[name]), *limits[name], idle.get(name, ())) for name in nodes)
+
+
+def plan_slurm(profile: Profile, request: Request, facts: SlurmFacts, *, python: str, directory: str) -> Plan:
+    """Plan a world on a partition; the scheduler chooses the nodes later.
+
+    Args:
+        profile: the profile.
+        request: the user's request.
+        facts: resources of the Slurm cluster.
+        python: interpreter of head, agents and ranks.
+        directory: working directory of the ranks if the profile has no workdir.
+
+    Raises:
+        BadProfile: the partition doesn't exist, or a time or memory size can't be parsed.
+        BadSize: the partition can never run the world.
+    """
+    partition = partition_of(profile, facts)
+    rooms = [room(node, profile) for node in partition.nodes]
+    place = f"partition {partition.name}"
+    sample = partition.nodes[0] if partition.nodes else NodeFacts("", "", 1, 0, 0)
+    nodes, per_node = spread(request, profile, rooms, default_ranks(sample), place)
+    asked = time_s(profile.slurm.time) if profile.slurm.time else None
+    if asked is not None and partition.time_s is not None and asked > partition.time_s:
+        limit = time_text(partition.time_s)
+        raise BadSize(
+            f"This would never start: {place} ends jobs at {limit}, and {profile.slurm.time} is asked for.",
+            f"Ask for at most {limit}.",
+            code="too_long",
+            details={"field": "time", "value": limit},
+        )
+    fitting = [n for n, has in zip(partition.nodes, rooms, strict=True) if has >= per_node]
+    memory = mib(profile.memory_per_node)
+    if memory is not None and fitting and memory << 20 > max(n.memory_bytes for n in fitting):
+        most = max(n.memory_bytes for n in fitting) >> 30
+        raise BadSize(
+            f"memory_per_node = {profile.memory_per_node} is more than the nodes of {place} have.",
+            f"Ask for at most {most}G.",
+            code="too_much_memory",
+            details={"field": "profile"},
+        )
+    unnamed = [
+        NodeFacts(f"node {index + 1}", "", node.cpus, node.gpus, node.memory_bytes)
+        for index, node in enumerate(fitting[:nodes])
+    ]
+    # to leave room for other users, take the GPUs' share of the cores, or one core per rank without GPUs
+    cpus = profile.cpus_per_rank or (max(1, sample.cpus // sample.gpus) if sample.gpus else 1)
+    shared = replace(profile, cpus_per_rank=cpus)
+    return make_plan(shared, request, unnamed, per_node, python=python, directory=directory)
+
+
+def partition_of(profile: Profile, facts: SlurmFacts) -> Partition:
+    """Return the profile's partition; by default Slurm's.
+
+    Raises:
+        BadProfile: there is no such partition.
+    """
+    wanted = profile.slurm.partition
+    for partition in facts.partitions:
+        if partition.name == wanted or (wanted is None and partition.default):
+            return partition
+    names = ", ".join(p.name for p in facts.partitions) or "none"
+    if wanted is None:
+        raise BadProfile(
+            "Slurm has no default partition.",
+            f"Set [slurm] partition to one of: {names}.",
+            details={"field": "partition"},
+        )
+    raise BadProfile(
+        f'Slurm has no partition "{wanted}".',
+        f"It has: {names}.",
+        code="no_partition",
+        details={"field": "partition"},
+    )
+
+
+def mib(text: str | None) -> int | None:
+    """Parse a memory size such as "64G", in MiB.
+
+    Raises:
+        BadProfile: not a size.
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+)([KMGT]?)B?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise BadProfile(f'memory_per_node: "{text}" is no size.', 'Write it as "64G".')
+    scale = {"K": 1 / 1024, "": 1, "M": 1, "G": 1024, "T": 1024 * 1024}
+    return int(int(match[1]) * scale[match[2].upper()])
+
+
+def reason(code: str, state: str) -> Reason | None:
+    """Describe why a job waits or how it ended.
+
+    Args:
+        code: Slurm's reason.
+        state: Slurm's state of the job.
+
+    Returns:
+        The reason in words; None if there is nothing to explain.
+    """
+    plain = code.strip("()").split(",")[0]
+    if plain in ("None", "") and state in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "COMPLETED"):
+        return None
+    if plain in WORDS:
+        message, hint, final = WORDS[plain]
+        return Reason(plain, message, hint, final=final)
+    if "Minutes" in plain:  # AssocGrpCPUMinutesLimit, AssocGrpGRESMinutes, QOSGrpGRESRunMinutes …
+        whose = "QOS" if plain.startswith("QOS") else "account"
+        message = f"It may take more hours than your {whose} has left."
+        return Reason(plain, message, "Ask for less time or fewer nodes, or use another account.")
+    if state in ("TIMEOUT", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY", "CANCELLED", "FAILED"):
+        told = {
+            "TIMEOUT": ("Its time was over.", "Set a longer [slurm] time."),
+            "PREEMPTED": ("A job of higher priority took its nodes.", "Start it again."),
+            "NODE_FAIL": ("A node failed.", "Start it again."),
+            "OUT_OF_MEMORY": ("It needed more memory than it asked for.", "Raise memory_per_node."),
+            "CANCELLED": ("It was cancelled.", ""),
+            "FAILED": ("It ended with an error.", "Its log has the details."),
+        }[state]
+        return Reason(state.lower(), *told, final=True)
+    return Reason(plain, f"Slurm says: {plain}.", "")
+
+
+def said(words: str) -> str:
+    """Return the last line of a Slurm command's output, without the command's name."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    last = re.sub(r"^[a-z]+: ((error|fatal): )?", "", lines[-1]) if lines else "it gave no reason"
+    return last.rstrip(".")
+
+
+def test_start(words: str) -> float | None:
+    """Parse a job's expected start from `sbatch --test-only`, in seconds since 1970; None if unknown."""
+    match = re.search(r"to start at (\S+)", words)
+    try:
+        return datetime.fromisoformat(match[1]).timestamp() if match else None
+    except ValueError:
+        return None
+
+
+FAR_S = 2 * 366 * 86_400.0
+"""A later end counts as no end: in a partition without a limit, Slurm reports an end in a year or later."""
+
+
+def end_time(text: str, now: float) -> float | None:
+    """Parse the time at which a job's limit ends it.
+
+    Args:
+        text: Slurm's end time, as a number or in local time; "NONE", "N/A" or "Unknown" if there is none.
+        now: current time, in seconds since 1970.
+
+    Returns:
+        Seconds since 1970; None if the job has no end.
+    """
+    try:
+        at = float(text) if text.isdigit() else datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
+    return at if 0 < at - now < FAR_S else None
+
+
+def refusal(words: str) -> tuple[str, str]:
+    """Turn `sbatch`'s refusal into a message and a hint."""
+    lines = [line for line in words.splitlines() if "error" in line.lower()] or words.splitlines()
+    why = said("\n".join(lines))
+    for part, hint in (
+        ("account", "Set [slurm] account in the profile."),
+        ("partition", "Set [slurm] partition in the profile."),
+        ("qos", "Set [slurm] qos in the profile."),
+        ("generic resource", "Set [slurm] gres in the profile."),
+        ("node configuration", "Ask for fewer nodes, CPUs or GPUs, or less memory."),
+        ("time limit", "Set a shorter [slurm] time in the profile."),
+    ):
+        if part in why.lower():
+            return f"Slurm refuses: {why}.", hint
+    return f"Slurm refuses: {why}.", "Check [slurm] in the profile."

@@ -1,0 +1,66 @@
+"""Cites code of cells by label and line, where Python would name a generated file."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+Place = Callable[[str, int], tuple[str | None, int]]
+"""Maps file and line of compiled code to the cell's label (None outside cells) and the user's line."""
+
+
+def in_warnings(place: Place) -> None:
+    """Cite cells in warnings, logged ones included: `cell [10], line 6: UserWarning: …`."""
+    usual = warnings.formatwarning
+
+    def formatwarning(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        text = usual(message, category, filename, lineno, line)
+        label, number = place(filename, lineno)
+        mark = f"{filename}:{lineno}: "
+        if label is None or not text.startswith(mark):
+            return text
+        return f"cell {label}, line {number}: {text.removeprefix(mark)}"
+
+    warnings.formatwarning = formatwarning
+
+
+def in_tracebacks(place: Place) -> None:
+    """Cite cells in exceptions printed by `traceback`, `logging` and threads."""
+    usual: Any = traceback.StackSummary.format_frame_summary
+
+    def format_frame_summary(self: traceback.StackSummary, summary: Any, **more: Any) -> str:
+        text: str = usual(self, summary, **more)
+        label, number = place(summary.filename, summary.lineno or 0)
+        mark = f'File "{summary.filename}", line {summary.lineno}'
+        return text if label is None else text.replace(mark, f"cell {label}, line {number}", 1)
+
+    setattr(traceback.StackSummary, "format_frame_summary", format_frame_summary)  # noqa: B010 - mypy
+
+    def thread_failed(args: threading.ExceptHookArgs) -> None:
+        # the interpreter's own hook doesn't use `traceback`, and would print file names
+        if args.exc_type is SystemExit or args.exc_value is None:
+            return
+        name = args.thread.name if args.thread is not None else threading.get_ident()
+        print(f"Exception in thread {name}:", file=sys.stderr)
+        traceback.print_exception(args.exc_value)
+
+    if threading.excepthook is threading.__excepthook__:
+        threading.excepthook = thread_failed
+
+
+def in_shell(shell: Any, place: Place) -> None:
+    """Cite cells where IPython shows an exception that a library has caught."""
+    usual = shell.compile.format_code_name
+
+    def format_code_name(name: str) -> tuple[str, str] | None:
+        label, _ = place(name, 0)
+        found: tuple[str, str] | None = ("cell", label) if label is not None else usual(name)
+        return found
+
+    shell.compile.format_code_name = format_code_name

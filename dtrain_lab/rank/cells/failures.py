@@ -1,0 +1,81 @@
+"""Describes an exception beside its traceback: message, cause, parts of a group, notes, syntax position."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+
+from dtrain_lab.cells.syntax import pointed
+from dtrain_lab.rank.cells.citations import Place
+
+MOST_LINES = 40
+MOST_CHARACTERS = 20_000
+
+
+def message(error: BaseException, place: Place) -> str:
+    """The message of an exception; without the position for a syntax error in a cell, which `detail` shows.
+
+    Args:
+        error: of a cell.
+        place: maps compiled code to cells.
+    """
+    if isinstance(error, SyntaxError) and error.filename and place(error.filename, 0)[0] is not None:
+        return str(error.msg)
+    try:
+        text = str(error)
+    # a user's __str__ may fail; the cell's error must still be reported
+    except Exception as second:  # noqa: BLE001
+        text = f"(its message could not be made: {type(second).__name__})"
+    return text[:MOST_CHARACTERS]
+
+
+def detail(error: BaseException, place: Place, user_line: Callable[[str, int], str]) -> tuple[str, ...]:
+    """Lines to show below an exception's traceback.
+
+    Args:
+        error: exception of a cell.
+        place: maps compiled code to cells.
+        user_line: returns a line of a cell's file as the user wrote it.
+
+    Returns:
+        At most 40 lines.
+    """
+    lines: list[str] = []
+    if isinstance(error, SyntaxError) and error.lineno:
+        file = error.filename or "<string>"
+        label, _ = place(file, error.lineno)
+        lines += pointed(error, f"cell {label}" if label else file, user_line(file, error.lineno))
+    lines += _notes(error)
+    if isinstance(error, BaseExceptionGroup):
+        lines += [f"  {_one(part, place)}" for part in error.exceptions]
+    seen = {id(error)}
+    before = _before(error)
+    while before is not None and id(before[1]) not in seen:
+        word, cause = before
+        seen.add(id(cause))
+        lines += [f"{word} {_one(cause, place)}", *_notes(cause)]
+        before = _before(cause)
+    return tuple(lines[:MOST_LINES])
+
+
+def _before(error: BaseException) -> tuple[str, BaseException] | None:
+    if error.__cause__ is not None:
+        return "Caused by", error.__cause__
+    if error.__context__ is not None and not error.__suppress_context__:
+        return "While handling", error.__context__
+    return None
+
+
+def _one(error: BaseException, place: Place) -> str:
+    """An exception in one line, with the innermost position in a cell."""
+    text = f"{type(error).__name__}: {message(error, place)}".removesuffix(": ").split("\n")[0]
+    for summary in reversed(traceback.extract_tb(error.__traceback__)):
+        label, line = place(summary.filename, summary.lineno or 0)
+        if label is not None:
+            return f"{text} (cell {label}, line {line})"
+    return text
+
+
+def _notes(error: BaseException) -> list[str]:
+    notes = getattr(error, "__notes__", None) or []
+    return [row for note in notes if isinstance(note, str) for row in note.splitlines()]

@@ -1,0 +1,112 @@
+"""Fingerprint of a variable on this rank: a digest per leaf, small enough to compare across ranks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from dtrain_lab.cells.diff import Leaf
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def leaves(name: str) -> list[Leaf]:
+    """Leaves of a variable of this rank, in order.
+
+    Args:
+        name: a variable, or an attribute of one (`model.weight`).
+
+    Raises:
+        NameError, AttributeError: the rank has no such variable.
+    """
+    return leaves_of(_value(name))
+
+
+def leaves_of(value: Any) -> list[Leaf]:
+    """Leaves of a value, in order."""
+    return [_leaf(path, part) for path, part in _walk("", value)]
+
+
+def leaf_value(name: str, path: str) -> Any:
+    """One numeric leaf of a variable, as an array.
+
+    Args:
+        name: a variable, or an attribute of one.
+        path: path of the leaf in it.
+
+    Returns:
+        Array of complex128 for complex numbers, else of float64.
+
+    Raises:
+        KeyError: the variable has no such leaf.
+    """
+    return values_of(_value(name), path)
+
+
+def values_of(value: Any, path: str) -> Any:
+    """One numeric leaf of a value, as an array of complex128 or float64.
+
+    Raises:
+        KeyError: the value has no such leaf.
+    """
+    for found, part in _walk("", value):
+        if found == path:
+            tensor = torch.as_tensor(part).detach().cpu()
+            return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64).numpy()
+    raise KeyError(path)
+
+
+def _value(name: str) -> Any:
+    from IPython.core.getipython import get_ipython
+
+    first, *rest = name.split(".")
+    namespace = get_ipython().user_ns
+    if first not in namespace:
+        raise NameError(f"name '{first}' is not defined")
+    value = namespace[first]
+    for part in rest:
+        value = getattr(value, part)
+    return value
+
+
+def _walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, DistributedDataParallel):
+        value = value.module
+    if not isinstance(value, torch.Tensor) and callable(getattr(value, "state_dict", None)):
+        value = value.state_dict()
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _walk(f"{path}.{key}" if path else str(key), item)
+    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        for index, item in enumerate(value):
+            yield from _walk(f"{path}[{index}]", item)
+    else:
+        yield path, value
+
+
+def _leaf(path: str, value: Any) -> Leaf:
+    if isinstance(value, torch.Tensor):
+        data = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        return Leaf(
+            path, "tensor", str(value.dtype).removeprefix("torch."), tuple(value.shape), _digest(data)
+        )
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        return Leaf(path, "array", str(value.dtype), value.shape, _digest(data))
+    if isinstance(value, PLAIN):
+        return Leaf(path, "value", type(value).__name__, (), repr(value)[:200])
+    try:
+        return Leaf(path, "object", type(value).__name__, (), _digest(cloudpickle.dumps(value)))
+    # objects that can't be pickled are compared by type only
+    except Exception:  # noqa: BLE001
+        return Leaf(path, "object", type(value).__name__, (), "")
+
+
+def _digest(data: Any) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()

@@ -1,0 +1,254 @@
+"""Installs pydevd in a rank, removes it without leftover cost, and says which code it must not step into.
+
+Uses private names of pydevd in a few places; `tests/integration/test_debugger.py` fails when one changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import inspect
+import os
+import socket
+import sys
+import sysconfig
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+Dap = dict[str, Any]
+OURS = f"{Path(__file__).parents[2]}{os.sep}"
+MACHINERY = (
+    "IPython",
+    "comm",
+    "debugpy",
+    "ipykernel",
+    "ipyparallel",
+    "jupyter_client",
+    "matplotlib_inline",
+    "prompt_toolkit",
+    # a step into a model goes to its forward; a pause in a collective shows the collective's caller
+    "torch",
+    "tornado",
+    "traitlets",
+    "zmq",
+)
+"""Packages that run cells and models, which are never stepped into."""
+_on = True
+"""Whether threads are to be traced."""
+
+
+def begin() -> socket.socket:
+    """Install pydevd in this process.
+
+    Returns:
+        Our end of the connection to pydevd, non-blocking.
+    """
+    ours, its = socket.socketpair()
+    from debugpy.server import api
+
+    api.ensure_logging()  # importing this module makes pydevd speak the protocol as JSON
+    import debugpy
+    import pydevd
+
+    usual = pydevd.start_client
+    pydevd.start_client = lambda _host, _port: its
+    try:
+        pydevd.settrace(
+            host="127.0.0.1",  # never used: the connection exists already
+            port=1,
+            suspend=False,
+            wait_for_ready_to_run=False,
+            block_until_connected=True,
+            patch_multiprocessing=False,
+            notify_stdin=False,
+            dont_trace_start_patterns=(os.path.dirname(os.path.abspath(debugpy.__file__)), __file__),
+        )
+    finally:
+        pydevd.start_client = usual
+    ours.setblocking(False)
+    os.register_at_fork(after_in_child=leave_child_alone)
+    return ours
+
+
+def _monitoring() -> Any:
+    """pydevd's module for `sys.monitoring`; None before Python 3.12."""
+    from _pydevd_bundle.pydevd_constants import PYDEVD_USE_SYS_MONITORING
+
+    if not PYDEVD_USE_SYS_MONITORING:
+        return None
+    from _pydevd_sys_monitoring import pydevd_sys_monitoring
+
+    return pydevd_sys_monitoring
+
+
+def trace_again() -> None:
+    """Start tracing again after `stop_tracing`."""
+    global _on
+    _on = True
+    import pydevd
+
+    database = pydevd.get_global_debugger()
+    database.enable_tracing(database.trace_dispatch, apply_to_all_threads=True)
+    database.set_tracing_for_untraced_contexts()
+
+
+def stop_tracing() -> None:
+    """Stop tracing in all threads: after pydevd's own `disconnect` tracing would go on and cost time."""
+    monitoring = _monitoring()
+    if monitoring is not None:
+        monitoring.stop_monitoring(all_threads=True)
+        return
+    global _on
+    _on = False
+    threading.settrace(None)
+    # only a thread itself can end its tracing: the main thread does so at its next bytecode
+    ctypes.pythonapi.Py_AddPendingCall(_end_trace, None)
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)  # type: ignore[untyped-decorator]
+def _end_trace(_: object) -> int:
+    if not _on:  # an idle thread gets here with its next cell, when a debugger may be attached again
+        _set_no_trace()
+    return 0
+
+
+def _set_no_trace() -> None:
+    from pydevd_tracing import SetTrace
+
+    SetTrace(None)
+
+
+def leave_child_alone() -> None:
+    """Stop tracing in a forked child: a DataLoader worker would wait forever at a stop no client sees."""
+    monitoring = _monitoring()
+    if monitoring is not None:
+        monitoring.stop_monitoring(all_threads=True)
+    else:
+        threading.settrace(None)
+        _set_no_trace()
+
+
+def rules() -> list[Dap]:
+    """pydevd's rules for code to step over: what runs cells, and Python's own library.
+
+    Between two statements of a cell IPython compiles the next one; a step must not end there.
+
+    Returns:
+        Path patterns, each included or excluded; pydevd takes the first that matches.
+    """
+    packages = {path for key in ("purelib", "platlib") if (path := sysconfig.get_path(key))}
+    folders = [os.path.join(one, name) for one in packages for name in MACHINERY]
+    folders.append(OURS)
+    out = [{"path": os.path.join(folder, "**"), "include": False} for folder in folders]
+    inside = [{"path": os.path.join(one, "**"), "include": True} for one in packages]
+    return [*out, *inside, {"path": os.path.join(os.path.dirname(ast.__file__), "**"), "include": False}]
+
+
+def thread_number(ident: int) -> int:
+    """The protocol's number for a thread, given its `ident`."""
+    from _pydevd_bundle._debug_adapter.pydevd_base_schema import BaseSchema
+    from _pydevd_bundle.pydevd_constants import get_thread_id
+
+    thread = next((t for t in threading.enumerate() if t.ident == ident), threading.main_thread())
+    return int(BaseSchema._translate_id_to_dap(get_thread_id(thread)))
+
+
+def wake() -> None:
+    """Wake threads that got a step command: pydevd may let them sleep for 0.2 s after it."""
+    import pydevd
+
+    database = pydevd.get_global_debugger()
+    if database is not None:
+        for event in list(database._thread_events.values()):
+            event.set()
+
+
+def forget_breakpoints() -> None:
+    """Remove all breakpoints, those on exceptions included."""
+    import pydevd
+    from _pydevd_bundle.pydevd_api import PyDevdAPI
+
+    database = pydevd.get_global_debugger()
+    if database is not None:
+        PyDevdAPI().remove_all_breakpoints(database, "*")
+        PyDevdAPI().remove_all_exception_breakpoints(database)
+
+
+def stop_here(frame: FrameType) -> None:
+    """Stop at the next line of a frame of this thread."""
+    import pydevd
+
+    pydevd.settrace(
+        suspend=True, trace_only_current_thread=True, patch_multiprocessing=False, stop_at_frame=frame
+    )
+
+
+def pauses_itself() -> bool:
+    """Whether `pause_main` is to be used instead of pydevd's pause.
+
+    With `sys.monitoring` (Python 3.12 and newer) pydevd's pause takes effect in whichever code next sends a
+    line event: often a library's, and for a thread that runs known code only, never.
+    """
+    return _monitoring() is not None
+
+
+def pause_main() -> None:
+    """Have the main thread stop at the next line of the user's innermost frame."""
+    ctypes.pythonapi.Py_AddPendingCall(_pause, None)
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)  # type: ignore[untyped-decorator]
+def _pause(_: object) -> int:
+    frame = inspect.currentframe()
+    while frame is not None and library(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is not None:  # otherwise no cell runs
+        stop_here(frame)
+    return 0
+
+
+def stop_after(error: BaseException) -> None:
+    """Stop where an error was raised: in the innermost frame of user code, or the innermost of all."""
+    import pydevd
+
+    frames = []
+    tb = error.__traceback__
+    while tb is not None:
+        frames.append(tb.tb_frame)
+        tb = tb.tb_next
+    database = pydevd.get_global_debugger()
+    if not frames or database is None:
+        return
+    mine = next((f for f in reversed(frames) if not library(f.f_code.co_filename)), frames[-1])
+    thread = threading.current_thread()
+    info = database.set_additional_thread_info(thread)
+    # code that runs while variables are inspected must not stop in turn
+    monitoring = _monitoring()
+    suspended = monitoring is not None and monitoring.suspend_current_thread_tracing()
+    info.is_tracing += 1
+    try:
+        database.do_stop_on_unhandled_exception(
+            thread,
+            mine,
+            {id(frame): frame for frame in frames},
+            (type(error), error, error.__traceback__),
+        )
+    finally:
+        info.is_tracing -= 1
+        if suspended:
+            monitoring.resume_current_thread_tracing()
+
+
+def compiled() -> bool:
+    """Whether torch.compile has compiled anything in this process."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    originals = getattr(dynamo, "orig_code_map", None)
+    return bool(getattr(originals, "values", None))
+
+
+def library(file: str) -> bool:
+    """Whether a file is library code: of an installed package, Python itself or dtrain-lab."""
+    folders = {path for key in ("purelib", "platlib", "stdlib") if (path := sysconfig.get_path(key))}
+    return file.startswith((*folders, OURS, "<frozen"))

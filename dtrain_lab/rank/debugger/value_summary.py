@@ -1,0 +1,94 @@
+"""Summary of an expression's value on this rank, small enough to compare across ranks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import reprlib
+from typing import Any
+
+import numpy as np
+import torch
+
+from dtrain_lab.rank.data.fingerprint import leaves_of, values_of
+
+MOST_TEXT = 200
+MOST_LEAVES = 5000
+MOST_SHOWN = 8
+"""Elements of a tensor shown as numbers; a larger tensor is shown by its shape."""
+MOST_VALUES = 1 << 18
+"""Elements of a leaf that are sent at most, to measure how far two ranks differ."""
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = MOST_TEXT
+_short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = 8
+
+
+def glance(value: Any, leaf: str | None = None) -> str:
+    """Summarize a value as JSON.
+
+    Args:
+        value: anything.
+        leaf: path of a leaf; only its numbers are returned then, as base64 of float64.
+
+    Returns:
+        JSON with type and text, for a tensor also shape, dtype, device, norm and NaN count, and digests of
+        the value's leaves.
+    """
+    if leaf is not None:
+        return json.dumps({"values": _values(value, leaf)})
+    found: dict[str, Any] = {"type": type(value).__name__, "text": _text(value)}
+    if isinstance(value, torch.Tensor):
+        found["tensor"] = _tensor(value)
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        found["tensor"] = _tensor(torch.from_numpy(np.ascontiguousarray(value)))
+    parts = leaves_of(value)
+    found["leaves"] = [[p.path, p.kind, p.dtype, list(p.shape), p.digest] for p in parts[:MOST_LEAVES]]
+    found["left"] = max(0, len(parts) - MOST_LEAVES)
+    return json.dumps(found)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, torch.Tensor) and 1 < value.numel() <= MOST_SHOWN:
+        return _numbers(value.detach().tolist())
+    if isinstance(value, torch.Tensor) and value.numel() != 1:
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if isinstance(value, torch.Tensor):
+        return f"{value.item():.6g}" if value.dtype.is_floating_point else str(value.item())
+    if isinstance(value, torch.nn.Module):
+        count = sum(p.numel() for p in value.parameters())
+        return f"{type(value).__name__}, {count:,} parameters"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    try:
+        return _short.repr(value)[:MOST_TEXT]
+    # a user's __repr__ may fail, or need another rank that is stopped
+    except Exception as error:  # noqa: BLE001
+        return f"<{type(value).__name__}; its repr failed: {type(error).__name__}>"
+
+
+def _numbers(value: Any) -> str:
+    """Nested lists as text, floats with six significant digits."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_numbers, value))}]"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _tensor(value: torch.Tensor) -> dict[str, Any]:
+    with torch.no_grad():
+        numbers = value.detach()
+        real = numbers.is_floating_point() or numbers.is_complex()
+        return {
+            "shape": list(value.shape),
+            "dtype": str(value.dtype).removeprefix("torch."),
+            "device": str(value.device),
+            "norm": float(numbers.float().norm()) if numbers.numel() and not numbers.is_complex() else None,
+            "nans": int(numbers.isnan().sum()) if real else 0,
+        }
+
+
+def _values(value: Any, leaf: str) -> str | None:
+    found = values_of(value, leaf)
+    if found.size > MOST_VALUES or found.dtype.kind == "c":
+        return None
+    return base64.b64encode(found.tobytes()).decode()

@@ -1,0 +1,116 @@
+"""Makes Accelerate, Lightning and ignite find the ranks that already run.
+
+No framework is imported here: each is patched when the user imports it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from dtrain_lab.rank.imports import after_import
+
+LIGHTNING = ("lightning.fabric", "lightning.pytorch", "lightning_fabric", "pytorch_lightning")
+
+
+def torchrun_variables(
+    rank: int, size: int, local_rank: int, local_size: int, node: int, run: str
+) -> dict[str, str]:
+    """The variables that torchrun sets besides RANK, WORLD_SIZE and the like.
+
+    Without them Lightning takes each rank for a single process.
+
+    Args:
+        rank: number of the rank in the world.
+        size: number of ranks in the world.
+        local_rank: number of the rank on its node.
+        local_size: number of ranks on its node.
+        node: number of its node.
+        run: name of the world, as a torchrun run id.
+
+    Returns:
+        Environment variables by name.
+    """
+    return {
+        "GROUP_RANK": str(node),
+        "GROUP_WORLD_SIZE": str(max(1, size // max(1, local_size))),
+        "ROLE_RANK": str(rank),
+        "ROLE_WORLD_SIZE": str(size),
+        "ROLE_NAME": "default",
+        "TORCHELASTIC_RUN_ID": run,
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "TORCHELASTIC_MAX_RESTARTS": "0",
+    }
+
+
+def introduce(computes_on_cpu: Callable[[], bool]) -> None:
+    """Patch each framework once it is imported, so that it sees the ranks.
+
+    Args:
+        computes_on_cpu: whether this world has several ranks, and none has a GPU.
+    """
+
+    def accelerate(module: ModuleType) -> None:
+        _accelerate(module, computes_on_cpu)
+
+    def lightning(module: ModuleType) -> None:
+        _lightning(module, computes_on_cpu)
+
+    after_import("accelerate.state", accelerate)
+    after_import("ignite.distributed.comp_models.native", _ignite)
+    for package in LIGHTNING:
+        after_import(f"{package}.accelerators.cpu", lightning)
+
+
+def forget_processes() -> None:
+    """Reset the state that Accelerate keeps for the life of a process.
+
+    Called when a function has run here in place of a process that would have ended with it.
+    """
+    state = sys.modules.get("accelerate.state")
+    for name in ("AcceleratorState", "GradientState", "PartialState"):
+        reset = getattr(getattr(state, name, None), "_reset_state", None)
+        if reset is not None:
+            reset()
+
+
+def _accelerate(module: ModuleType, computes_on_cpu: Callable[[], bool]) -> None:
+    """Pass `cpu=True` on CPU worlds: Accelerate sees ranks only then, and Transformers never passes it."""
+    partial: Any = module.PartialState
+    usual = partial.__init__
+
+    @functools.wraps(usual)
+    def init(self: Any, cpu: bool = False, **kwargs: Any) -> None:
+        usual(self, cpu or computes_on_cpu(), **kwargs)
+
+    partial.__init__ = init
+
+
+def _ignite(module: ModuleType) -> None:
+    """Give ignite the existing process group: it refuses to create one where one exists."""
+    import torch.distributed as dist
+
+    model: Any = getattr(module, "_NativeDistModel", None)
+    if model is None:
+        return
+    usual = model.create_from_backend
+
+    def create_from_backend(*args: Any, **kwargs: Any) -> Any:
+        return model.create_from_context() if dist.is_initialized() else usual(*args, **kwargs)
+
+    model.create_from_backend = staticmethod(create_from_backend)
+
+
+def _lightning(module: ModuleType, computes_on_cpu: Callable[[], bool]) -> None:
+    """Make `devices="auto"` count this node's ranks on CPU worlds: Lightning's own answer there is 1."""
+    accelerator: Any = module.CPUAccelerator
+    usual = accelerator.auto_device_count
+
+    def auto_device_count() -> int:
+        return int(os.environ["LOCAL_WORLD_SIZE"]) if computes_on_cpu() else int(usual())
+
+    accelerator.auto_device_count = staticmethod(auto_device_count)

@@ -1,0 +1,77 @@
+"""Finds gloo's sockets, and ends them from another thread to abort a collective.
+
+gloo has no abort: a rank that waits in a collective can only be freed by ending its connections. Only sockets
+that appeared while a process group was made are touched, never the user's own.
+
+They are shut down for reading only. gloo reads the end and tells every operation that has not begun, but none
+whose data it has begun to write (`Pair::signalException` skips the unbound buffers in `tx_`, gloo of torch
+2.13). If writing failed, too, a send that comes between the shutdown and that read would wait there until
+torch's time-out of 30 minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class GlooSockets:
+    """The connections of the process groups of this rank, by descriptor and inode."""
+
+    def __init__(self) -> None:
+        self._ours: dict[int, str] = {}
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Record TCP connections that appear inside the context as gloo's."""
+        before = _sockets()
+        try:
+            yield
+        finally:
+            for number, inode in _sockets().items():
+                if before.get(number) != inode:
+                    self._ours[number] = inode
+
+    def shut(self) -> int:
+        """End every recorded connection; collectives that wait on one fail at once.
+
+        Returns:
+            Number of connections ended.
+        """
+        present = _sockets()
+        shut = 0
+        for number, inode in self._ours.items():
+            if present.get(number) == inode and _shut(number):
+                shut += 1
+        self._ours.clear()
+        return shut
+
+
+def _sockets() -> dict[int, str]:
+    found: dict[int, str] = {}
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink(f"/proc/self/fd/{name}")
+        except OSError:  # the descriptor of the listing itself, or one just closed
+            continue
+        if target.startswith("socket:"):
+            found[int(name)] = target
+    return found
+
+
+def _shut(number: int) -> bool:
+    try:
+        copy = socket.socket(fileno=os.dup(number))
+    except OSError:  # closed meanwhile
+        return False
+    with copy:
+        internet = copy.family in (socket.AF_INET, socket.AF_INET6) and copy.type == socket.SOCK_STREAM
+        if not internet or copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            return False
+        try:
+            copy.shutdown(socket.SHUT_RD)
+        except OSError:  # the peer has closed it first
+            return False
+    return True

@@ -1,0 +1,155 @@
+"""The rendezvous store of torch.distributed over the link to the head; opens no port."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import torch.distributed as dist
+
+from dtrain_lab.wire.links import StoreAnswer, StoreCall
+
+DEFAULT_TIMEOUT = timedelta(seconds=300)
+
+
+class Aborted(RuntimeError):
+    """The head gave up this generation while a rank waited for its peers."""
+
+
+class _Pending:
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.answer: StoreAnswer | None = None
+
+
+class Calls:
+    """Pending calls of the store. Any thread makes them; the link's thread delivers the answers.
+
+    Args:
+        rank: number of this rank.
+        send: hands a message to the link; safe from every thread.
+    """
+
+    def __init__(self, rank: int, send: Callable[[StoreCall], None]) -> None:
+        self._rank = rank
+        self._send = send
+        self._lock = threading.Lock()
+        self._pending: dict[int, _Pending] = {}
+        self._next = 0
+
+    def ask(self, timeout: timedelta, **fields: Any) -> StoreAnswer:
+        """Send a call to the head and wait for the answer.
+
+        Args:
+            timeout: longest time to wait.
+            **fields: fields of the `StoreCall`.
+
+        Returns:
+            The head's answer.
+
+        Raises:
+            dist.DistStoreError: no answer within the time-out.
+            Aborted: the head gave this generation up.
+        """
+        pending = _Pending()
+        with self._lock:
+            self._next += 1
+            number = self._next
+            self._pending[number] = pending
+        self._send(StoreCall(rank=self._rank, id=number, **fields))
+        try:
+            if not pending.done.wait(timeout.total_seconds()):
+                keys = ", ".join(fields.get("keys", ()))
+                raise dist.DistStoreError(f"waited {timeout.total_seconds():.0f} s for {keys}")
+        finally:
+            with self._lock:
+                self._pending.pop(number, None)
+        if pending.answer is None:
+            raise Aborted("the connection of the ranks was given up")
+        return pending.answer
+
+    def answered(self, answer: StoreAnswer) -> None:
+        """Deliver an answer to the thread that waits for it."""
+        with self._lock:
+            pending = self._pending.get(answer.id)
+        if pending is not None:
+            pending.answer = answer
+            pending.done.set()
+
+    def abort(self) -> None:
+        """Wake all waiting threads without an answer; their calls raise `Aborted`."""
+        with self._lock:
+            waiting = list(self._pending.values())
+        for pending in waiting:
+            pending.done.set()
+
+
+class LinkStore(dist.Store):  # type: ignore[misc]
+    """`dist.Store` whose calls go to the head over the link.
+
+    Each call raises as `Calls.ask`.
+
+    Args:
+        calls: sends the calls.
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        super().__init__()
+        self._calls = calls
+        self._timeout = DEFAULT_TIMEOUT
+
+    def set(self, key: str, value: bytes | str) -> None:
+        """Set a key."""
+        self._ask("set", (key,), value=_bytes(value))
+
+    def get(self, key: str) -> bytes:
+        """Wait for a key and return its value."""
+        return self._ask("get", (key,)).value
+
+    def add(self, key: str, amount: int) -> int:
+        """Add to a counter; returns its new value."""
+        return self._ask("add", (key,), amount=amount).number
+
+    def compare_set(self, key: str, expected: bytes | str, desired: bytes | str) -> bytes:
+        """Set a key if it has the expected value; returns the value it then has."""
+        return self._ask("compare_set", (key,), value=_bytes(desired), expected=_bytes(expected)).value
+
+    def check(self, keys: Sequence[str]) -> bool:
+        """Whether all of these keys exist."""
+        return bool(self._ask("check", tuple(keys)).number)
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        """Wait until all of these keys exist, by default for `timeout` of the store."""
+        self._ask("wait", tuple(keys), within=timeout)
+
+    def delete_key(self, key: str) -> bool:
+        """Delete a key; returns whether it existed."""
+        return bool(self._ask("delete", (key,)).number)
+
+    def num_keys(self) -> int:
+        """Number of keys in the store."""
+        return self._ask("count", ()).number
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Set how long `get` and `wait` wait by default."""
+        self._timeout = timeout
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long `get` and `wait` wait by default."""
+        return self._timeout
+
+    def clone(self) -> LinkStore:
+        """This same store, because its calls are safe from every thread."""
+        return self
+
+    def _ask(
+        self, operation: str, keys: tuple[str, ...], within: timedelta | None = None, **fields: Any
+    ) -> StoreAnswer:
+        return self._calls.ask(within or self._timeout, operation=operation, keys=keys, **fields)
+
+
+def _bytes(value: bytes | str) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)

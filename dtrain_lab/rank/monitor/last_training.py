@@ -1,0 +1,151 @@
+"""Remembers what trained last on this rank, enough to repeat a step, without keeping its memory alive."""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter, deque
+from typing import Any
+
+import torch
+from msgspec import Struct
+
+from dtrain_lab.rank.torch import autograd
+
+PLAIN = (int, float, bool, str, type(None))
+MOST_PASSES = 256
+"""Passes of a step kept at most: without an optimizer a step never ends."""
+ONE_PASS = (True,)
+
+
+class Shape(Struct, frozen=True):
+    """Size, dtype and device of a tensor."""
+
+    size: tuple[int, ...]
+    dtype: Any
+    device: Any
+
+    def make(self) -> torch.Tensor:
+        """Make such a tensor: random floats, or zeros for integers, because 0 is always a valid index."""
+        if self.dtype.is_floating_point:
+            return torch.randn(self.size, dtype=self.dtype, device=self.device)
+        return torch.zeros(self.size, dtype=self.dtype, device=self.device)
+
+
+class LastTraining:
+    """The model, optimizers and loader of the last training steps."""
+
+    def __init__(self) -> None:
+        self._model: weakref.ref[Any] | None = None
+        self._optimizers: dict[int, weakref.ref[Any]] = {}
+        self._loader: weakref.ref[Any] | None = None
+        self._ran: weakref.ref[Any] | None = None
+        self._last: tuple[int, ...] = ()
+        self._arguments: Any = None
+        self._size = 0
+        self._first: tuple[int, ...] = ()
+        self.autocast: tuple[str, Any] | None = None
+        self._passes: list[bool] = []
+        """Forward passes of the current step: whether each is averaged."""
+        self._steps: deque[tuple[bool, ...]] = deque(maxlen=8)
+        """The same of each of the last steps."""
+
+    @property
+    def model(self) -> Any:
+        """The DDP model that ran last; None where it is gone."""
+        return self._model() if self._model is not None else None
+
+    @property
+    def optimizers(self) -> list[Any]:
+        """Live optimizers of this model."""
+        mine = {id(p) for p in self.model.parameters()} if self.model is not None else set()
+        alive = [o for ref in self._optimizers.values() if (o := ref()) is not None]
+        return [o for o in alive if any(id(p) in mine for g in o.param_groups for p in g["params"])]
+
+    @property
+    def loader(self) -> Any:
+        """The loader that training read last; None where it is gone."""
+        return self._loader() if self._loader is not None else None
+
+    @property
+    def passes(self) -> tuple[bool, ...]:
+        """The most frequent pattern of the last steps: for each forward pass, whether it was averaged.
+
+        A step has more than one pass where batches are accumulated.
+        """
+        return Counter(self._steps).most_common(1)[0][0] if self._steps else ONE_PASS
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """Make arguments like those of the largest forward pass seen; None where they can't be made."""
+        if self._arguments is None:
+            return None
+        made: tuple[tuple[Any, ...], dict[str, Any]] = autograd.map_leaves(
+            lambda leaf: leaf.make() if isinstance(leaf, Shape) else leaf, self._arguments
+        )
+        return made
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether `arguments` can make arguments."""
+        return self._arguments is not None
+
+    def again(self, model: Any, shape: tuple[int, ...]) -> bool:
+        """Whether model and shape of the batch are the same as in the last call."""
+        if shape == self._last and self._ran is not None and self._ran() is model:
+            return True
+        self._ran, self._last = weakref.ref(model), shape
+        return False
+
+    def forward(self, model: Any, first: torch.Tensor | None, args: Any, kwargs: Any) -> None:
+        """Remember a forward pass of training, if its batch is the largest so far.
+
+        Args:
+            model: the DDP model.
+            first: the first tensor of its batch; None without one.
+            args: positional arguments of the pass.
+            kwargs: keyword arguments of the pass.
+        """
+        shape = tuple(first.shape) if first is not None else ()
+        size = first.numel() if first is not None else 0
+        if self.model is model and (shape == self._first or size < self._size):
+            return
+        if self.model is not model:
+            self._model = weakref.ref(model)
+            self._passes.clear()
+            self._steps.clear()
+        self._first, self._size = shape, size
+        leaves = autograd.leaves((args, kwargs))
+        if all(isinstance(leaf, (torch.Tensor, *PLAIN)) for leaf in leaves):
+            self._arguments = autograd.map_leaves(_shape_of, (args, kwargs))
+        else:
+            self._arguments = None
+        kind = first.device.type if first is not None else "cpu"
+        self.autocast = (kind, torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else None
+
+    def passed(self, model: Any, syncs: bool) -> None:
+        """Add a forward pass to the current step.
+
+        Args:
+            model: the DDP model.
+            syncs: whether its gradients will be averaged in backward.
+        """
+        if self._model is not None and self._model() is model and len(self._passes) < MOST_PASSES:
+            self._passes.append(syncs)
+
+    def stepped(self, optimizer: Any) -> None:
+        """Called when an optimizer has stepped."""
+        if self._passes:
+            self._steps.append(tuple(self._passes))
+            self._passes.clear()
+        if id(optimizer) not in self._optimizers or self._optimizers[id(optimizer)]() is None:
+            self._optimizers = {k: r for k, r in self._optimizers.items() if r() is not None}
+            self._optimizers[id(optimizer)] = weakref.ref(optimizer)
+
+    def read(self, loader: Any) -> None:
+        """Remember the loader that training reads."""
+        self._loader = weakref.ref(loader)
+
+
+def _shape_of(leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return Shape(tuple(leaf.shape), leaf.dtype, leaf.device)
+    return leaf

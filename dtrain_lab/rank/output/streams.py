@@ -1,0 +1,149 @@
+"""stdout and stderr of a rank: output of Python, of C code and of child processes."""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import os
+import select
+import struct
+import sys
+import termios
+import threading
+import time
+from typing import Any, ClassVar
+
+from ipykernel.iostream import OutStream
+
+from dtrain_lab.cells.output_buffer import PIECE, Region
+
+PART = 1 << 14
+"""Characters kept and sent as one piece; in bytes at most a quarter of a region."""
+SPACE_WITHIN_S = 30.0
+"""Longest wait for room, seconds: a head that confirms nothing for so long is gone, and its ranks too."""
+
+
+class RankStream(OutStream):  # type: ignore[misc]
+    """ipykernel's stream, which can be drained at a cell's end, and whose last text survives the rank.
+
+    Output of C code and child processes goes through a pipe that a thread reads. At the end of a cell all of
+    it must have been read, so the thread only waits for bytes and reads them under a lock; `drain` reads the
+    rest under the same lock. A forked child (a DataLoader worker) writes into that pipe, because the thread
+    that would send its text does not exist in the child.
+
+    All text is kept in memory shared with the node agent until the head has confirmed it. A writer waits
+    while that memory is full.
+    """
+
+    regions: ClassVar[dict[str, Region]] = {}
+    """Shared memory by stream; set before the engine makes its streams."""
+    pipes: ClassVar[dict[str, tuple[int, int]]] = {}
+    """Both ends of the pipe by stream; the node agent can read what a dead rank has left in it."""
+
+    def __init__(self, session: Any, pub_thread: Any, name: str) -> None:
+        self._region = self.regions[name]
+        self._room = threading.Event()
+        # threads of the user's print at once; a signal handler may print while its thread is printing
+        self._writing = threading.RLock()
+        self._sent = 0
+        # "force": ipykernel would not redirect the descriptors where a test runner's variables are set
+        super().__init__(session, pub_thread, name, watchfd="force")
+
+    def _setup_stream_redirects(self, name: str) -> None:
+        self._taking = threading.Lock()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        # as in ipykernel, but with a pipe that the node agent shares
+        reading, writing = self.pipes[name]
+        number = self._original_stdstream_fd = getattr(sys, name).fileno()
+        self._original_stdstream_copy = os.dup(number)
+        os.dup2(writing, number)
+        os.close(writing)
+        self._fid = reading
+        self._exc = None
+        self.watch_fd_thread = threading.Thread(target=self._watch_pipe_fd, daemon=True)
+        self.watch_fd_thread.start()
+
+    def write(self, string: str) -> int | None:
+        """Write text; in a forked child through the pipe.
+
+        Raises:
+            TypeError: `string` is not a str.
+        """
+        if os.getpid() != self._master_pid and self._should_watch:
+            return os.write(self._original_stdstream_fd, string.encode("utf-8", "replace"))
+        if not isinstance(string, str):
+            raise TypeError(f"write() argument must be str, not {type(string).__name__}")
+        for start in range(0, len(string), PART):
+            self._put(string[start : start + PART])
+        return len(string)
+
+    def sent(self, text: str) -> int:
+        """Count text that is sent to the head; returns the bytes sent since the start."""
+        self._sent += len(_bytes(text))
+        return self._sent
+
+    def begin_count(self) -> None:
+        """Start counting here: text of the engine's own start is taken as sent and confirmed."""
+        self._flush()
+        self._sent = self._region.written
+        self._region.seen(self._sent)
+
+    def seen(self, through: int) -> None:
+        """Free the memory of text that the head has confirmed.
+
+        Args:
+            through: bytes confirmed since the start.
+        """
+        self._region.seen(through)
+        self._room.set()
+
+    def drain(self) -> None:
+        """Read everything that was written to the descriptor so far."""
+        if not self._should_watch:
+            return
+        with self._taking:
+            while _waiting(self._fid):
+                self._take()
+
+    def _put(self, text: str, *, taken: bool = False) -> None:
+        data = _bytes(text)
+        if len(data) > self._region.space and threading.current_thread() is not self.pub_thread.thread:
+            self._wait_for_room(len(data))
+        with self._writing:
+            if len(data) <= self._region.space:
+                self._region.write(data, taken=taken)
+            if text:
+                super().write(text)
+
+    def _wait_for_room(self, size: int) -> None:
+        until = time.monotonic() + SPACE_WITHIN_S
+        while size > self._region.space and time.monotonic() < until:
+            self._room.clear()
+            if size > self._region.space:
+                self._room.wait(1.0)
+
+    def _watch_pipe_fd(self) -> None:
+        while self._should_watch:
+            select.select([self._fid], [], [])
+            with self._taking:
+                if _waiting(self._fid) and not self._take():
+                    return
+
+    def _take(self) -> bool:
+        room = self._region.take(min(_waiting(self._fid), PIECE))
+        count = os.readv(self._fid, [room])
+        text = self._decoder.decode(bytes(room[:count]), final=not count)
+        parts = [text[start : start + PART] for start in range(0, len(text), PART)] or [""]
+        for part in parts[:-1]:
+            self._put(part)
+        self._put(parts[-1], taken=True)
+        return bool(count)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _waiting(descriptor: int) -> int:
+    (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4))
+    return int(count)

@@ -1,0 +1,57 @@
+"""Helpers for backward passes: callbacks at their end, flat gradients, nested arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from dtrain_lab.rank.torch import names
+
+_flatten: Any = names.find("torch._utils:_flatten_dense_tensors") if names.has(names.PROBE) else None
+_unflatten: Any = names.find("torch._utils:_unflatten_dense_tensors") if names.has(names.PROBE) else None
+_leaves: Any = names.find("torch.utils._pytree:tree_leaves") if names.has(names.NESTS) else None
+_map: Any = names.find("torch.utils._pytree:tree_map") if names.has(names.NESTS) else None
+
+
+def at_end_of_backward(run: Callable[[], None]) -> None:
+    """Call a function at the end of the current backward pass; needs `names.BACKWARD`."""
+    torch.autograd.Variable._execution_engine.queue_callback(run)
+
+
+def version(tensor: torch.Tensor) -> int:
+    """Version counter of a tensor, which grows when the tensor is changed in place."""
+    return int(tensor._version)
+
+
+def flatten(tensors: list[torch.Tensor]) -> torch.Tensor:
+    """Concatenate tensors into one flat tensor; needs `names.PROBE`."""
+    flat: torch.Tensor = _flatten(tensors)
+    return flat
+
+
+def copy_back(flat: torch.Tensor, tensors: list[torch.Tensor]) -> None:
+    """Copy a flat tensor back into the tensors it was made of; needs `names.PROBE`."""
+    torch._foreach_copy_(tensors, list(_unflatten(flat, tensors)))
+
+
+def leaves(value: Any) -> list[Any]:
+    """Leaves of nested lists, tuples, dicts and other containers registered with torch's pytree."""
+    if _leaves is not None:
+        found: list[Any] = _leaves(value)
+        return found
+    found = []
+    map_leaves(found.append, value)
+    return found
+
+
+def map_leaves(change: Callable[[Any], Any], value: Any) -> Any:
+    """Apply a function to each leaf of nested containers; returns containers of the same structure."""
+    if _map is not None:
+        return _map(change, value)
+    if isinstance(value, dict):
+        return {key: map_leaves(change, part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([map_leaves(change, part) for part in value])
+    return change(value)

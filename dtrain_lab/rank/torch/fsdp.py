@@ -1,0 +1,38 @@
+"""Finds live FSDP2 models, and resets them after the process group was replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.distributed.fsdp import FSDPModule
+
+from dtrain_lab.rank.torch import names
+
+
+def roots() -> list[Any]:
+    """Live FSDP2 root models. `fully_shard` swaps a module's class, so no constructor can be hooked."""
+    if names.has(names.SHARDED):
+        modules = list(names.find(names.SHARDED.names[0]).keys())
+        return [m for m in modules if isinstance(m, FSDPModule) and m._get_fsdp_state()._is_root]
+    return _outermost()
+
+
+def reset(module: Any) -> None:
+    """Clear the state that an interrupted step has left in a model.
+
+    Raises:
+        RuntimeError: this torch lacks what is needed.
+    """
+    if not names.has(names.SHARDED):
+        raise RuntimeError(names.SHARDED.without)
+    module.reset_iter_state()
+
+
+def _outermost() -> list[Any]:
+    """Root models without torch's own list: sharded modules that no other sharded module contains."""
+    import gc
+
+    # type(), not isinstance, which asks lazy objects for their class and so loads modules
+    sharded = [o for o in gc.get_objects() if issubclass(type(o), FSDPModule)]
+    inner = {id(part) for module in sharded for part in module.modules() if part is not module}
+    return [module for module in sharded if id(module) not in inner]

@@ -1,0 +1,296 @@
+"""Access to torch's registry of process groups: list, make, rename, re-back them, and set their time-outs."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from dtrain_lab.rank.torch import names
+
+_DEVICES = tuple(torch.device(name) for name in ("cpu", "cuda"))
+_remembered: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+"""Names of groups made in this process, for a torch whose own registry can't be read."""
+
+
+def group_names() -> dict[Any, str]:
+    """Live process groups of this process and their names, in the order they were made."""
+    if names.has(names.GROUPS):
+        return dict(c10d._world.pg_names)
+    if not dist.is_initialized():
+        return {}
+    subgroups = {g: n for g, n in _remembered.items() if g is not dist.group.WORLD and not _destroyed(g)}
+    return {dist.group.WORLD: "0", **subgroups}
+
+
+def _destroyed(group: Any) -> bool:
+    try:
+        dist.get_process_group_ranks(group)
+    except (KeyError, ValueError):
+        return True
+    return False
+
+
+def find_group(name: str) -> Any:
+    """The live process group with a name.
+
+    Raises:
+        LookupError: this process has no such group.
+    """
+    for group, known in group_names().items():
+        if known == name:
+            return group
+    raise LookupError(f"this rank has no process group {name}")
+
+
+def is_live(group: Any) -> bool:
+    """Whether a group has not been destroyed."""
+    if names.has(names.GROUPS):
+        return group in c10d._world.pg_map
+    return group in group_names()
+
+
+def live_groups() -> list[Any]:
+    """Groups that have not been destroyed."""
+    return list(c10d._world.pg_map) if names.has(names.GROUPS) else list(group_names())
+
+
+def count_groups() -> int:
+    """Number of group names that torch has given out; 0 where it can't be read."""
+    return int(c10d._world.group_count) if names.has(names.GROUPS) else 0
+
+
+def raise_group_count(count: int) -> None:
+    """Raise the count of groups, so that the next group is named as on ranks that have made more groups."""
+    if names.has(names.GROUPS):
+        c10d._world.group_count = max(c10d._world.group_count, count)
+
+
+def specs() -> tuple[tuple[str, tuple[int, ...], str], ...]:
+    """Name, ranks and description of each live group, in the order they were made."""
+    return tuple(
+        (name, tuple(sorted(dist.get_process_group_ranks(group))), group.group_desc)
+        for group, name in group_names().items()
+    )
+
+
+def on_new_group(around: Callable[[Callable[[], Any]], Any]) -> None:
+    """Wrap the creation of each process group.
+
+    Where torch lacks the private function that makes all groups, the public functions that cells call are
+    wrapped.
+
+    Args:
+        around: called with the function that makes the group and returns it (None on a rank outside it).
+    """
+
+    def watching(original: Callable[..., Any], group_of: Callable[[Any], Any]) -> Callable[..., Any]:
+        def make(*args: Any, **kwargs: Any) -> Any:
+            result: list[Any] = []
+
+            def run() -> Any:
+                result.append(original(*args, **kwargs))
+                return group_of(result[0])
+
+            around(run)
+            return result[0]
+
+        return make
+
+    if names.has(names.REBUILD):
+        c10d._new_process_group_helper = watching(c10d._new_process_group_helper, lambda made: made[0])
+        return
+    watched = watching(dist.new_group, _remember)
+    dist.new_group = c10d.new_group = watched
+
+
+def _remember(group: Any) -> Any:
+    if not isinstance(group, dist.ProcessGroup):
+        return None
+    _remembered[group] = group.group_name
+    return group
+
+
+def make_subgroup(
+    name: str, ranks: tuple[int, ...], rank: int, collectives: str, store: Any, timeout: timedelta, text: str
+) -> None:
+    """Make a group with the name that it already has on other ranks; needs `names.REBUILD`.
+
+    Args:
+        name: name of the group.
+        ranks: its members in the world.
+        rank: number of this rank.
+        collectives: back-ends of the group, as torch names them.
+        store: rendezvous store.
+        timeout: time-out of its collectives.
+        text: description of the group.
+    """
+    group, _ = c10d._new_process_group_helper(
+        len(ranks),
+        ranks.index(rank),
+        list(ranks),
+        collectives,
+        store,
+        group_name=name,
+        timeout=timeout,
+        group_desc=text,
+    )
+    c10d._world.pg_group_ranks[group] = {member: index for index, member in enumerate(ranks)}
+
+
+# ---- back-ends
+
+
+def backends(group: Any) -> list[Any]:
+    """The back-ends that a group uses now; each rebuild of the world replaces them."""
+    if not names.has(names.GROUPS):
+        return []
+    found: list[Any] = []
+    for device in _DEVICES:
+        if device in group._device_types:
+            backend = group._get_backend(device)
+            if backend not in found:  # gloo may serve both devices
+                found.append(backend)
+    return found
+
+
+def begun(backends: list[Any]) -> int:
+    """Number of collectives that this process has begun on back-ends; 0 where torch does not tell."""
+    if not names.has(names.NUMBERS):
+        return 0
+    number = 0
+    for backend in backends:
+        number += backend._get_sequence_number_for_group()
+    return number
+
+
+def gloo_options(device: Any, timeout: timedelta, members: list[int], name: str) -> Any:
+    """Options of a gloo back-end.
+
+    Needs `names.REBUILD`.
+
+    Args:
+        device: gloo's network device.
+        timeout: time-out of collectives.
+        members: ranks of the group in the world.
+        name: name of the group.
+    """
+    options = dist.ProcessGroupGloo._Options()
+    options._devices = [device]
+    options._threads = 1
+    return _common_options(options, timeout, members, name)
+
+
+def nccl_options(timeout: timedelta, members: list[int], name: str) -> Any:
+    """Options of an NCCL back-end; arguments as for `gloo_options`."""
+    return _common_options(dist.ProcessGroupNCCL.Options(), timeout, members, name)
+
+
+def _common_options(options: Any, timeout: timedelta, members: list[int], name: str) -> Any:
+    options._timeout = timeout
+    for field, value in (("global_ranks_in_group", members), ("group_name", name)):
+        if hasattr(options, field):  # older torch has only some of them
+            setattr(options, field, value)
+    return options
+
+
+def replace_backend(group: Any, device: str, kind: int, backend: Any, *, alone: bool) -> None:
+    """Give a live group another back-end for a device; needs `names.REBUILD`.
+
+    Args:
+        group: the live group.
+        device: "cpu" or "cuda".
+        kind: number of a back-end type that the group has not used.
+        backend: the new back-end.
+        alone: whether it serves all devices of the group.
+    """
+    backend._set_sequence_number_for_group()
+    for target in group._device_types:
+        if target.type == device or alone:
+            group._register_backend(target, dist.ProcessGroup.BackendType(kind), backend)
+
+
+def rename(group: Any, name: str, text: str, store: Any) -> None:
+    """Set a group's name and description again, which torch keeps in the back-end; needs `names.REBUILD`.
+
+    Args:
+        group: the live group, with its new back-end.
+        name: its name.
+        text: its description.
+        store: the store that torch records for it.
+    """
+    group._set_group_name(name)
+    group._set_group_desc(text)
+    world = c10d._world
+    world.pg_map[group] = (world.pg_map[group][0], store)
+
+
+def forget_coalescing() -> None:
+    """Drop the state of coalesced collectives that an abort has interrupted; needs `names.REBUILD`."""
+    c10d._world.pg_coalesce_state.clear()
+
+
+# ---- time-outs
+
+
+def timeout_of(group: Any) -> timedelta | None:
+    """Time-out of a group's collectives; None where it can't be set."""
+    if not names.has(names.TIMEOUTS):
+        return None
+    for backend in backends(group):
+        if isinstance(backend, c10d.ProcessGroupGloo) or type(backend).__name__ == "ProcessGroupNCCL":
+            timeout: timedelta = backend.options._timeout
+            return timeout
+    return None
+
+
+def set_timeout(timeout: timedelta, group: Any = None) -> None:
+    """Set the time-out of later operations of a group, or of the default group.
+
+    Does nothing where this torch can't set it.
+    """
+    if names.has(names.TIMEOUTS):
+        c10d._set_pg_timeout(timeout, group)
+
+
+# ---- names that the guard gives its groups
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Name the group that is made inside the context, the same on all of its ranks; needs `names.GUARD`.
+
+    torch's own name contains the number of groups, which differs where ranks make subgroups in another order.
+    """
+    usual = c10d._process_group_name
+    c10d._process_group_name = lambda *args, **kwargs: name
+    try:
+        yield
+    finally:
+        c10d._process_group_name = usual
+
+
+def leave_out_of_names(prefix: str) -> None:
+    """Ignore groups with a prefix when torch names a group made with `use_local_synchronization`.
+
+    Needs `names.GUARD`.
+    """
+    usual = c10d._hash_ranks_to_str
+
+    def hashed(ranks: list[int]) -> str:
+        known = c10d._world.pg_names
+        ours = {group: name for group, name in known.items() if name.startswith(prefix)}
+        for group in ours:
+            del known[group]
+        try:
+            return str(usual(ranks))
+        finally:
+            known.update(ours)
+
+    c10d._hash_ranks_to_str = hashed

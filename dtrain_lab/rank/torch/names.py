@@ -1,0 +1,216 @@
+"""Private names of torch by feature: which names each feature needs, and what happens without them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+C10D = "torch.distributed.distributed_c10d"
+DDP = "torch.nn.parallel.distributed:DistributedDataParallel"
+GROUP = "torch.distributed:ProcessGroup"
+REDUCER = "torch.distributed:Reducer"
+GLOO = "torch.distributed:ProcessGroupGloo"
+FSDP_STATE = "torch.distributed.fsdp._fully_shard._fsdp_state:FSDPState"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature of dtrain-lab that needs private names of torch.
+
+    Attributes:
+        key: short name of the feature.
+        names: as `module:attribute.attribute`; after ` sets ` follows an attribute that a method sets.
+        without: what happens where a name is missing, as a text for the user.
+    """
+
+    key: str
+    names: tuple[str, ...]
+    without: str
+
+
+GROUPS = Feature(
+    "groups",
+    (f"{C10D}:_world", f"{GROUP}._device_types", f"{GROUP}._get_backend"),
+    "Collectives are not numbered, and groups that cells made are not known after a restart of a rank.",
+)
+NUMBERS = Feature(
+    "numbers",
+    (f"{GLOO}._get_sequence_number_for_group",),
+    "A hang verdict names no number of a collective.",
+)
+REBUILD = Feature(
+    "rebuild",
+    (
+        *GROUPS.names,
+        f"{C10D}:_new_process_group_helper",
+        f"{GROUP}._register_backend",
+        f"{GROUP}._set_group_name",
+        f"{GROUP}._set_group_desc",
+        f"{GLOO}._Options._devices",
+        f"{GLOO}._Options._threads",
+        f"{GLOO}._Options._timeout",
+        f"{GLOO}._set_sequence_number_for_group",
+    ),
+    "After an interrupted collective the process group is made anew: models and groups over it are not "
+    "carried along, and their set-up cells have to run again.",
+)
+MODELS = Feature(
+    "models",
+    (
+        f"{DDP}._build_params_for_reducer",
+        f"{DDP}._build_debug_param_to_name_mapping",
+        f"{DDP}._ddp_init_helper",
+        f"{DDP}.__init__ sets _comm_hooks",
+        f"{REDUCER}._remove_autograd_hooks",
+        f"{REDUCER}._set_static_graph",
+        "torch.distributed:_register_comm_hook",
+    ),
+    "DDP models are not carried over a rebuilt process group: wrap them again.",
+)
+SHARDED = Feature(
+    "sharded",
+    (
+        "torch.distributed._composable_state:_module_state_mapping",
+        "torch.distributed.fsdp:FSDPModule._get_fsdp_state",
+        "torch.distributed.fsdp:FSDPModule.reset_iter_state",
+        f"{FSDP_STATE}.__init__ sets _is_root",
+    ),
+    "FSDP2 models are not carried over a rebuilt process group: make them again and load a checkpoint.",
+)
+TIMEOUTS = Feature(
+    "timeouts",
+    (
+        *GROUPS.names,
+        f"{C10D}:_new_process_group_helper",
+        f"{C10D}:_set_pg_timeout",
+        f"{GLOO}._Options._timeout",
+    ),
+    "Time-outs of collectives stay on while ranks are paused in the debugger.",
+)
+GUARD = Feature(
+    "guard",
+    (f"{C10D}:_world", f"{C10D}:_process_group_name", f"{C10D}:_hash_ranks_to_str"),
+    "`dt.guard` can't compare collectives before they run.",
+)
+BACKWARD = Feature(
+    "backward",
+    (
+        f"{DDP}._run_ddp_forward",
+        f"{DDP}._set_ddp_runtime_logging_sample_rate",
+        f"{DDP}.__init__ sets _module_parameters",
+        f"{DDP}.__init__ sets _comm_hooks",
+        "torch.distributed:Logger._get_ddp_logging_data",
+        "torch.autograd:Variable._execution_engine",
+    ),
+    "Communication of DDP models is not shown.",
+)
+PROBE = Feature(
+    "probe",
+    (
+        *BACKWARD.names,
+        f"{DDP}.__init__ sets _use_python_reducer",
+        "torch.distributed.algorithms.join:Joinable.__init__ sets _join_config",
+        f"{REDUCER}._get_zeros_like_grad_buckets",
+        "torch:Tensor._post_accumulate_grad_hooks",
+        "torch._utils:_flatten_dense_tensors",
+        "torch._utils:_unflatten_dense_tensors",
+        "torch:_foreach_copy_",
+    ),
+    "The share of communication that computation hides is not measured, so its error is larger.",
+)
+LOADERS = Feature(
+    "loaders",
+    ("torch.utils.data.dataloader:_BaseDataLoaderIter.__next__",),
+    "Time that a step waits for its DataLoader is counted as computation.",
+)
+DIAGNOSE = Feature(
+    "diagnose",
+    ("torch.utils.data:DataLoader._get_iterator",),
+    "`%distributed diagnose` can't run steps again.",
+)
+NESTS = Feature(
+    "nests",
+    ("torch.utils._pytree:tree_leaves", "torch.utils._pytree:tree_map"),
+    "Arguments and results of models are looked for in lists, tuples and dicts only.",
+)
+BUFFERS = Feature(
+    "buffers",
+    ("torch.distributed:_broadcast_coalesced",),
+    "Time in which DDP broadcasts buffers is counted as computation.",
+)
+FUNCTIONAL = Feature(
+    "functional",
+    ("torch.distributed._functional_collectives:wait_tensor",),
+    "Functional collectives (FSDP2, tensor parallel) are not counted.",
+)
+FEATURES = (
+    GROUPS, NUMBERS, REBUILD, MODELS, SHARDED, TIMEOUTS, GUARD, BACKWARD, PROBE, LOADERS, DIAGNOSE, NESTS,
+    BUFFERS, FUNCTIONAL,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A feature that can't be used with this torch, and the names that torch lacks."""
+
+    feature: Feature
+    missing: tuple[str, ...]
+
+
+def find(path: str) -> Any:
+    """Resolve a path of a `Feature`.
+
+    Args:
+        path: as in `Feature.names`.
+
+    Returns:
+        The object in torch.
+
+    Raises:
+        AttributeError, ImportError: this torch has no such name.
+    """
+    path, _, attribute = path.partition(" sets ")
+    module, _, names = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for name in names.split("."):
+        found = getattr(found, name)
+    if attribute and attribute not in found.__code__.co_names:
+        raise AttributeError(f"{path} sets no {attribute}")
+    return found
+
+
+def lost_features(found: Callable[[str], Any] = find) -> tuple[Lost, ...]:
+    """Features that can't be used with this torch.
+
+    Args:
+        found: resolves a path, or raises `AttributeError` or `ImportError`.
+    """
+    missing = {path for path in {p for f in FEATURES for p in f.names} if not _there(path, found)}
+    return tuple(
+        Lost(feature, tuple(path for path in feature.names if path in missing))
+        for feature in FEATURES
+        if missing.intersection(feature.names)
+    )
+
+
+def _there(path: str, found: Callable[[str], Any]) -> bool:
+    try:
+        found(path)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+@cache
+def lost() -> tuple[Lost, ...]:
+    """Features that can't be used, looked up once a process; ranks inherit the fork server's answer."""
+    return lost_features(find)
+
+
+@cache
+def has(feature: Feature) -> bool:
+    """Whether this torch has all names that a feature needs."""
+    return all(found.feature is not feature for found in lost())

@@ -1,0 +1,49 @@
+"""Encoding of frames of the WebSocket `live`: ranks as a list of objects, or as columns of their fields.
+
+A thousand ranks as objects are 750 kB four times a second, most of it field names and values that are equal
+for all ranks. With `?ranks=columns` a page receives and parses a quarter of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.wire.site import LiveFrame
+
+
+def encode(frame: LiveFrame, *, columns: bool) -> str:
+    """Encode a frame as JSON.
+
+    Args:
+        frame: The frame.
+        columns: Encode each cluster's `ranks` with `columns_of` instead of as a list.
+    """
+    if not columns:
+        return msgspec.json.encode(frame).decode()
+    clusters = [{**msgspec.structs.asdict(c), "ranks": columns_of(c.ranks)} for c in frame.clusters]
+    return msgspec.json.encode({**msgspec.structs.asdict(frame), "clusters": clusters}).decode()
+
+
+def columns_of(ranks: Sequence[Rank]) -> dict[str, Any]:
+    """Return `{"count": n, "same": {field: value}, "each": {field: [value of each rank]}}`.
+
+    A field whose value is equal for all ranks is in `same`, any other in `each`. Fractions are rounded to six
+    decimals (seconds: to microseconds), because further digits would be half of the data.
+    """
+    same: dict[str, Any] = {}
+    each: dict[str, list[Any]] = {}
+    for field in Rank.__struct_fields__ if ranks else ():
+        values = [_short(getattr(rank, field)) for rank in ranks]
+        if values.count(values[0]) == len(values):
+            same[field] = values[0]
+        else:
+            each[field] = values
+    return {"count": len(ranks), "same": same, "each": each}
+
+
+def _short(value: Any) -> Any:
+    return round(value, 6) if type(value) is float else value

@@ -1,0 +1,99 @@
+"""Live state of running jobs: connections to their heads, kept while a client watches."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.jobs.state import with_figures
+from dtrain_lab.machine import supervision
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.jobs.job import Job
+
+LOOK_S = 1.0
+CONNECT_WITHIN_S = 10.0
+TRY_AGAIN_S = 5.0
+STALE_S = 15.0
+"""A head that is silent for this long counts as ended; the job's folder is then the only source."""
+
+
+class JobFeeds:
+    """Connections to the heads of running jobs.
+
+    Args:
+        jobs: This user's jobs.
+        period_s: Minimum interval between two updates of a head.
+        changed: Called on each update.
+    """
+
+    def __init__(self, jobs: Jobs, period_s: float, changed: Callable[[], None]) -> None:
+        self._jobs = jobs
+        self._period_s = period_s
+        self._changed = changed
+        self._wanted: frozenset[str] = frozenset()
+        self._connections: dict[str, Connection] = {}
+        self._told: dict[str, tuple[float, Cluster | None]] = {}
+        """Job → time of its head's last message, and the state in it."""
+        self._tried: dict[str, float] = {}
+        self._keeper: supervision.Handle | None = None
+
+    def follow(self, seen: Sequence[Job]) -> None:
+        """Connect to the heads of running jobs, and disconnect from all others."""
+        self._wanted = frozenset(job.id for job in seen if job.state in ("running", "stopping"))
+        if self._keeper is None:
+            self._keeper = supervision.here().keep("server.feeds", self._keep)
+
+    def told(self, job: Job) -> Job:
+        """Return a job with the live state from its head, if that is recent."""
+        at, world = self._told.get(job.id, (0.0, None))
+        return job if world is None or time.monotonic() - at > STALE_S else with_figures(job, world)
+
+    def stop(self) -> None:
+        """Disconnect from all heads, because no client watches any more."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+            self._keeper = None
+        self._wanted = frozenset()
+        for identity in list(self._connections):
+            self._leave(identity)
+
+    async def _keep(self) -> None:
+        while True:
+            now = time.monotonic()
+            for identity, (at, _) in list(self._told.items()):
+                if identity not in self._wanted or now - at > STALE_S:
+                    self._leave(identity)
+            self._tried = {i: at for i, at in self._tried.items() if i in self._wanted}
+            new = {i for i in self._wanted if now - self._tried.get(i, -TRY_AGAIN_S) >= TRY_AGAIN_S}
+            new -= set(self._connections)
+            self._tried |= dict.fromkeys(new, now)
+            await asyncio.gather(*map(self._connect, new))
+            await asyncio.sleep(LOOK_S)
+
+    async def _connect(self, identity: str) -> None:
+        try:
+            async with asyncio.timeout(CONNECT_WITHIN_S):  # a silent host must not delay other jobs' feeds
+                connection = await (await self._jobs.reader(identity)).connect()
+        except (DtrainError, TimeoutError):  # no head yet, or unreachable: use the state in the job's folder
+            return
+        except Exception as error:  # noqa: BLE001 # an unwatchable job must not hide others
+            supervision.here().fault("server.feeds", error)
+            return
+        self._connections[identity] = connection
+        self._told[identity] = time.monotonic(), None
+        connection.watch(partial(self._hear, identity), self._period_s)
+
+    def _hear(self, identity: str, world: Cluster) -> None:
+        self._told[identity] = time.monotonic(), world
+        self._changed()
+
+    def _leave(self, identity: str) -> None:
+        self._told.pop(identity, None)
+        connection = self._connections.pop(identity, None)
+        if connection is not None:
+            connection.close()

@@ -1,0 +1,71 @@
+"""Cells that a client runs or follows: their output callbacks, and the futures of their results."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import CellResult
+from dtrain_lab.wire.links import CellOutput
+
+LATE = 200
+"""Maximum number of ended cells whose late output is still shown."""
+OnOutput = Callable[[CellOutput], None]
+
+
+class Cells:
+    """The cells of one connection."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, tuple[OnOutput, asyncio.Future[CellResult]]] = {}
+        self._late: dict[str, OnOutput] = {}
+        self._speaking: dict[str, OnOutput] = {}
+        """Output callbacks of ended cells whose widgets still produce output."""
+
+    def begin(self, cell: str, on_output: OnOutput) -> asyncio.Future[CellResult]:
+        """Register a cell that starts or is followed; the future resolves to its result."""
+        done: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
+        self.running[cell] = on_output, done
+        return done
+
+    def leave(self, cell: str) -> None:
+        """Stop waiting for the end of a cell."""
+        on_output, _ = self.running.pop(cell)
+        self._late[cell] = on_output
+        while len(self._late) > LATE:
+            self._late.pop(next(iter(self._late)))
+
+    def keep(self, cell: str, on_output: OnOutput | None) -> None:
+        """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
+        if on_output is None:
+            self._speaking.pop(cell, None)
+        else:
+            self._speaking[cell] = on_output
+
+    def shows(self, output: CellOutput) -> None:
+        """Pass a piece of output to the cell's callback, if there is one."""
+        cell = output.cell
+        shows = self.running[cell][0] if cell in self.running else self._late.get(cell)
+        shows = shows or self._speaking.get(cell)
+        if shows is not None:
+            shows(output)
+
+    def missing(self, told: clients.OutputMissing) -> None:
+        """Show a notice where pieces of a cell's output are missing."""
+        if told.cell in self.running:
+            text = _missing(told.pieces)
+            self.running[told.cell][0](CellOutput(cell=told.cell, rank=told.rank, kind="stderr", text=text))
+
+    def ended(self, result: CellResult) -> None:
+        """Resolve the future of a cell that has ended."""
+        if result.cell in self.running and not self.running[result.cell][1].done():
+            self.running[result.cell][1].set_result(result)
+
+
+def _missing(pieces: int) -> str:
+    count = "1 piece" if pieces == 1 else f"{pieces:,} pieces"
+    return (
+        f"\n[{count} of output missing here: this process did not read, and more was printed meanwhile than "
+        "the cluster keeps]\n"
+    )

@@ -1,0 +1,340 @@
+"""A client's connection to a head: requests, answers and events over one socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+import zmq
+from msgspec.structs import replace
+
+from dtrain_lab.backends.base import Way
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch, from_dict
+from dtrain_lab.machine import supervision
+from dtrain_lab.machine.curve import introduce
+from dtrain_lab.machine.zmq_drain import Drain
+from dtrain_lab.services.connection.cells import Cells, OnOutput
+from dtrain_lab.services.connection.far import Far
+from dtrain_lab.services.connection.presence import Near, Presence
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import CellResult
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.codec import chunks, clock, decode
+from dtrain_lab.wire.links import CellOutput
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.processes.record import HeadRecord
+
+log = logging.getLogger("dtrain_lab.client")
+ANSWER_WITHIN_S = 30.0
+HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
+"""Network connections only: the heartbeat interval, and the silence after which ZeroMQ reconnects."""
+MOST_WAITING = 64
+"""Receive high-water mark, in messages: unread messages stay in the head, which has them on disk."""
+OnDebug = Callable[[int, bytes], None]
+
+
+class Connection:
+    """One client's connection to one head. Lives in the loop that opened it.
+
+    Args:
+        record: Record of the head.
+        way: Address of the head, if it is known already.
+    """
+
+    def __init__(self, record: HeadRecord, way: Way | None = None) -> None:
+        self.record = record
+        self.presence = _presence(self, way)
+        self.closed = False
+        self.on_close: list[Callable[[], None]] = []
+        self.socket: Any = None
+        self._next = 0
+        self._answers: dict[int, tuple[Any, asyncio.Future[Any]]] = {}
+        self._cells = Cells()
+        self._watchers: list[Callable[[Cluster], None]] = []
+        self.on_debug: OnDebug | None = None
+        """Called with messages of the ranks' debuggers while this client holds them."""
+        self._drain: Drain | None = None
+        self._renewer: supervision.Handle | None = None
+        self._gone_event = asyncio.Event()
+
+    async def open(self) -> None:
+        """Connect, or start connecting in the background.
+
+        Raises:
+            Unreachable: The head's process is gone.
+        """
+        await self.presence.open()
+
+    def connect(self, way: Way) -> None:
+        """Connect a socket to the head."""
+        self.socket = zmq.Context.instance().socket(zmq.DEALER)
+        self.socket.linger = 200
+        self.socket.sndhwm = 0
+        self.socket.rcvhwm = MOST_WAITING
+        if way.keys is not None:
+            introduce(self.socket, way.url, way.keys)
+            # a dead network sends no error, so heartbeats detect it; missed messages are requested again
+            self.socket.heartbeat_ivl = HEARTBEAT_MS
+            self.socket.heartbeat_timeout = self.socket.heartbeat_ttl = SILENT_MS
+        self.socket.connect(way.url)
+        self._drain = Drain(self.socket, self._take)
+
+    async def ask(self, body: clients.AnyBody, within_s: float | None = ANSWER_WITHIN_S) -> Any:
+        """Send a request to the head, or to its stand-in while the head is not up.
+
+        Args:
+            body: The request.
+            within_s: Timeout in seconds; None for no limit.
+
+        Raises:
+            DtrainError: The head refused the request.
+            Unreachable: The head ended, or did not answer in time.
+        """
+        if not self.closed and not self.presence.up:
+            return await self.presence.stand_in(body)
+        if isinstance(body, clients.ReadHistory):
+            body = replace(body, since=body.since + self.presence.ahead)
+        return clock.by_ours(await self.ask_head(body, within_s), self.presence.ahead)
+
+    async def ask_head(self, body: clients.AnyBody, within_s: float | None = ANSWER_WITHIN_S) -> Any:
+        """Send a request to the head itself; times in the answer are left in the head's clock.
+
+        Raises:
+            DtrainError: The head refused the request.
+            Unreachable: The head ended, or did not answer in time.
+        """
+        if self.closed:
+            raise self.presence.gone()
+        self._next += 1
+        number = self._next
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._answers[number] = (clients.RESULTS[type(body)], future)
+        self.send(clients.Call(number, body))
+        try:
+            async with asyncio.timeout(within_s):
+                return await future
+        except TimeoutError:
+            raise Unreachable(
+                f"{self.record.name} did not answer in {within_s or 0:.0f} s.",
+                "Its log is in " + self.record.directory,
+            ) from None
+        finally:
+            self._answers.pop(number, None)
+
+    async def run(self, order: clients.Run, on_output: OnOutput) -> CellResult:
+        """Run a cell.
+
+        The head answers this request only to refuse it; otherwise the end of the cell is the answer.
+
+        Args:
+            order: The request to run the cell.
+            on_output: Called with its output as it arrives.
+
+        Raises:
+            DtrainError: The head refused the cell.
+            Unreachable: The head ended while the cell ran.
+        """
+        return await self._until_end(order, order.cell, on_output)
+
+    async def follow(self, cell: str, on_output: OnOutput) -> CellResult:
+        """Receive all output of a running cell from its start, and its result, as if this client had run it.
+
+        Raises:
+            NotFound: The head no longer knows the cell.
+            Unreachable: The head ended.
+        """
+        return await self._until_end(clients.Follow(cell), cell, on_output)
+
+    async def diagnose(self) -> Diagnosis:
+        """Measure what takes a training step's time.
+
+        Raises:
+            BadRequest: No training has run yet, or the model can't be run again.
+            Conflict: A cell that does not train is running, or the ranks failed.
+            Unreachable: The head ended.
+        """
+        found: Diagnosis = await self.ask(clients.Diagnose(secrets.token_hex(8)), within_s=None)
+        return found
+
+    async def rank_set(self, ranks: rank_sets.Asked) -> tuple[int, ...] | None:
+        """Parse a set of the cluster's ranks; None for all.
+
+        Raises:
+            BadRankSet: The set can't be parsed, or names ranks that the cluster does not have.
+        """
+        if ranks is None:
+            return None
+        cluster: Cluster = await self.ask(clients.Info())
+        return rank_sets.asked(ranks, cluster.world.size)
+
+    def watch(self, changed: Callable[[Cluster], None], period_s: float) -> None:
+        """Call `changed` on changes, at most every `period_s` seconds, until the connection closes."""
+        self._watchers.append(changed)
+        if self._renewer is None:
+            self._renewer = supervision.here().keep("client.watch", partial(self._renew, period_s))
+
+    async def unwatch(self, changed: Callable[[Cluster], None] | None = None) -> None:
+        """Remove this watcher, or all watchers."""
+        self._watchers = [w for w in self._watchers if changed is not None and w != changed]
+        if self._renewer is not None and not self._watchers:
+            self._renewer.cancel()
+            self._renewer = None
+            await self.ask(clients.Watch(0.0))
+
+    async def ended(self) -> None:
+        """Wait until the head's process is gone."""
+        await self._gone_event.wait()
+
+    async def forward(self, address: str, port: int) -> tuple[str, int]:
+        """Return a local address and port for a port of the head's node; on this machine, the same ones."""
+        return await self.presence.forward(address, port)
+
+    def close(self) -> None:
+        """Disconnect; pending requests fail with `Unreachable`."""
+        if self.closed:
+            return
+        self.closed = True
+        self.presence.close()
+        if self._renewer is not None:
+            self._renewer.cancel()
+        self.disconnect()
+        for _, future in [*self._answers.values(), *self._cells.running.values()]:
+            if not future.done():
+                future.set_exception(self.presence.gone())
+                future.exception()  # mark as retrieved: the caller may be gone already
+        for hook in self.on_close:
+            hook()
+
+    def disconnect(self) -> None:
+        """Close the socket; pending requests stay pending."""
+        if self._drain is not None:
+            self._drain.close()
+            self.socket.close()
+            self.socket = self._drain = None
+
+    def has_ended(self) -> None:
+        """Record that the head is gone."""
+        self._gone_event.set()
+
+    async def catch_up(self, shown: Mapping[str, int]) -> None:
+        """Request again what the head sent about cells while the connection was lost.
+
+        After a reconnect the head knows this end by another identity, so those messages are not delivered.
+
+        Args:
+            shown: Cell → number of output pieces received.
+        """
+        for cell, (_, done) in list(self._cells.running.items()):
+            self._next += 1
+            self._answers[self._next] = (CellResult, done)
+            self.send(clients.Call(self._next, clients.Follow(cell, shown.get(cell, 0))))
+        await self.watch_again()
+
+    async def watch_again(self) -> None:
+        """Subscribe to changes again, if there are watchers."""
+        if self._watchers:
+            await self.ask_head(clients.Watch(0.5))
+
+    def tell(self, cluster: Cluster) -> None:
+        """Call all watchers with the cluster's state."""
+        for watcher in list(self._watchers):
+            watcher(cluster)
+
+    def waits_for(self, number: int | None) -> asyncio.Future[Any] | None:
+        """Return the future of a call's answer; None if it is not awaited any more."""
+        return self._answers[number][1] if number is not None and number in self._answers else None
+
+    async def _renew(self, period_s: float) -> None:
+        while not self.closed:
+            with contextlib.suppress(DtrainError):  # the head is slow, or not up yet
+                await self.ask(clients.Watch(period_s))
+            await asyncio.sleep(4.0)
+
+    def keep(self, cell: str, on_output: OnOutput | None) -> None:
+        """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
+        self._cells.keep(cell, on_output)
+
+    async def _until_end(
+        self, order: clients.Run | clients.Follow, cell: str, on_output: OnOutput
+    ) -> CellResult:
+        if self.closed:
+            raise self.presence.gone()
+        done = self._cells.begin(cell, on_output)
+        self._next += 1
+        number = self._next
+        self._answers[number] = (CellResult, done)
+        try:
+            self.send(clients.Call(number, order))
+            return await done
+        finally:
+            self._cells.leave(cell)
+            self._answers.pop(number, None)
+
+    def send(self, call: clients.Call) -> None:
+        """Send a call; ZeroMQ queues it while the head is not connected."""
+        self.presence.sent(call)
+        self.socket.send_multipart(chunks.split(clients.encode(call)))
+        assert self._drain is not None
+        self._drain.sent()
+
+    def _take(self, frames: list[bytes]) -> None:
+        for frame in frames:
+            self._take_one(frame)
+
+    def _take_one(self, frame: bytes) -> None:
+        """Handle one message; an error in it is logged, so that later messages are still handled."""
+        try:
+            self._received(self.presence.received(clients.decode_to_client(frame)))
+        except WireMismatch as error:
+            future = self.waits_for(decode.asked(frame)[0])
+            if future is not None and not future.done():
+                future.set_exception(error)
+            else:
+                log.warning("dropped %s bytes: %s (%s)", len(frame), error, error.details.get("why"))
+        except Exception as error:  # noqa: BLE001 # one message must not cost those that come after it
+            supervision.here().fault("client.message", error)
+
+    def _received(self, message: clients.ToClient) -> None:
+        match message:
+            case CellOutput():
+                self._cells.shows(message)
+            case clients.OutputMissing():
+                self._cells.missing(message)
+            case clients.CellEnded(result):
+                self._cells.ended(result)
+            case clients.Changed(cluster):
+                self.tell(cluster)
+            case clients.DebugEvent(rank, data):
+                if self.on_debug is not None:
+                    self.on_debug(rank, data)
+            case clients.Answer():
+                self._answered(message)
+
+    def _answered(self, answer: clients.Answer) -> None:
+        kind, future = self._answers.get(answer.id, (None, None))
+        if future is None or future.done():
+            return
+        if answer.error is not None:
+            future.set_exception(from_dict(answer.error))
+        elif kind is None:
+            future.set_result(None)
+        else:
+            try:
+                result = msgspec.msgpack.decode(answer.result, type=kind)
+            except decode.BROKEN as error:
+                future.set_exception(decode.mismatch(answer.result, "The cluster's head", error))
+            else:
+                future.set_result(result)
+
+
+def _presence(connection: Connection, way: Way | None) -> Presence:
+    if way is not None:
+        return Presence(connection, way)
+    return Near(connection) if connection.record.remote is None else Far(connection)

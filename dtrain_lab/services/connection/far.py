@@ -1,0 +1,316 @@
+"""Presence of a cluster's head on another machine: while it is queued, and across lost connections.
+
+Until the head listens, this class answers requests in its place: with the scheduler's state, and by
+cancelling.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import Any
+
+import msgspec
+import zmq
+import zmq.asyncio
+from msgspec.structs import replace
+
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Backend, Status, Way
+from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unreachable
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import supervision
+from dtrain_lab.services.connection.headless import without_head
+from dtrain_lab.services.connection.presence import Client, Presence, ended
+from dtrain_lab.services.worlds import records
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster, Reason
+from dtrain_lab.wire.codec import clock
+from dtrain_lab.wire.links import CellOutput
+from dtrain_lab.wire.processes.endpoints import Endpoints
+from dtrain_lab.wire.processes.record import HeadRecord, Remote
+from dtrain_lab.wire.submission import of_head
+
+LOOK_S = 0.3
+"""Polling interval for files on a shared file system. The scheduler is polled far less often."""
+STATUS_S = 3.0
+PING_WITHIN_S = 5.0
+OPEN_WITHIN_S = 3.0
+REPEATABLE = (
+    clients.Info,
+    clients.Clock,
+    clients.Watch,
+    clients.Hold,
+    clients.ListCells,
+    clients.Diagnose,
+)
+"""Requests that change nothing when they are sent twice."""
+
+
+class Far(Presence):
+    """A head on another machine.
+
+    Args:
+        connection: The connection. Its record, written by clients, says how the world was started.
+    """
+
+    def __init__(self, connection: Client) -> None:
+        super().__init__(connection, Way(""))
+        assert connection.record.remote is not None
+        self._remote: Remote = connection.record.remote
+        self._backend: Backend = registry.backend(self._remote.profile.backend)
+        self._status = Status("pending")
+        self._held: list[clients.Hold] = []
+        self._coming: supervision.Handle | None = None
+        self._up = asyncio.Event()
+        self._stopping = False
+        self._shown: dict[str, int] = {}
+        """Cell → number of output pieces received."""
+        self._monitored: Any = None
+        self._sent: dict[int, clients.Call] = {}
+        self._since = time.monotonic()
+        self._cut = False
+        """The connection was lost and is not restored yet."""
+        self._monitor: supervision.Handle | None = None
+
+    async def open(self) -> None:
+        """Start looking for the head; until it is found, `stand_in` answers requests."""
+        self._coming = supervision.here().keep("client.reach", self._come_up)
+        if self._remote.handle.endpoints is not None and self._remote.problem is None:
+            try:
+                async with asyncio.timeout(OPEN_WITHIN_S):
+                    await self._up.wait()
+            except TimeoutError:  # the network is slow or gone: the search continues
+                pass
+
+    @property
+    def up(self) -> bool:
+        """Whether the head itself answers, as far as is known."""
+        return self._up.is_set()
+
+    async def stand_in(self, body: clients.AnyBody) -> Any:
+        """Answer a request in place of a head that does not listen yet."""
+        match body:
+            case clients.Info():
+                return self._cluster()
+            case clients.Hold():
+                self._held.append(body)
+                return self._cluster()
+            case clients.Stop():
+                await self._cancel()
+                return None
+            case clients.Watch() | clients.Release():
+                return None
+        raise Conflict(f"{self._record.name} is not ready: {self._cluster().summary.text}", "Wait for it.")
+
+    async def forward(self, address: str, port: int) -> tuple[str, int]:
+        """Return a local address and port that lead to a port of the head's node."""
+        endpoints = self._remote.handle.endpoints
+        way = await self._backend.reach(of_head(self._record), endpoints, f"{address}:{port}")
+        mine, _, number = way.url.removeprefix("tcp://").rpartition(":")
+        return mine, int(number)
+
+    def close(self) -> None:
+        """Stop looking for the head."""
+        for task in (self._coming, self._monitor):
+            if task is not None and task.task is not asyncio.current_task():
+                task.cancel()
+        self._watch_no_link()
+
+    # ----
+
+    async def _come_up(self) -> None:
+        if self._up.is_set():  # the supervisor restarted this task
+            return
+        self._disconnect()
+        asked = 0.0
+        while self._remote.problem is None:
+            try:
+                endpoints = self._remote.handle.endpoints or await self._written() or self._kept()
+                if endpoints is not None:
+                    self._keep(endpoints)
+                    way = await self._backend.reach(of_head(self._record), endpoints)
+                    self._connection.connect(way)
+                    self._watch_link()
+                    if await self._reachable():
+                        await self._arrived()
+                        return
+                    self._disconnect()
+                if time.monotonic() - asked > STATUS_S:
+                    asked = time.monotonic()
+                    await self._look()
+                    if self._status.fate == "ended":
+                        if (
+                            self._remote.handle.endpoints is not None
+                        ):  # the world ran, and ended while no client was connected
+                            self._over()
+                        else:
+                            await self._ended_early()
+                        return
+            except DtrainError as error:
+                host = error.details.get("host") if isinstance(error, SignInNeeded) else None
+                self._status = Status("pending", Reason(error.code, error.message, error.hint, host=host))
+            self._connection.tell(self._cluster())
+            await asyncio.sleep(LOOK_S)
+
+    async def _reachable(self) -> bool:
+        asked = time.time()
+        try:
+            said = await self._connection.ask_head(clients.Clock(), PING_WITHIN_S)
+        except Unreachable:
+            return False
+        self.ahead = clock.ahead(asked, said, time.time())
+        return True
+
+    async def _arrived(self) -> None:
+        held, self._held = self._held, []
+        for hold in held:
+            await self._connection.ask_head(hold)
+        self._up.set()
+        await self._connection.watch_again()
+
+    def _watch_link(self) -> None:
+        self._monitored = self._connection.socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        self._monitor = supervision.here().keep("client.link", partial(self._link_lost, self._monitored))
+
+    async def _link_lost(self, monitor: Any) -> None:
+        """Restore a lost connection, unless the world has ended."""
+        waiting = zmq.asyncio.Socket.shadow(monitor)
+        while True:
+            if not self._cut:  # otherwise the supervisor restarted this task
+                await waiting.recv_multipart()
+            self._cut = True
+            while not self._connection.closed:
+                try:
+                    await self._look()
+                except DtrainError:  # the network is gone; the world keeps running
+                    self._status = Status("running")
+                if self._stopping or self._status.fate == "ended":
+                    self._over()
+                    return
+                try:
+                    # a forward that has to be rebuilt gets the same local address
+                    await self._backend.reach(of_head(self._record), self._remote.handle.endpoints)
+                except DtrainError:
+                    await asyncio.sleep(LOOK_S)
+                    continue
+                if await self._reachable():
+                    await self._catch_up()
+                    self._cut = False
+                    break
+
+    async def _catch_up(self) -> None:
+        """Request again what the head sent while the network was gone."""
+        while self._monitored.poll(0):  # discard the events of failed attempts
+            self._monitored.recv_multipart()
+        self._ask_again()
+        await self._connection.catch_up(self._shown)
+
+    def _ask_again(self) -> None:
+        """Repeat requests whose answer was lost if that changes nothing; fail the others."""
+        asked, self._sent = self._sent, {}
+        for call in asked.values():
+            future = self._connection.waits_for(call.id)
+            if future is None or future.done():
+                continue
+            if isinstance(call.body, REPEATABLE):
+                self._connection.send(call)
+            elif not isinstance(call.body, clients.Run | clients.Follow):
+                text = f"The connection to {self._record.name} broke before it answered."
+                future.set_exception(
+                    Unreachable(text, "The request may have gone through: check the state of the cluster.")
+                )
+
+    def sent(self, call: clients.Call) -> None:
+        """Remember a request that was sent."""
+        self._sent = {n: c for n, c in self._sent.items() if self._connection.waits_for(n) is not None}
+        self._sent[call.id] = call
+
+    def received(self, message: clients.ToClient) -> clients.ToClient:
+        """Convert times in a message to the local clock, and count output pieces for `catch_up`."""
+        if isinstance(message, CellOutput) and not message.kind.startswith("comm_"):
+            self._shown[message.cell] = self._shown.get(message.cell, 0) + 1
+        elif isinstance(message, clients.OutputMissing):
+            self._shown[message.cell] = self._shown.get(message.cell, 0) + message.pieces
+        elif isinstance(message, clients.CellEnded):
+            self._shown.pop(message.result.cell, None)
+        elif isinstance(message, clients.Changed):
+            message = clients.Changed(clock.by_ours(message.cluster, self.ahead))
+        elif isinstance(message, clients.Answer) and message.error is None and message.id in self._sent:
+            self._stopping = self._stopping or isinstance(self._sent[message.id].body, clients.Stop)
+        return message
+
+    async def _look(self) -> None:
+        self._status = await self._backend.status(of_head(self._record))
+
+    async def _written(self) -> Endpoints | None:
+        """Read the endpoints file in the head's folder; None if it does not exist yet."""
+        place = self._backend.files(of_head(self._record))[0]
+        text = await place.transport.read(f"{self._remote.handle.directory}/{job_files.ENDPOINTS}")
+        return msgspec.json.decode(text, type=Endpoints) if text else None
+
+    def _kept(self) -> Endpoints | None:
+        """Endpoints in the record: another client has read the file first, and the head has removed it."""
+        record = records.read(self._record.id)
+        return record.remote.handle.endpoints if record is not None and record.remote is not None else None
+
+    def _keep(self, endpoints: Endpoints) -> None:
+        """Save the endpoints in the record: the head removes their file once all agents have joined."""
+        if self._remote.handle.endpoints is None:
+            self._remote = replace(self._remote, handle=replace(self._remote.handle, endpoints=endpoints))
+            self._note()
+
+    async def _ended_early(self) -> None:
+        reason = self._status.reason
+        text = await self._backend.log(of_head(self._record), job_files.LAUNCHER_LOG, 0)
+        last = [line for line in text.decode("utf-8", "replace").splitlines() if line.strip()]
+        message = reason.message if reason is not None else "It ended before it was ready."
+        # srun's last line only says that a task has ended; the cause may stand before or after it
+        telling = [line for line in last if not line.startswith("srun: error:")] or last
+        hint = f"Its log ends: {telling[-1]}" if last else (reason.hint if reason is not None else "")
+        self._remote = replace(self._remote, problem=(message, hint))
+        self._note()
+        self._connection.tell(self._cluster())
+
+    async def _cancel(self) -> None:
+        if self._remote.problem is None:
+            try:
+                await self._backend.cancel(of_head(self._record))
+            except NotFound:
+                pass
+        self._over()
+
+    def gone(self) -> Unreachable:
+        """Return the error for requests after the cluster has ended."""
+        reason = self._status.reason
+        if reason is None or not reason.final:
+            return ended(self._record.name)
+        return Unreachable(f"{self._record.name} has ended. {reason.message}", reason.hint, code="ended")
+
+    def _over(self) -> None:
+        records.forget(self._record.id)
+        self._connection.has_ended()
+        asyncio.get_running_loop().call_soon(self._connection.close)
+
+    def _disconnect(self) -> None:
+        if self._monitor is not None:
+            self._monitor.cancel()
+        self._watch_no_link()
+        self._connection.disconnect()
+
+    def _watch_no_link(self) -> None:
+        if self._monitored is not None and self._connection.socket is not None:
+            self._connection.socket.disable_monitor()
+        self._monitored = None
+
+    def _note(self) -> None:
+        self._connection.record = replace(self._record, remote=self._remote)
+        records.write(self._record)
+
+    @property
+    def _record(self) -> HeadRecord:
+        return self._connection.record
+
+    def _cluster(self) -> Cluster:
+        return without_head(self._record, self._remote, self._status, time.monotonic() - self._since)

@@ -1,0 +1,126 @@
+"""Presence of a head: how a connection finds it and detects its end; for jobs and for this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from dtrain_lab.backends.base import Way
+from dtrain_lab.errors import Unreachable
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.processes.record import HeadRecord
+
+
+class Client(Protocol):
+    """The part of `connection.Connection` that a presence uses."""
+
+    record: HeadRecord
+    closed: bool
+    socket: Any
+
+    def connect(self, way: Way) -> None: ...
+    def disconnect(self) -> None: ...
+    def close(self) -> None: ...
+    def has_ended(self) -> None: ...
+    def send(self, call: clients.Call) -> None: ...
+    def tell(self, cluster: Cluster) -> None: ...
+    def waits_for(self, number: int | None) -> asyncio.Future[Any] | None: ...
+    async def ask_head(self, body: clients.AnyBody, within_s: float | None = 30.0) -> Any: ...
+    async def watch_again(self) -> None: ...
+    async def catch_up(self, shown: Mapping[str, int]) -> None: ...
+
+
+class Presence:
+    """Presence of a head whose address is known: a job's. Its end shows only in requests that time out.
+
+    Args:
+        connection: The connection to the head.
+        way: Address of the head.
+    """
+
+    ahead = 0.0
+    """Seconds by which the clock of the head's machine is ahead of the local clock."""
+
+    def __init__(self, connection: Client, way: Way) -> None:
+        self._connection = connection
+        self._way = way
+
+    @property
+    def up(self) -> bool:
+        """Whether the head itself answers."""
+        return True
+
+    async def open(self) -> None:
+        """Connect, or start connecting in the background."""
+        self._connection.connect(self._way)
+
+    async def stand_in(self, body: clients.AnyBody) -> Any:
+        """Answer a request in place of a head that is not up."""
+        raise self.gone()
+
+    async def forward(self, address: str, port: int) -> tuple[str, int]:
+        """Return a local address and port for a port of the head's node; on this machine, the same ones."""
+        return address, port
+
+    def sent(self, call: clients.Call) -> None:
+        """Called with each request that was sent."""
+
+    def received(self, message: clients.ToClient) -> clients.ToClient:
+        """Called with each message; returns the message to pass on."""
+        return message
+
+    def gone(self) -> Unreachable:
+        """Return the error for requests after the head has ended."""
+        name = self._connection.record.name
+        return Unreachable(f"{name} has ended.", "", code="ended")
+
+    def close(self) -> None:
+        """Called when the connection closes."""
+
+
+class Near(Presence):
+    """Presence of a cluster's head on this machine: a pidfd reports the end of its process."""
+
+    def __init__(self, connection: Client) -> None:
+        super().__init__(connection, Way(f"ipc://{connection.record.socket}"))
+        self._death: int | None = None
+
+    async def open(self) -> None:
+        """Connect.
+
+        Raises:
+            Unreachable: The head's process is gone.
+        """
+        try:
+            self._death = os.pidfd_open(self._connection.record.pid)
+        except ProcessLookupError:
+            raise self.gone() from None
+        asyncio.get_running_loop().add_reader(self._death, self._died)
+        await super().open()
+
+    def gone(self) -> Unreachable:
+        """Return the error for requests after the head has ended."""
+        return ended(self._connection.record.name)
+
+    def close(self) -> None:
+        """Stop watching the head's process."""
+        if self._death is not None:
+            asyncio.get_running_loop().remove_reader(self._death)
+            os.close(self._death)
+            self._death = None
+
+    def _died(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._death is not None:
+            loop.remove_reader(self._death)
+        self._connection.has_ended()
+        # the head's last messages may still be in the socket
+        loop.call_later(0.05, self._connection.close)
+
+
+def ended(name: str) -> Unreachable:
+    """Return the error for a cluster whose head is gone."""
+    return Unreachable(f"{name} has ended.", "Start a cluster: %distributed start", code="ended")

@@ -1,0 +1,64 @@
+"""Job dependencies (`after`): whether a job can wait for another one, and how the back-end refers to it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dtrain_lab.backends import registry
+from dtrain_lab.errors import Conflict
+from dtrain_lab.wire.jobs.job import Job, JobRecord
+from dtrain_lab.wire.kinds import JOB_ENDED
+
+
+async def resolve(record: JobRecord, first: Job, other: JobRecord) -> JobRecord:
+    """Fill in the dependency as the back-end refers to it: the job's folder, or the scheduler's job number.
+
+    Args:
+        record: Record of the waiting job.
+        first: Current state of the job that has to succeed first.
+        other: Record of that job.
+
+    Returns:
+        `record` with the dependency filled in.
+
+    Raises:
+        Conflict: The jobs are not in the same queue, or the first one can no longer succeed.
+    """
+    backend = registry.backend(record.plan.backend)
+    if first.state in JOB_ENDED and first.state != "succeeded":
+        raise Conflict(
+            f"{first.name} has not succeeded ({first.state}): a job that waits for that would never start.",
+            f"Resume it (dtrain-lab job resume {first.id}), and let this one wait for the new job.",
+            code="after_failed",
+        )
+    if first.backend != record.plan.backend:
+        raise _apart(
+            first, "Jobs wait for jobs of the same back-end: of Slurm for Slurm's, local ones for local ones."
+        )
+    if first.state == "succeeded":  # nothing to wait for, and the scheduler may have forgotten the job
+        return _waits_for(record, None)
+    if backend.traits.schedules:
+        # ask the scheduler that will run this job: on another scheduler the same number is another job
+        handle = await backend.find(replace(other, profile=record.profile))
+        if handle is None:
+            raise _apart(
+                first,
+                f'Slurm, as the profile "{record.plan.profile}" reaches it, has no such job in its queue: '
+                "use the same profile, or try again in a moment.",
+            )
+        return _waits_for(record, handle.job)
+    apart = other.system != record.system if other.system else other.host != record.host
+    if backend.traits.one_machine and apart:
+        raise _apart(first, f"It was started on {other.host}: submit this one there.")
+    if not backend.traits.shares_folder and other.plan.nodes[0].name != record.plan.nodes[0].name:
+        host = other.plan.nodes[0].name
+        raise _apart(first, f"Its first host is {host}: use a profile that has it.")
+    return _waits_for(record, other.directory)
+
+
+def _waits_for(record: JobRecord, what: str | None) -> JobRecord:
+    return replace(record, request=replace(record.request, after=what))
+
+
+def _apart(first: Job, hint: str) -> Conflict:
+    return Conflict(f"A job can't wait for {first.name}: they don't run in the same queue.", hint)

@@ -1,0 +1,198 @@
+"""Submission of jobs to back-ends. The record is indexed first, so that a crash in between loses no job."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import UNSURE
+from dtrain_lab.backends.transport import private_folders
+from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
+from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.services.jobs.status import Looks
+from dtrain_lab.wire.jobs.job import Job, JobRecord
+from dtrain_lab.wire.kinds import JOB_ENDED
+
+log = logging.getLogger(__name__)
+
+
+class HandOver:
+    """Submits jobs to their back-ends.
+
+    Args:
+        index: Index of jobs.
+        looks: Reads the state of jobs.
+    """
+
+    def __init__(self, index: Index, looks: Looks) -> None:
+        self._index = index
+        self._looks = looks
+
+    async def hand_over(
+        self, record: JobRecord, files: dict[str, bytes], prepare: Callable[[], Awaitable[None]]
+    ) -> Job:
+        """Add a job to the index, and submit it to its back-end.
+
+        Args:
+            record: Record of the job.
+            files: Files of the job's folder, by relative path.
+            prepare: Called before the submission, to add what else the folder needs.
+
+        Raises:
+            DtrainError: The job was refused; its folder and its index entry are removed.
+
+        Returns:
+            The job; in the state *planned*, with the reason, where the scheduler may have it and did not say.
+        """
+        backend = registry.backend(record.plan.backend)
+        await self._note(record)
+        self._looks.handing_over.add(record.id)
+        try:
+            await prepare()
+            handle = await backend.submit(record, files)
+        except DtrainError as error:
+            if error.code == UNSURE:
+                return await self._unsure(record, error)
+            if not await self._was_taken(record):
+                await self._clean(record)
+                await self._index.ask(self._index.store.remove, record.id)
+            raise
+        finally:
+            self._looks.handing_over.discard(record.id)
+        try:
+            record = await self._looks.change(record.id, handle=handle)
+        except DtrainError as error:  # it runs, and is found by its id once the index is usable
+            log.warning("job %s was handed over, and its index does not say so yet: %s", record.id, error)
+            record = replace(record, handle=handle)
+        if record.cancelled_at is not None:  # cancelled during the submission
+            await self._looks.end(record)
+        return await self._looks.look(record)
+
+    async def _unsure(self, record: JobRecord, error: DtrainError) -> Job:
+        """Keep a job that the scheduler may have: each look at it asks the scheduler for it."""
+        log.warning("job %s: %s", record.id, error)
+        self._looks.handing_over.discard(record.id)
+        if (await self.record(record.id)).cancelled_at is not None:
+            await self._looks.end(await self.record(record.id))
+        return await self._looks.look(await self.record(record.id))
+
+    async def _was_taken(self, record: JobRecord) -> bool:
+        """Whether a scheduler that answered too late has accepted the job: then the job is kept."""
+        try:
+            return await registry.backend(record.plan.backend).find(record) is not None
+        except DtrainError:  # unknown; the job will be found later, or shown as lost
+            return True
+
+    async def _clean(self, record: JobRecord) -> None:
+        """Remove the folders of a job that was refused."""
+        for place in registry.backend(record.plan.backend).files(record):
+            try:
+                await place.transport.remove(record.directory)
+            except DtrainError as error:
+                log.warning("job %s was refused, and its folder is left: %s", record.id, error)
+
+    async def _note(self, record: JobRecord) -> None:
+        """Add a new job to the index.
+
+        Raises:
+            Conflict: A job that has not ended has the same name, or writes the same checkpoints.
+        """
+
+        def goes_on(other: JobRecord) -> bool:
+            return record.checkpoints != "" and other.checkpoints == record.checkpoints
+
+        def clashes(other: JobRecord) -> bool:
+            named = record.parent is None and record.request.name is not None
+            return (named and other.name == record.name) or goes_on(other)
+
+        ended = {record.parent}
+        while True:
+            other = await self._index.ask(
+                self._index.store.add, record, lambda known: known.id not in ended and clashes(known)
+            )
+            if other is None:
+                return
+            _, seen = await self.fresh(other.id)  # it may have ended since its state was last read
+            if seen.state in JOB_ENDED:
+                if goes_on(other):
+                    await self.end_rest(other, seen)
+                ended.add(other.id)
+            elif goes_on(other):
+                raise Conflict(
+                    f"{other.name} ({other.id}) goes on from there already.",
+                    f"Cancel it first: dtrain-lab job cancel {other.id}",
+                )
+            else:
+                raise Conflict(
+                    f'A job "{other.name}" is there already.', "Choose another name, or cancel it."
+                )
+
+    async def known(self, name: str) -> tuple[JobRecord, Job | None]:
+        """Return a job's record, and its state as last seen.
+
+        Raises:
+            NotFound: There is no job of that name or id.
+        """
+        known = await self._index.ask(self._index.store.find, name)
+        if known is None:
+            raise NotFound(f'There is no job "{name}".', "List them: dtrain-lab job list", code="no_job")
+        return known
+
+    async def record(self, identity: str) -> JobRecord:
+        """Return a job's record from the index."""
+        return (await self.known(identity))[0]
+
+    async def fresh(self, name: str) -> tuple[JobRecord, Job]:
+        """Read a job's state now, bypassing the cache.
+
+        Returns:
+            Its record, which that look may have changed, and its state.
+        """
+        record, _ = await self.known(name)
+        made = await self._looks.look(record, fresh=True)
+        return await self.record(record.id), made
+
+    async def end_rest(self, record: JobRecord, made: Job) -> None:
+        """End processes that may be left of a job that is known to have ended or is lost.
+
+        Args:
+            record: Record of the job.
+            made: Its current state.
+
+        Raises:
+            DtrainError: A host can't be asked, and the job is lost: nothing else would show that it runs.
+        """
+        if made.state == "succeeded":  # its script may still run the notification command
+            return
+        try:
+            await self._looks.end(record)
+        except DtrainError as error:
+            if made.state == "lost":
+                raise
+            log.info("job %s has ended; whether anything is left can't be asked: %s", record.id, error)
+
+
+def link_rest(source: Path, code: Path, left: tuple[str, ...]) -> None:
+    """Symlink files that were too large to pack, instead of copying them; on this machine only.
+
+    Args:
+        source: The notebook's folder.
+        code: The job's code folder.
+        left: Relative paths of the files.
+    """
+    try:
+        private_folders(code)
+        for path in left:
+            target = code / path
+            private_folders(target.parent)
+            if not target.is_symlink():
+                target.symlink_to(source / path)
+    except OSError as error:
+        raise Unreachable(
+            f"{code} can't be written: {error.strerror}.",
+            "Set workdir in the profile to a folder of yours.",
+        ) from error

@@ -1,0 +1,343 @@
+"""Jobs for all clients: plan, submit, list, read, cancel, resume, delete.
+
+A job's state is read from its folder and its scheduler each time (`status`); no process keeps it.
+The record is added to the index before the job is submitted, so that a crash in between loses no job: one
+that the back-end accepted is found again by its id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shlex
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dtrain_lab.backends import registry
+from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs.prune import prunable
+from dtrain_lab.machine import processes
+from dtrain_lab.services.index import async_index, rebuild
+from dtrain_lab.services.index.rebuild import Rebuilt
+from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.jobs import dependencies
+from dtrain_lab.services.jobs.handover import HandOver, link_rest
+from dtrain_lab.services.jobs.reader import JobReader
+from dtrain_lab.services.jobs.status import Looks, unsure
+from dtrain_lab.services.plans import planning
+from dtrain_lab.services.plans.planning import Planned, new_id
+from dtrain_lab.services.plans.plans import Plans, refuse
+from dtrain_lab.services.policy import limits
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.job import Job, JobPlan, JobRecord, JobRequest
+from dtrain_lab.wire.kinds import JOB_ENDED
+
+Told = Callable[[Job], None]
+Warned = Callable[[tuple[Finding, ...]], None]
+log = logging.getLogger(__name__)
+
+
+class Jobs:
+    """Jobs of this user.
+
+    Args:
+        store: Index of jobs; by default the user's. Its file is opened by the first call.
+    """
+
+    def __init__(self, store: Store | None = None) -> None:
+        self._store = store or async_index.usual()
+        self._index = async_index.Index(self._store)
+        self._looks = Looks(self._index)
+        self._plans = Plans(self._index)
+        self._handover = HandOver(self._index, self._looks)
+
+    # ---- submit
+
+    async def plan(self, request: JobRequest, file: Path, *, ask: bool = False) -> JobPlan:
+        """Plan a job without submitting it; the plan's id can be passed to `submit`.
+
+        Args:
+            request: The user's request.
+            file: Path of the notebook.
+            ask: Also ask the scheduler whether it would accept the job, and when the job would start.
+
+        Raises:
+            DtrainError: The job can't be planned.
+        """
+        return await self._plans.preview(request, file, await self._first_host(request), ask=ask)
+
+    async def submit(
+        self, request: JobRequest, file: Path, warned: Warned | None = None, *, plan: str | None = None
+    ) -> Job:
+        """Submit a notebook, or a plan of it.
+
+        Args:
+            request: The user's request.
+            file: Path of the notebook.
+            warned: Called with the check's warnings before the submission.
+            plan: Id of a plan that was previewed: exactly that plan is submitted.
+
+        Raises:
+            Conflict: The sources have changed since the plan was made.
+            DtrainError: Nothing was submitted; the message says why.
+        """
+        if plan is None:
+            self._plans.anew()
+            plan = (await self._plans.make(request, file, await self._first_host(request))).record.id
+        made = await self._plans.take(plan, request)
+        try:
+            return await self._submit(made, warned)
+        except DtrainError:
+            # the scheduler may have accepted an indexed job: don't let a second attempt submit it twice
+            if await self._index.ask(self._store.data, made.record.id) is None:
+                self._plans.put_back(made)
+            raise
+
+    async def _submit(self, made: Planned, warned: Warned | None) -> Job:
+        refuse(made.findings, made.never)
+        warnings = tuple(finding for finding in made.findings if finding.severity == "warning")
+        if warned is not None and warnings:
+            warned(warnings)
+        self._plans.anew()
+        record = await self._after(replace(made.record, created_at=time.time()))
+        files = {**made.files, **planning.files_of(record)}
+
+        async def link() -> None:
+            if record.plan.traits.one_machine:
+                code = Path(record.directory) / job_files.CODE
+                await asyncio.to_thread(link_rest, made.file.parent, code, made.left)
+
+        return await self._handover.hand_over(record, files, link)
+
+    async def resume(self, name: str, *, force: bool = False) -> Job:
+        """Submit a new job with the same code, which continues from the last complete checkpoint.
+
+        Args:
+            name: Name or id of the job.
+            force: Resume even if it is unknown whether the job still runs.
+
+        Raises:
+            Conflict: The job still runs, or another job continues from its checkpoints already.
+        """
+        old, parent = await self._handover.fresh(name)
+        if parent.state not in JOB_ENDED and not (force and unsure(parent)):
+            raise _still_runs(parent, f"dtrain-lab job resume {parent.id} --force")
+        limits.recheck(old)
+        if not force:
+            await self._handover.end_rest(old, parent)
+        identity = new_id()
+        directory = f"{old.directory.rpartition('/')[0]}/{identity}"
+        record = replace(
+            old,
+            id=identity,
+            directory=directory,
+            plan=replace(old.plan, directory=f"{directory}/{job_files.CODE}"),
+            created_at=time.time(),
+            host=socket.gethostname(),
+            system=processes.system(),
+            request=replace(old.request, after=None),
+            handle=None,
+            parent=old.id,
+            cancelled_at=None,
+            problem=None,
+        )
+
+        async def copy() -> None:
+            here, there = shlex.quote(f"{old.directory}/{job_files.CODE}"), shlex.quote(directory)
+            line = f"umask 077; mkdir -p -- {there} && cp -rP -- {here} {there}/"
+            for place in registry.backend(old.plan.backend).files(old):
+                done = await place.transport.run(["bash", "-c", line])
+                if done.code:
+                    raise Unreachable(
+                        f"The code of {parent.name} is not there any more: {done.err.strip()}",
+                        "Submit the notebook again.",
+                    )
+
+        return await self._handover.hand_over(record, planning.files_of(record), copy)
+
+    async def _after(self, record: JobRecord) -> JobRecord:
+        if record.request.after is None:
+            return record
+        other, first = await self._handover.fresh(record.request.after)
+        return await dependencies.resolve(record, first, other)
+
+    async def _first_host(self, request: JobRequest) -> str | None:
+        """Return the host that has to run rank 0, None for any.
+
+        Over SSH, a dependent job waits for the other job's exit file, which is on that job's first host.
+        """
+        if request.after is None:
+            return None
+        try:
+            plan = (await self._handover.record((await self.job(request.after)).id)).plan
+        except NotFound as error:
+            where = {"field": "after"}
+            raise NotFound(error.message, error.hint, code=error.code, details=where) from None
+        return None if registry.backend(plan.backend).traits.shares_folder else plan.nodes[0].name
+
+    # ---- state
+
+    async def listing(self, most: int = 1000) -> list[Job]:
+        """Return jobs, newest first, with the current state of those that have not ended."""
+        return await self._looks.all(most)
+
+    async def job(self, name: str) -> Job:
+        """Return a job by its id, a prefix of its id, or its name (the newest of that name).
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        record, seen = await self._handover.known(name)
+        if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
+            return seen
+        return await self._looks.soon(record, seen)
+
+    async def look(self, record: JobRecord) -> Job:
+        """Read a job's current state from its folder and its back-end."""
+        return await self._looks.look(record)
+
+    async def wait(self, name: str, told: Told | None = None, every_s: float = 0.5) -> Job:
+        """Wait for a job's end, and return its final state.
+
+        Args:
+            name: Name or id of the job.
+            told: Called with the job's state at each poll.
+            every_s: Polling interval in seconds.
+        """
+        while True:
+            made = await self.job(name)
+            if told is not None:
+                told(made)
+            if made.state in JOB_ENDED:
+                return made
+            await asyncio.sleep(every_s)
+
+    async def reader(self, name: str) -> JobReader:
+        """Return a reader of a job's log, metrics, stacks and folder.
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        made = await self.job(name)
+        return JobReader(await self._handover.record(made.id), made)
+
+    # ---- end
+
+    async def cancel(self, name: str) -> Job:
+        """End a job on all its nodes.
+
+        Raises:
+            DtrainError: A host can't be reached. The request is repeated when the job's state is next read.
+        """
+        record, seen = await self._handover.known(name)
+        try:
+            seen = await self._looks.look(record, fresh=True)
+        except DtrainError as error:  # the request is recorded, and repeated later
+            log.warning("job %s can't be looked at: %s", record.id, error)
+        if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
+            await self._handover.end_rest(record, seen)
+            return seen
+        record = await self._looks.change(record.id, cancelled_at=time.time())
+        await self._looks.end(record)
+        return await self._looks.look(record, fresh=True)
+
+    async def delete(self, name: str, *, force: bool = False) -> Job:
+        """Remove a job that has ended, with its folder and all its checkpoints.
+
+        Args:
+            name: Name or id of the job.
+            force: Remove it even if it is unknown whether it still runs, or if its folder can't be removed.
+
+        Raises:
+            Conflict: The job still runs, or another job has its checkpoints in the job's folder.
+            Unreachable: The folder can't be removed; the job stays in the index.
+        """
+        record, seen = await self._handover.known(name)
+        try:
+            made = await self._looks.look(record, fresh=True)
+        except DtrainError:
+            if not force or seen is None:
+                raise
+            made = seen
+        if made.state not in JOB_ENDED and not (force and unsure(made)):
+            raise _still_runs(made, f"dtrain-lab job delete {made.id} --force")
+        if not force:
+            await self._handover.end_rest(record, made)
+        own = f"{record.directory}/{job_files.CHECKPOINTS}"
+        row, users = await self._index.ask(self._store.take_out, record.id, own)
+        if users:
+            names = ", ".join(f"{name} ({identity})" for identity, name in users)
+            raise Conflict(
+                f"Checkpoints of {names} lie in the folder of {made.name}.",
+                "Delete the jobs that were resumed from it first.",
+                code="checkpoints_used",
+            )
+        for place in registry.backend(record.plan.backend).files(record):
+            try:
+                await place.transport.remove(record.directory)
+            except DtrainError as error:
+                if force:
+                    log.warning("job %s is deleted, and its folder is left: %s", record.id, error)
+                    continue
+                if row is not None:
+                    await self._index.ask(self._store.put_back, row)
+                raise
+        return made
+
+    async def old(self, before: float) -> list[Job]:
+        """Return jobs that ended before a time, in an order in which they can be deleted.
+
+        Jobs of a chain of resumes count as old only when the newest of them does.
+
+        Args:
+            before: Seconds since 1970.
+        """
+        found = await self.listing(100_000)
+        return prunable(found, await self._index.ask(self._store.checkpoints), before)
+
+    async def request_of(self, name: str) -> JobRequest:
+        """Return the request of a job, for duplicating it."""
+        made = await self.job(name)
+        return replace((await self._handover.record(made.id)).request, after=None, names=None)
+
+    async def rebuild(self, folder: Path | None = None) -> Rebuilt:
+        """Add jobs to the index from their folders; indexed jobs are left unchanged.
+
+        Args:
+            folder: Parent of the jobs' folders; by default those of all profiles, on all their machines.
+
+        Raises:
+            NotFound: There is no such folder.
+        """
+        if folder is not None and not folder.is_dir():
+            raise NotFound(f"There is no folder {folder}.", "Name the one that jobs' folders lie in.")
+        bases = [folder] if folder is not None else await asyncio.to_thread(rebuild.bases)
+        told = [
+            found for base in bases for found in await asyncio.to_thread(lambda b: [*rebuild.below(b)], base)
+        ]
+        problems = [found for found in told if isinstance(found, str)]
+        filed = {found[0].id: found for found in told if not isinstance(found, str)}
+        if folder is None:
+            far, silent = await rebuild.far()
+            filed = {record.id: (record, data) for record, data in far} | filed
+            problems += silent
+        known = await self._index.ask(self._store.ids)
+        for identity in filed.keys() - known:
+            await self._index.ask(self._store.put, *filed[identity])
+        return Rebuilt(len(filed), len(filed.keys() - known), tuple(problems))
+
+    # ----
+
+
+def _still_runs(made: Job, force: str = "") -> Conflict:
+    if unsure(made) and made.reason is not None:
+        known = f"If you know that it does not run any more: {force}" if force else "Try again later."
+        return Conflict(
+            f"It is not known whether {made.name} still runs: {made.reason.message}", known, code="unknown"
+        )
+    return Conflict(f"{made.name} still runs.", f"Cancel it first: dtrain-lab job cancel {made.id}")

@@ -1,0 +1,141 @@
+"""Reading a job's log: one file per node, read in pieces and merged by time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from dtrain_lab.backends.base import Place
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.wire.jobs.job import JobRecord, Log
+
+PIECE = 64 << 10
+END, START = "end", "start"
+NUMBER = re.compile(r"[0-9]{1,18}")
+PART = re.compile(r"([0-9]{1,9}):([0-9]{1,18})")
+"""Node and byte offset; 18 digits suffice for any file."""
+
+
+def parse(offset: str, nodes: Sequence[int]) -> dict[int, int | None]:
+    """Parse an offset into a byte offset for each node's file; None means the end of the file.
+
+    Args:
+        offset: "0:1234,1:0" as in `LogPiece`, "start", "end", or one number for all files.
+        nodes: Numbers of the nodes.
+
+    Raises:
+        BadRequest: The offset is invalid.
+    """
+    if offset == END:
+        return dict.fromkeys(nodes)
+    if offset in (START, ""):
+        return dict.fromkeys(nodes, 0)
+    if NUMBER.fullmatch(offset):
+        return dict.fromkeys(nodes, int(offset))
+    parts = [PART.fullmatch(part) for part in offset.split(",")]
+    if not all(parts):
+        raise BadRequest(
+            f'offset is "{offset[:80]}".', 'Use "start", "end", or the offset of the piece before.'
+        )
+    told = {int(part[1]): int(part[2]) for part in parts if part is not None}
+    return {node: told.get(node, 0) for node in nodes}
+
+
+async def read(
+    record: JobRecord, places: Sequence[Place], offset: str, ranks: Collection[int] | None
+) -> tuple[tuple[Log, ...], str, bool]:
+    """Read a piece of the log.
+
+    Args:
+        offset: See `parse`.
+        ranks: Ranks whose lines are returned; None for all.
+
+    Returns:
+        Lines in order of time, the offset of the next piece, and whether more may be available already.
+    """
+    nodes = [node for place in places for node in place.nodes]
+    at = parse(offset, nodes)
+    lines: list[Log] = []
+    more = False
+    reached: dict[int, int] = {}
+    for place in places:
+        for node in place.nodes:
+            path = f"{record.directory}/{job_files.log(node)}"
+            begin = at[node]
+            cut = False
+            if begin is None:
+                size = await place.transport.size(path)
+                begin = max(0, size - PIECE)
+                cut = begin > 0
+            data = await place.transport.read(path, begin, PIECE) or b""
+            whole = data[: data.rfind(b"\n") + 1]
+            if len(data) == PIECE and not whole:  # a line longer than a piece
+                whole = data
+            reached[node] = begin + len(whole)
+            more = more or len(data) == PIECE
+            rows = whole.splitlines()
+            lines += _lines(rows[1:] if cut else rows, ranks)
+    lines.sort(key=lambda line: line.time)
+    return tuple(lines), ",".join(f"{n}:{p}" for n, p in sorted(reached.items())), more
+
+
+async def find(
+    record: JobRecord,
+    places: Sequence[Place],
+    text: str,
+    offset: str,
+    before: bytes = b"",
+    *,
+    back: int = 4096,
+) -> str | None:
+    """Find the next line that contains a text.
+
+    Args:
+        record: Record of the job.
+        places: Locations of its folder.
+        text: The text.
+        offset: See `parse`.
+        before: What the line starts with, as in `Transport.find`; see `written_by`.
+        back: Maximum distance of the result from the match, in bytes.
+
+    Returns:
+        The offset, not before the given one; None if there is no such line.
+    """
+    nodes = [node for place in places for node in place.nodes]
+    at = parse(offset, nodes)
+    for place in places:
+        for node in place.nodes:
+            path = f"{record.directory}/{job_files.log(node)}"
+            found = await place.transport.find(path, text.encode(), at[node] or 0, before)
+            if found is not None:
+                data = await place.transport.read(path, max(0, found - back), back) or b""
+                begin = max(0, found - back) + (data.find(b"\n") + 1 if found > back else 0)
+                begin = max(begin, at[node] or 0)  # what was found before is not found again
+                return ",".join(f"{n}:{begin if n == node else at[n] or 0}" for n in nodes)
+    return None
+
+
+def written_by(ranks: Collection[int] | None) -> bytes:
+    """Return what a line of a log starts with if one of these ranks wrote it: a pattern for `find`.
+
+    Args:
+        ranks: The ranks; None for all.
+    """
+    who = "[0-9]+" if ranks is None else f"({'|'.join(map(str, sorted(ranks)))})"
+    return f"[0-9.]+ {who} [a-z] ".encode()
+
+
+def _lines(rows: Sequence[bytes], ranks: Collection[int] | None) -> list[Log]:
+    found = []
+    for row in rows:
+        parts = row.split(b" ", 3)
+        if len(parts) != 4:
+            continue
+        try:
+            when, rank = float(parts[0]), int(parts[1])
+        except ValueError:
+            continue
+        if ranks is None or rank in ranks:
+            found.append(Log(when, rank, parts[3].decode("utf-8", "replace"), parts[2] == b"e"))
+    return found

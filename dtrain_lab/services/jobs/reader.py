@@ -1,0 +1,183 @@
+"""Reads one job: log, metrics, stacks, executed notebook, and its folder as an archive."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection
+
+import msgspec
+
+from dtrain_lab.backends import registry
+from dtrain_lab.errors import Conflict, NotFound, Unreachable, WireMismatch
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs.notebook.sections import sections
+from dtrain_lab.jobs.state import traceback_mark
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.jobs import log as job_log
+from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.wire.codec import lenient
+from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, LogPiece
+from dtrain_lab.wire.kinds import JOB_ENDED
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.processes.endpoints import Endpoints
+from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.stacks import Stack
+
+STACKS_WITHIN_S = 15.0
+
+
+class JobReader:
+    """Reads one job.
+
+    Args:
+        record: The job's record.
+        job: Its current state.
+    """
+
+    def __init__(self, record: JobRecord, job: Job) -> None:
+        self._record = record
+        self._job = job
+        self._places = registry.backend(record.plan.backend).files(record)
+
+    async def logs(
+        self,
+        *,
+        offset: str = job_log.START,
+        ranks: Collection[int] | None = None,
+        first_error: bool = False,
+        search: str = "",
+    ) -> LogPiece:
+        """Read a piece of the log.
+
+        Args:
+            offset: "start", "end", or the offset that the previous piece returned.
+            ranks: Ranks whose lines are returned; None for all.
+            first_error: Start shortly before the job's error.
+            search: Start shortly before the next line of these ranks that contains this text.
+
+        Raises:
+            BadRequest: The offset is invalid.
+            NotFound: None of these ranks wrote the text after the offset.
+        """
+        error = self._job.error
+        text, before = search, job_log.written_by(ranks)
+        if first_error and error is not None:
+            text, before = traceback_mark(error), b""
+        if text:
+            found = await job_log.find(self._record, self._places, text, offset, before)
+            if found is None and search:
+                raise NotFound(f'"{search}" is not in the log from here on.', "", code="not_in_log")
+            offset = found or (job_log.END if first_error else offset)
+        lines, reached, more = await job_log.read(self._record, self._places, offset, ranks)
+        return LogPiece(lines, reached, self._job.state in JOB_ENDED and not more, error)
+
+    async def metrics(self) -> JobMetrics:
+        """Return current metrics and their history."""
+        path = f"{self._record.directory}/{job_files.HISTORY}"
+        text = await self._places[0].transport.read(path) or b""
+        points = (_point(line) for line in text.splitlines())
+        history = tuple(point for point in points if point is not None)
+        return JobMetrics(**msgspec.structs.asdict(self._job.metrics), history=history)
+
+    async def stacks(self, ranks: tuple[int, ...] | None = None) -> list[Stack]:
+        """Return the current stacks of each rank's threads.
+
+        Raises:
+            Conflict: The job is not running.
+            Unreachable: Its head can't be reached.
+        """
+        connection = await self.connect()
+        try:
+            stacks: list[Stack] = await connection.ask(clients.Stacks(ranks), STACKS_WITHIN_S)
+            return stacks
+        finally:
+            connection.close()
+
+    async def connect(self) -> Connection:
+        """Connect to the job's head.
+
+        Raises:
+            Conflict: The job is not running.
+            Unreachable: Its head can't be reached.
+        """
+        record, name = self._record, self._job.name
+        if self._job.state in JOB_ENDED or record.handle is None:
+            raise Conflict(f"{name} does not run.", "Its log has what it wrote.", code="not_running")
+        text = await self._places[0].transport.read(f"{record.directory}/{job_files.ENDPOINTS}")
+        if text is None:
+            raise Unreachable(f"{name} has no head that could be asked.", "See head.log in its folder.")
+        try:
+            endpoints = lenient.decode(text, Endpoints)
+        except msgspec.DecodeError as error:
+            raise WireMismatch(
+                f"Where the head of {name} listens can't be read: {error}.", "See head.log in its folder."
+            ) from error
+        way = await registry.backend(record.plan.backend).reach(record, endpoints)
+        connection = Connection(_head_record(self._job), way)
+        await connection.open()
+        return connection
+
+    async def cell_names(self) -> dict[str, str]:
+        """Return the cells of the submitted notebook: text → name in the job."""
+        code = f"{self._record.directory}/{job_files.CODE}"
+        notebook = posixpath.basename(self._record.request.notebook)
+        script = await self._places[0].transport.read(f"{code}/{job_files.MAIN}") or b""
+        text = await self._places[0].transport.read(f"{code}/{notebook}")
+        if text is None:
+            return {}
+        names = {part.id: part.name for part in sections(script.decode()) if part.name.startswith("[")}
+        found = {}
+        for cell in msgspec.json.decode(text)["cells"]:
+            source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+            if cell.get("id") in names:
+                found[source] = names[cell["id"]]
+        return found
+
+    async def executed(self) -> bytes:
+        """Return the executed notebook from the job's folder, with rank 0's output so far.
+
+        Raises:
+            NotFound: No cell has started.
+        """
+        found = await self._places[0].transport.read(f"{self._record.directory}/{job_files.EXECUTED}")
+        if found is None:
+            raise NotFound(
+                f"{self._job.name} has no executed notebook.", "It is written from the first cell on."
+            )
+        return found
+
+    @property
+    def code(self) -> str:
+        """Folder of the job's code."""
+        return f"{self._record.directory}/{job_files.CODE}"
+
+    async def export(self) -> bytes:
+        """Pack notebook, script, packages, parameters, metrics and logs, no checkpoints, into a .tar.gz."""
+        left = [
+            f"--exclude=./{name}" for name in (job_files.CHECKPOINTS, job_files.ENDPOINTS, job_files.GANG)
+        ]
+        words = ["tar", "-czf", "-", *left, "-C", self._record.directory, "."]
+        done = await self._places[0].transport.run(words)
+        if done.code:
+            raise Unreachable(
+                f"The folder of {self._job.name} can't be read: {done.err.strip()}", "Is it there?"
+            )
+        return done.out
+
+
+def _head_record(job: Job) -> HeadRecord:
+    return HeadRecord(
+        id=job.id,
+        name=job.name,
+        directory=job.directory,
+        created_at=job.created_at,
+        version=VERSION,
+    )
+
+
+def _point(line: bytes) -> Point | None:
+    """Parse a line of the history; None for an incomplete line (being written, or the disk was full)."""
+    try:
+        return msgspec.json.decode(line, type=Point)
+    except msgspec.DecodeError:
+        return None

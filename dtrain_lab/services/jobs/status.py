@@ -1,0 +1,285 @@
+"""State of jobs, read from their folders and back-ends each time; no process keeps it.
+
+A job whose back-end can't be asked is shown as last seen, with the reason. The state *lost* is a guess, so
+lost jobs are read again. A job that was cancelled and still runs is cancelled again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import ASK_WITHIN_S, Place
+from dtrain_lab.backends.transport import Here
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs.folder import PATTERNS, found_in
+from dtrain_lab.jobs.state import NOT_ASKED, job
+from dtrain_lab.machine import filesystems
+from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.jobs.job import Found, Job, JobRecord
+from dtrain_lab.wire.kinds import JOB_ENDED
+from dtrain_lab.wire.status import Status
+
+FAR_S = 3.0
+"""Minimum interval between two reads of a job's state if its folder is on another machine."""
+LOOK_WITHIN_S = 5.0
+"""Timeout after which a job is shown as last seen; the read continues in the background."""
+LOST_EVERY_S = 30.0
+"""Interval at which lost jobs are read again while jobs are listed."""
+LATE_AFTER_S = (0.0, 0.5, 1.0)
+"""Delays before the attempts to find the exit file on a network file system."""
+END_AGAIN_S = 15.0
+"""Interval at which a job that was cancelled and still runs is cancelled again."""
+log = logging.getLogger(__name__)
+
+
+class Looks:
+    """Reads the state of jobs.
+
+    Args:
+        index: Index of jobs.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._looked: dict[str, tuple[float, Job]] = {}
+        self._looking: dict[str, tuple[JobRecord, asyncio.Task[Job]]] = {}
+        self._tried: dict[str, float] = {}
+        """Job → monotonic time at which it was last read as a lost job for a list."""
+        self._ended: dict[str, float] = {}
+        """Job → monotonic time at which it was last cancelled."""
+        self.handing_over: set[str] = set()
+
+    async def look(self, record: JobRecord, *, fresh: bool = False) -> Job:
+        """Read a job's state from its folder and its back-end.
+
+        Args:
+            record: Record of the job.
+            fresh: Read it even if it was read a moment ago.
+
+        Raises:
+            DtrainError: The job's folder can't be read.
+        """
+        backend = registry.backend(record.plan.backend)
+        places = backend.files(record)
+        far = not isinstance(places[0].transport, Here)
+        known = self._looked.get(record.id)
+        if far and not fresh and known is not None and time.monotonic() - known[0] < FAR_S:
+            return known[1]
+        unknown = None
+        if record.handle is None and record.problem is None and record.id not in self.handing_over:
+            try:
+                handle = await backend.find(record)
+            except DtrainError as error:
+                unknown = _unknown(error)
+            else:
+                if handle is not None:
+                    record = await self.change(record.id, handle=handle)
+        # concurrently, so that the timeouts of silent hosts overlap
+        status, theirs = await asyncio.gather(
+            _status(record), asyncio.gather(*(_small(record.directory, place) for place in places))
+        )
+        status = status or unknown
+        if isinstance(theirs[0], DtrainError):  # without the first node's files the state would be wrong
+            raise theirs[0]
+        files: dict[str, bytes] = {}
+        ahead: dict[str, float] = {}
+        for there in theirs:
+            if not isinstance(there, DtrainError):
+                files |= there.files
+                ahead |= dict.fromkeys(there.files, there.ahead)
+        found = found_in(files, ahead)
+        if status is not None and status.fate == "ended" and found.exit is None and record.handle is not None:
+            # the exit file may have been written between the two reads
+            files |= await _late(record, places[0])
+            ahead[job_files.EXIT] = await places[0].transport.ahead()
+            found = found_in(files, ahead)
+        if status is not None and status.fate in ("pending", "running") and found.exit is None:
+            await self._end_again(record)
+        # records of earlier versions have no traits
+        planned = replace(record.plan, traits=backend.traits)
+        made = job(replace(record, plan=planned), found, status, time.time())
+        made = replace(made, checkpoint_step=await _checkpoint(record, places[0]))
+        self._looked[record.id] = time.monotonic(), made
+        await self._note(record, made)
+        return made
+
+    async def soon(self, record: JobRecord, seen: Job | None) -> Job:
+        """Read a job's state, or fall back to the last seen one, so that a silent host blocks no listing.
+
+        Args:
+            record: Record of the job.
+            seen: The state last seen, returned with a reason if the job can't be read within `LOOK_WITHIN_S`.
+
+        Raises:
+            DtrainError: The job can't be read, and was never seen before.
+        """
+        before, looking = self._looking.get(record.id, (None, None))
+        if looking is None or looking.done() or before != record:
+            looking = asyncio.create_task(self.look(record))
+            looking.add_done_callback(partial(self._has_looked, record.id))
+            self._looking[record.id] = record, looking
+        if seen is None:
+            return await asyncio.shield(looking)
+        await asyncio.wait({looking}, timeout=LOOK_WITHIN_S)
+        if not looking.done():
+            return replace(seen, reason=seen.reason or NOT_ASKED)
+        error = looking.exception()
+        if isinstance(error, DtrainError):
+            return replace(seen, reason=_unknown(error).reason)
+        return looking.result()
+
+    async def quietly(self, record: JobRecord) -> Job | None:
+        """Read the state of one job of a list without raising; None if the job was deleted meanwhile."""
+        seen = None
+        try:
+            known = await self._index.ask(self._index.store.find, record.id)
+            if known is None:
+                return None
+            seen = known[1]
+            return await self.soon(record, seen)
+        except DtrainError as error:
+            status = _unknown(error)
+            log.warning("job %s can't be looked at: %s", record.id, error)
+        except Exception as error:
+            status = _unknown(DtrainError(f"It can't be looked at: {error!r}.", "See the server's log."))
+            log.exception("job %s can't be looked at", record.id)
+        if seen is not None:
+            return replace(seen, reason=status.reason)
+        made = job(record, Found(), status, time.time())
+        await self._note(record, made)  # otherwise it would be in no list
+        return made
+
+    async def all(self, most: int) -> list[Job]:
+        """Return jobs, newest first, with the current state of those that are lost or have not ended."""
+        store, now = self._index.store, time.monotonic()
+        active = await self._index.ask(store.active)
+        lost = [
+            record
+            for record in await self._index.ask(store.lost)
+            if now - self._tried.get(record.id, -LOST_EVERY_S) >= LOST_EVERY_S
+        ]
+        self._tried |= {record.id: now for record in lost}
+        looks = await asyncio.gather(*(self.quietly(record) for record in (*active, *lost)))
+        looked = {made.id: made for made in looks if made is not None}
+        return [looked.get(made.id, made) for made in await self._index.ask(store.seen, most)]
+
+    async def change(self, identity: str, **changes: Any) -> JobRecord:
+        """Change fields of a record in the index and in the job's folder, keeping concurrent changes.
+
+        Raises:
+            NotFound: There is no such job.
+            Unreachable: The index can't be written.
+        """
+        store = self._index.store
+        record = await self._index.ask(store.change, identity, **changes)
+        way = registry.backend(record.plan.backend).files(record)[0].transport
+        data = await self._index.ask(store.data, identity)
+        try:
+            while data is not None:
+                await way.replace(f"{record.directory}/{job_files.JOB}", data)
+                again = await self._index.ask(store.data, identity)
+                if again == data:  # otherwise another process has changed it meanwhile: write the newer one
+                    break
+                data = again
+        except DtrainError as error:  # the index has the change
+            log.warning("job %s: its record was not written to its folder: %s", identity, error)
+        return record
+
+    async def end(self, record: JobRecord) -> None:
+        """End all processes of a job. One that no scheduler is known to have will not start.
+
+        Raises:
+            DtrainError: A host can't be reached.
+        """
+        backend = registry.backend(record.plan.backend)
+        if record.handle is not None:
+            self._ended[record.id] = time.monotonic()
+            await backend.cancel(record)
+        elif backend.traits.schedules and record.id not in self.handing_over:
+            way = backend.files(record)[0].transport
+            await way.replace(f"{record.directory}/{job_files.WITHDRAWN}", b"")
+
+    async def _end_again(self, record: JobRecord) -> None:
+        """Cancel again a job that was cancelled during its submission or while a host was unreachable."""
+        told = self._ended.get(record.id)
+        if record.cancelled_at is None or (told is not None and time.monotonic() - told < END_AGAIN_S):
+            return
+        try:
+            await self.end(record)
+        except DtrainError as error:
+            log.warning("job %s was cancelled, and can't be ended now: %s", record.id, error)
+
+    async def _note(self, record: JobRecord, made: Job) -> None:
+        """Save a job's state in the index; a failure is only logged."""
+        try:
+            await self._index.ask(self._index.store.see, record, made)
+        except DtrainError as error:
+            log.warning("job %s: what was seen is not kept: %s", record.id, error)
+
+    def _has_looked(self, identity: str, task: asyncio.Task[Job]) -> None:
+        known = self._looking.get(identity)
+        if known is not None and known[1] is task:  # otherwise a newer read is running or done
+            del self._looking[identity]
+        if not task.cancelled():
+            task.exception()  # mark as retrieved: the caller may be gone
+
+
+def unsure(made: Job) -> bool:
+    """Whether it is unknown if a job still runs, because its back-end can't be asked."""
+    return made.state not in JOB_ENDED and made.reason is not None and made.reason.code == NOT_ASKED.code
+
+
+class _Small(NamedTuple):
+    """Small files of a job's folder; `ahead`: seconds by which the clock there is ahead of the local one."""
+
+    files: dict[str, bytes]
+    ahead: float
+
+
+async def _small(folder: str, place: Place) -> _Small | DtrainError:
+    try:
+        files = await place.transport.small(folder, PATTERNS, ASK_WITHIN_S) or {}
+        return _Small(files, await place.transport.ahead())
+    except DtrainError as error:
+        return error
+
+
+async def _late(record: JobRecord, place: Place) -> dict[str, bytes]:
+    """Read the exit file, which may appear late on a network file system."""
+    here = isinstance(place.transport, Here) and filesystems.is_local(Path(record.directory))
+    for wait_s in (0.0,) if here else LATE_AFTER_S:
+        await asyncio.sleep(wait_s)
+        found = await place.transport.small(record.directory, (job_files.EXIT,)) or {}
+        if job_files.EXIT in found:
+            return found
+    return {}
+
+
+async def _status(record: JobRecord) -> Status | None:
+    """Ask the back-end for a job's status; None if the job was not submitted yet."""
+    if record.handle is None:
+        return None
+    try:
+        return await registry.backend(record.plan.backend).status(record)
+    except DtrainError as error:
+        return _unknown(error)
+
+
+def _unknown(error: DtrainError) -> Status:
+    return Status("unknown", Reason(NOT_ASKED.code, error.message, error.hint))
+
+
+async def _checkpoint(record: JobRecord, place: Place) -> int | None:
+    marks = await place.transport.small(record.checkpoints, ("step-*/complete",)) or {}
+    steps = [int(s) for path in marks if (s := path.split("/")[0].removeprefix("step-")).isdecimal()]
+    return max(steps, default=None)

@@ -1,0 +1,1 @@
+"""Plans of jobs: made, previewed, kept until they are submitted."""

@@ -1,0 +1,56 @@
+"""Sources of a plan (notebook, files, profile), compared at submission to detect changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from dtrain_lab.services.plans import packing
+from dtrain_lab.services.plans.packing import Survey
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire.jobs.job import JobRequest
+from dtrain_lab.wire.profile import Profile
+
+MOST_NAMED = 3
+
+
+class Sources(Struct, frozen=True):
+    """`notebook`: size (bytes) and mtime (ns), empty if it is gone. `files`: those in its folder."""
+
+    notebook: tuple[int, ...]
+    files: Survey
+    profile: Profile
+
+
+def look(request: JobRequest, file: Path) -> Sources:
+    """Return the current sources; of the files, only the profile's is read.
+
+    Raises:
+        NotFound, BadProfile: The profile can't be used.
+    """
+    profile = profiles.load(request.profile)
+    try:
+        found = file.stat()
+        notebook: tuple[int, ...] = (found.st_size, found.st_mtime_ns)
+    except (OSError, ValueError):  # reading the notebook will raise the error
+        notebook = ()
+    return Sources(notebook, packing.survey(file.parent) if request.files else Survey(), profile)
+
+
+def changed(before: Sources, now: Sources, file: Path) -> list[str]:
+    """Return names of the sources that have changed; empty if there are no changes.
+
+    Args:
+        before: Sources when the plan was made.
+        now: Current sources.
+        file: Path of the notebook.
+    """
+    found = [file.name] if before.notebook != now.notebook else []
+    names = sorted({path for path, *_ in set(before.files.files) ^ set(now.files.files)})
+    found += names[:MOST_NAMED]
+    if len(names) > MOST_NAMED:
+        found.append(f"{len(names) - MOST_NAMED} more files")
+    if before.profile != now.profile:
+        found.append(f'the profile "{now.profile.name}"')
+    return found

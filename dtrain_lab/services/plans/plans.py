@@ -1,0 +1,213 @@
+"""Plans of jobs: previews that can be submitted exactly as they were shown."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from dtrain_lab.backends import hosts, registry
+from dtrain_lab.backends.base import Forecast
+from dtrain_lab.backends.transport import Here, room
+from dtrain_lab.errors import BadNotebook, Conflict, DtrainError
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.placement import budget, quota
+from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.services.plans import inputs
+from dtrain_lab.services.plans.answer_cache import GOOD_FOR_S, Recent
+from dtrain_lab.services.plans.planning import Planned, prepare
+from dtrain_lab.services.plans.preview import preview
+from dtrain_lab.services.policy import limits
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.job import JobPlan, JobRecord, JobRequest
+from dtrain_lab.wire.jobs.quota import Room
+
+log = logging.getLogger(__name__)
+KEPT = 8
+"""Number of most recent plans that can still be submitted."""
+OLDEST_S = 3600.0
+"""Age in seconds after which a plan is unknown: its nodes may be others by then."""
+CHECK_AGAIN = "Check again, then submit."
+SUBMITTED = "This plan was already submitted or has expired."
+UNSEEN = ("names", "python")
+"""Fields of a request that have no effect on the plan that the user sees."""
+
+
+class Plans:
+    """Makes plans, and keeps the most recent ones.
+
+    Args:
+        index: Index of jobs, in which the notebook's last job is found for comparison.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._recent = Recent()
+        self._kept: dict[str, Planned] = {}
+        self._asked_for: dict[str, float] = {}
+        """Profile → monotonic time at which refusals of its hosts were last reset."""
+
+    async def preview(self, request: JobRequest, file: Path, first_host: str | None, *, ask: bool) -> JobPlan:
+        """Plan a job, and return its preview.
+
+        Args:
+            request: The user's request.
+            file: Path of the notebook.
+            first_host: Host that has to run rank 0, for back-ends that choose hosts.
+            ask: Also ask the scheduler for a forecast.
+
+        Raises:
+            DtrainError: The job can't be planned.
+        """
+        if ask:
+            self.anew()
+        made = await self.make(request, file, first_host)
+        backend = registry.backend(made.record.plan.backend)
+        left = await self._room(made.record)
+        found = [quota.finding(left, sum(map(len, made.files.values())))]
+        forecast = await backend.forecast(made.record) if ask else Forecast()
+        found += [forecast.refused, budget.finding(forecast.budget) if forecast.budget else None]
+        findings = (*made.findings, *(f for f in found if f is not None))
+        try:
+            before = await self._last_script(request.notebook)
+        except DtrainError as error:  # the comparison is optional
+            log.info("the last job of %s can't be compared: %s", request.notebook, error)
+            before = None
+        return replace(
+            preview(replace(made, findings=findings), before),
+            expected_start_at=forecast.starts_at,
+            budget=forecast.budget,
+            room=left,
+        )
+
+    async def make(self, request: JobRequest, file: Path, first_host: str | None) -> Planned:
+        """Plan a job, and keep the plan for its submission.
+
+        Raises:
+            DtrainError: The job can't be planned.
+        """
+        seen = await asyncio.to_thread(inputs.look, request, file)
+        now = time.monotonic()
+        if now - self._asked_for.get(request.profile, -GOOD_FOR_S) >= GOOD_FOR_S:
+            self._asked_for[request.profile] = now
+            for host in seen.profile.ssh.names:  # count as the user's attempt, but not at each keystroke
+                hosts.forget_refusal(host)
+        made = await prepare(request, file, seen, self._recent, first_host)
+        self._kept = known({**self._kept, made.record.id: made}, time.time())
+        return made
+
+    async def take(self, identity: str, request: JobRequest | None = None) -> Planned:
+        """Remove and return a kept plan for submission, so that it can't be submitted twice.
+
+        Args:
+            identity: Id of the plan.
+            request: The request that came with it; fields at their defaults count as the plan's.
+
+        Raises:
+            Conflict: The plan is no longer known, or its sources have changed.
+            Forbidden, BadSize: The administrator no longer allows it.
+        """
+        self._kept = known(self._kept, time.time())
+        made = self._kept.get(identity)
+        if made is None:
+            raise Conflict(SUBMITTED, CHECK_AGAIN, code="plan_unknown")
+        record = made.record
+        changed = inputs.changed(
+            made.sources, await asyncio.to_thread(inputs.look, record.request, made.file), made.file
+        )
+        changed += _asked_otherwise(record.request, request) if request is not None else []
+        if changed:
+            raise Conflict(
+                f"{', '.join(changed)} changed after this plan was made.",
+                CHECK_AGAIN,
+                code="plan_changed",
+                details={"changed": changed},
+            )
+        limits.recheck(record)
+        if self._kept.pop(identity, None) is None:  # submitted twice at once
+            raise Conflict(SUBMITTED, CHECK_AGAIN, code="plan_unknown")
+        return made
+
+    def put_back(self, made: Planned) -> None:
+        """Keep a plan again whose submission failed."""
+        self._kept[made.record.id] = made
+
+    def anew(self) -> None:
+        """Drop cached answers of hosts: before a submission, and when the user asks for current ones."""
+        self._recent.forget()
+        self._asked_for.clear()
+
+    async def _room(self, record: JobRecord) -> Room:
+        """Return the free space and quota at the job's folder."""
+        base = record.directory.rpartition("/")[0]
+        way = registry.backend(record.plan.backend).files(record)[0].transport
+        return await self._recent.ask(("room", record.plan.profile, base), lambda: room(way, base))
+
+    async def _last_script(self, notebook: str) -> str | None:
+        for seen in await self._index.ask(self._index.store.seen, 200):
+            if seen.notebook == notebook:
+                known = await self._index.ask(self._index.store.find, seen.id)
+                if known is None:
+                    continue
+                record = known[0]
+                place = registry.backend(record.plan.backend).files(record)[0]
+                if not isinstance(place.transport, Here):
+                    return None
+                path = f"{record.directory}/{job_files.CODE}/{job_files.MAIN}"
+                text = await place.transport.read(path)
+                return text.decode("utf-8", "replace") if text is not None else None
+        return None
+
+
+def known(plans: Mapping[str, Planned], now: float) -> dict[str, Planned]:
+    """Return those plans that can still be submitted.
+
+    Args:
+        plans: Plans by id, the newest last.
+        now: Current time, in seconds since 1970.
+    """
+    young = [(i, made) for i, made in plans.items() if now - made.record.created_at <= OLDEST_S]
+    return dict(young[-KEPT:])
+
+
+def _asked_otherwise(planned: JobRequest, asked: JobRequest) -> list[str]:
+    """Return fields whose requested value differs from the plan's; defaults count as the plan's."""
+    usual = JobRequest(asked.notebook)
+    another = ["notebook"] if asked.notebook != planned.notebook else []
+    return another + [
+        name
+        for name in JobRequest.__struct_fields__
+        if name not in UNSEEN and getattr(asked, name) not in (getattr(usual, name), getattr(planned, name))
+    ]
+
+
+def refuse(findings: tuple[Finding, ...], never: DtrainError | None = None) -> None:
+    """Raise if the job would fail.
+
+    Args:
+        findings: Findings of the check.
+        never: Why the job could never start.
+
+    Raises:
+        DtrainError: `never`, if given.
+        BadNotebook: There are problems; the message is the first one, the details carry all.
+    """
+    if never is not None:
+        raise never
+    found = [f for f in findings if f.severity == "problem"]
+    if not found:
+        return
+    first = found[0]
+    place = f"cell {first.cell}, line {first.line}: " if first.cell else ""
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    raise BadNotebook(
+        f"{place}{first.message}{more}".replace("cell", "Cell", 1) if place else first.message,
+        first.fix,
+        code="notebook_problems",
+        details={"findings": msgspec.to_builtins(found)},
+    )

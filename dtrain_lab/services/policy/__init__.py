@@ -1,0 +1,1 @@
+"""Administrators' limits, and options of users."""

@@ -1,0 +1,64 @@
+"""Administrators' limits, checked here for every start, resize, job, profile check, slot and sign-in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Backend
+from dtrain_lab.placement.policy import applied, check, check_host
+from dtrain_lab.services.policy import policy
+from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
+from dtrain_lab.wire.plan import Facts, Plan, Request
+from dtrain_lab.wire.profile import Profile
+
+
+class Allowed(NamedTuple):
+    """A profile that may be used, with the administrator's defaults, and its back-end."""
+
+    profile: Profile
+    backend: Backend
+
+    def plan(self, facts: Facts, request: Request, *, python: str, directory: str) -> Plan:
+        """Make a plan of an allowed size; the arguments are those of `Backend.plan`.
+
+        Raises:
+            BadSize: The request can never run, or the administrator allows fewer ranks.
+        """
+        plan = self.backend.plan(facts, self.profile, request, python=python, directory=directory)
+        check(policy.current(), self.profile, self.backend.traits, plan.size)
+        return plan
+
+
+def allowed(profile: Profile, request: JobRequest | None = None) -> Allowed:
+    """Check a profile before any of its machines is contacted.
+
+    Args:
+        profile: The profile, with the request's overrides.
+        request: The request, for a job.
+
+    Raises:
+        Forbidden: The administrator does not allow the profile or the request.
+    """
+    rules, backend = policy.current(), registry.backend(profile.backend)
+    check(rules, profile, backend.traits, environment=request.environment if request else None)
+    return Allowed(applied(rules, profile), backend)
+
+
+def recheck(record: JobRecord) -> None:
+    """Check a job that was planned earlier, before it is submitted or resumed.
+
+    Raises:
+        Forbidden, BadSize: The administrator does not allow the job any more.
+    """
+    traits = registry.backend(record.plan.backend).traits
+    check(policy.current(), record.profile, traits, record.plan.size, record.request.environment)
+
+
+def allow_host(host: str) -> None:
+    """Check a host that the user wants to sign in to.
+
+    Raises:
+        Forbidden: The administrator does not allow the host.
+    """
+    check_host(policy.current(), host)

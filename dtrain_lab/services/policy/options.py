@@ -1,0 +1,30 @@
+"""Options that the user sets through environment variables; dtrain-lab itself never sets them."""
+
+from __future__ import annotations
+
+import os
+
+from dtrain_lab.backends.limits import limits
+from dtrain_lab.services.policy import policy
+from dtrain_lab.wire.processes.settings import StartOptions
+
+
+def of_environment() -> StartOptions:
+    """Parse the variables `DTRAIN_LAB_…`."""
+    adoption, floor = (os.environ.get(f"DTRAIN_LAB_{name}_S") for name in ("ADOPTION", "POLL_FLOOR"))
+    return StartOptions(
+        warm=os.environ.get("DTRAIN_LAB_WARM", "1") != "0",
+        auto_start=os.environ.get("DTRAIN_LAB_AUTO_START", "1") != "0",
+        adoption_s=float(adoption) if adoption else None,
+        poll_floor_s=float(floor) if floor else None,
+    )
+
+
+def hold() -> None:
+    """Apply the user's and the administrator's limits to the back-ends of this process."""
+    limits.poll_floor_s = _poll_floor_s
+
+
+def _poll_floor_s() -> float:
+    chosen = of_environment().poll_floor_s
+    return chosen if chosen is not None else policy.current().poll_floor_s

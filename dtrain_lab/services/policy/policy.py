@@ -1,0 +1,120 @@
+"""The administrator's policy: set by the server, read from a file by its kernels and terminals.
+
+The file is named by the server's pid, and a process finds it through the pids of its ancestors. So a changed
+limit reaches processes that were started before the change, and no environment variable is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import psutil
+
+from dtrain_lab.errors import Forbidden
+from dtrain_lab.machine import durable, processes
+from dtrain_lab.services import folders
+from dtrain_lab.wire.codec import lenient
+from dtrain_lab.wire.processes.settings import OutputLimits, Policy, ServerSettings
+
+log = logging.getLogger(__name__)
+PARENT = "JPY_PARENT_PID"
+"""Jupyter's variable with the server's pid, for kernels that a launcher started."""
+SESSION = "JPY_SESSION_NAME"
+"""Jupyter Server's variable with a notebook's path, for the kernels of its sessions."""
+_own: dict[int, ServerSettings] = {}
+"""Settings of this process (by pid, so that a fork has none), if it is a server."""
+
+
+def current() -> Policy:
+    """Return this process's policy; without a server among its ancestors, nothing is limited."""
+    return of_server().policy
+
+
+def of_server() -> ServerSettings:
+    """Return the administrator's settings of the server that this process is or descends from.
+
+    Raises:
+        Forbidden: A server's file exists but can't be read, so that its limits are unknown.
+    """
+    if os.getpid() in _own:
+        return _own[os.getpid()]
+    for pid in _above():
+        found = _told_by(pid)
+        if found is not None:
+            return found
+    return ServerSettings()
+
+
+class Above(NamedTuple):
+    """The Jupyter server between a kernel and its page.
+
+    `limits`: what it passes on of the kernel's output. `extension`: whether this package runs in it.
+    """
+
+    limits: OutputLimits
+    extension: bool
+
+
+def above_kernel() -> Above | None:
+    """Return the server that passes on this kernel's output; None if whoever started the kernel reads it."""
+    pid = os.environ.get(PARENT, "")
+    try:
+        found = _told_by(int(pid)) if pid.isdecimal() else None
+    except Forbidden:
+        return Above(OutputLimits(), extension=True)
+    if found is not None:
+        return Above(found.output, extension=True)
+    return Above(OutputLimits(), extension=False) if SESSION in os.environ else None
+
+
+def _told_by(pid: int) -> ServerSettings | None:
+    """Return the settings that a server has published; None if there is no such server."""
+    path = _file(pid)
+    try:
+        found = lenient.decode(path.read_bytes(), ServerSettings)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        log.warning("%s: %s", path, error)
+        raise Forbidden(
+            "The limits of this Jupyter server can't be read.", "Restart the Jupyter server."
+        ) from error
+    if processes.same(pid, found.started) is not None:
+        return found
+    path.unlink(missing_ok=True)  # left by a server that has ended
+    return None
+
+
+def tell(settings: ServerSettings) -> None:
+    """Publish settings for this server and for all its descendants."""
+    settings = msgspec.structs.replace(settings, started=processes.started())
+    _own[os.getpid()] = settings
+    durable.replace(_file(os.getpid()), msgspec.json.encode(settings))
+
+
+def forget() -> None:
+    """Remove this server's settings at its end."""
+    _own.pop(os.getpid(), None)
+    _file(os.getpid()).unlink(missing_ok=True)
+
+
+def _file(pid: int) -> Path:
+    # if hosts or containers share the home, servers on several of them may have the same pid
+    system = hashlib.sha256(processes.system().encode()).hexdigest()[:12]
+    return folders.private(folders.records() / "servers") / f"{system}-{pid}.json"
+
+
+def _above() -> Iterator[int]:
+    named = os.environ.get(PARENT, "")
+    if named.isdecimal():
+        yield int(named)
+    try:
+        yield from (process.pid for process in psutil.Process().parents())
+    except psutil.Error:  # an ancestor has just ended
+        return

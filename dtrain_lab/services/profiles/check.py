@@ -1,0 +1,76 @@
+"""`profile check`: whether a profile's nodes can run dtrain-lab."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import msgspec
+
+from dtrain_lab.placement import compatibility, layout
+from dtrain_lab.services.policy import limits
+from dtrain_lab.services.profiles import environment
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire.node import Check
+from dtrain_lab.wire.plan import Request
+
+
+async def check(name: str) -> dict[str, Any]:
+    """Check every node of a profile, without starting a world.
+
+    Args:
+        name: Name of the profile.
+
+    Returns:
+        The JSON value that `dtrain-lab profile check --json` prints.
+
+    Raises:
+        Forbidden: The administrator does not allow the profile.
+        DtrainError: The profile, its environment or one of its nodes is unusable.
+    """
+    allowed = limits.allowed(profiles.load(name))
+    found, backend = allowed
+    if backend.traits.one_machine:
+        await environment.check(environment.of_machine(found.environment, sys.executable))
+    checks = await backend.checks(found, sys.executable)
+    wrong = compatibility.unfit(checks)
+    if wrong is not None:
+        raise wrong
+    between = await backend.speed(found, sys.executable, checks)
+    facts = await backend.facts(found)
+    plan = allowed.plan(facts, Request(profile=name), python=sys.executable, directory="/")
+    nodes = [_node(node, one) for node, one in checks.items()]
+    least = min(checks.values(), key=lambda c: (c.facts.gpus, c.facts.cpus)).facts
+    per_node = layout.room(least, found)
+    return {
+        "name": name,
+        "backend": found.backend,
+        "nodes": nodes,
+        "ranks": plan.size,
+        "collectives": plan.collectives,
+        "network": msgspec.to_builtins(between),
+        "warnings": compatibility.warnings(checks),
+        "ask": {
+            "nodes": len(nodes),
+            "ranks_per_node": per_node,
+            "cpus_per_rank": max(1, least.cpus // per_node),
+            "memory_gib_per_rank": round(least.memory_bytes / 2**30 / per_node, 1),
+        },
+    }
+
+
+def _node(name: str, one: Check) -> dict[str, Any]:
+    return {
+        "node": name,
+        "cpus": one.facts.cpus,
+        "gpus": one.facts.gpus,
+        "memory_gib": round(one.facts.memory_bytes / 2**30, 1),
+        "python": one.versions.get("python", ""),
+        "torch": one.versions.get("torch", ""),
+        "dtrain_lab": one.versions.get("dtrain-lab", ""),
+        "driver": one.driver or "–",
+        "shm_gib": round(one.shm_bytes / 2**30, 1),
+        "files": one.files,
+        "processes": one.processes,
+        "interfaces": ", ".join(f"{i.name} {i.address}" for i in one.interfaces),
+    }

@@ -1,0 +1,151 @@
+"""The Python environment of ranks: which interpreter, and whether it has the required packages."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import sys
+from importlib import util
+from pathlib import Path
+
+from dtrain_lab.backends.local.environment import variables
+from dtrain_lab.errors import BadProfile, EnvironmentUnfit
+from dtrain_lab.machine import RUNTIME_VARIABLE
+from dtrain_lab.placement.environment import python as words_of
+from dtrain_lab.wire.profile import Environment
+
+NEEDED = ("dtrain_lab", "torch", "ipyparallel", "ipykernel")
+PASSING = frozenset(
+    {
+        *("PWD", "OLDPWD", "_", "SHLVL", "TERM", "COLUMNS", "LINES", "COLORTERM", "PAGER", "GIT_PAGER"),
+        *("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "MPLBACKEND", "PYTEST_CURRENT_TEST"),
+        *("PYDEVD_USE_FRAME_EVAL", "PYDEVD_DISABLE_FILE_VALIDATION", RUNTIME_VARIABLE),
+    }
+)
+"""Variables left out of the key: they differ between server, kernel and terminal; training ignores them."""
+PASSING_PREFIXES = ("JPY_", "JUPYTER_", "KERNEL_", "JUPYTERHUB_", "VSCODE_", "SSH_", "LC_", "XDG_")
+CHECK = "import importlib.util as u,json;print(json.dumps([n for n in %r if u.find_spec(n) is None]))"
+CHECK_WITHIN_S = 30.0
+
+
+def key(python: str, profile: Environment) -> str:
+    """Return a hash of an environment; a start can claim a warm head only if their keys are equal."""
+    known = variables(profile).items()
+    lasting = {k: v for k, v in known if k not in PASSING and not k.startswith(PASSING_PREFIXES)}
+    folder = os.path.dirname(python)
+    text = json.dumps([os.path.realpath(python), folder, _installed(folder), sorted(lasting.items())])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _installed(folder: str) -> list[int]:
+    """Return when packages were last installed or removed, ns: a torch that stays loaded is that on disk."""
+    places = Path(folder).parent.glob("lib/python3*/site-packages")
+    return sorted(place.stat().st_mtime_ns for place in places)
+
+
+def of_machine(profile: Environment, python: str) -> str:
+    """Return the interpreter of ranks on this machine.
+
+    Args:
+        profile: The profile's environment.
+        python: The kernel's or terminal's interpreter, for the kind "current".
+
+    Raises:
+        BadProfile: An environment of this kind can't be entered without a job script.
+    """
+    if profile.kind == "current":
+        return python
+    if profile.kind not in ("venv", "conda"):
+        raise BadProfile(
+            f'[environment] kind = "{profile.kind}" is for other machines: ranks on this one run in a venv, '
+            "in a conda environment, or in the notebook's own.",
+            'Set kind to "venv", "conda" or "current"; or start JupyterLab in that environment.',
+            code="environment_kind",
+        )
+    return os.path.expanduser(words_of(profile, python)[0])
+
+
+async def check(python: str) -> None:
+    """Check that ranks can run in this interpreter.
+
+    Raises:
+        EnvironmentUnfit: The interpreter can't be run, or lacks a package; the hint is the command that
+            installs it.
+    """
+    if os.path.realpath(python) == os.path.realpath(sys.executable) and python == sys.executable:
+        missing = [name for name in NEEDED if util.find_spec(name) is None]
+    else:
+        missing = await _ask(python)
+    if not missing:
+        return
+    package = "dtrain-lab" if missing[0] in ("dtrain_lab", "ipyparallel", "ipykernel") else missing[0]
+    what = "dtrain_lab" if "dtrain_lab" in missing else missing[0]
+    raise EnvironmentUnfit(
+        f"The environment of {python} has no {what}.",
+        f"Install it there: {python} -m pip install {'dtrain-lab' if what == 'dtrain_lab' else package}",
+        code="package_missing",
+        details={"python": python, "missing": missing},
+    )
+
+
+async def missing_modules(python: str, names: tuple[str, ...]) -> list[str]:
+    """Return those modules that an interpreter can't find.
+
+    Raises:
+        EnvironmentUnfit: The interpreter can't be run.
+    """
+    return await _ask(python, names)
+
+
+async def _ask(python: str, names: tuple[str, ...] = NEEDED) -> list[str]:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            python,
+            "-P",
+            "-c",
+            CHECK % (names,),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        raise EnvironmentUnfit(
+            f"{python} can't be run: {error.strerror}.", "Choose a kernel whose Python exists."
+        ) from error
+    try:
+        async with asyncio.timeout(CHECK_WITHIN_S):
+            out, err = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        raise EnvironmentUnfit(
+            f"{python} did not answer in {CHECK_WITHIN_S:.0f} s.", "Is its disk reachable?"
+        ) from None
+    if process.returncode:
+        last = err.decode("utf-8", "replace").strip().splitlines()
+        raise EnvironmentUnfit(
+            f"{python} can't be used: {last[-1] if last else 'it ended with an error'}.",
+            "dtrain-lab needs Python 3.11 or newer.",
+        )
+    missing: list[str] = json.loads(out)
+    return missing
+
+
+def kernel_python(name: str | None) -> str:
+    """Return the interpreter of a kernelspec; for None and non-Python kernels, the current interpreter.
+
+    Raises:
+        EnvironmentUnfit: There is no such kernel.
+    """
+    if not name:
+        return sys.executable
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        spec = KernelSpecManager().get_kernel_spec(name)
+    except NoSuchKernel as error:
+        raise EnvironmentUnfit(f'There is no kernel "{name}".', "Choose a kernel of this server.") from error
+    first = spec.argv[0] if spec.argv else ""
+    if os.path.basename(first).startswith("python") and os.path.isabs(first):
+        return first
+    return sys.executable

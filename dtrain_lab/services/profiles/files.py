@@ -1,0 +1,133 @@
+"""Profiles on disk: read, list and write their TOML files."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from msgspec import Struct
+
+from dtrain_lab.backends import registry
+from dtrain_lab.errors import BadProfile, DtrainError, NotFound
+from dtrain_lab.machine import durable
+from dtrain_lab.placement.profile import no_backend, parse
+from dtrain_lab.services import folders
+from dtrain_lab.services.names import check as check_name
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.site import Error
+from dtrain_lab.wire.traits import Traits
+
+LONGEST_NAME = 250
+"""Bytes; with the suffix, still a valid file name."""
+BEGINNING = """\
+# Where ranks run: "local", "ssh" or "slurm".
+backend = "local"
+# ranks_per_node = 2
+
+# Where Python comes from on the nodes: "current", "venv", "conda", "modules", "apptainer" or "command".
+[environment]
+kind = "current"
+"""
+BUILT_IN = {"local": Profile(name="local")}
+
+
+class Listed(Struct, frozen=True):
+    """A profile in a list; an invalid file is listed with its error."""
+
+    name: str
+    backend: str | None
+    file: str | None
+    profile: Profile | None
+    error: Error | None = None
+    traits: Traits | None = None
+    """Traits of its back-end."""
+
+
+def load(name: str) -> Profile:
+    """Load a profile by name.
+
+    Raises:
+        NotFound: There is no such file, and no built-in profile of that name.
+        BadProfile: The file is invalid.
+    """
+    path = _path(name)
+    if path.exists():
+        return _read(path)
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    near = difflib.get_close_matches(name, names(), n=1)
+    hint = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(names())}."
+    raise NotFound(f'There is no profile "{name}".', f"{hint} Profiles lie in {folders.profiles()}.")
+
+
+def text(name: str) -> str:
+    """Return a profile's file as text, or a template if it has no file."""
+    path = _path(name)
+    if path.exists():
+        return path.read_text(encoding="utf-8")
+    return BEGINNING
+
+
+def write(name: str, content: str) -> Profile:
+    """Save a profile if it is valid.
+
+    Args:
+        name: Name of the profile: letters, digits, dots, dashes and underscores.
+        content: TOML text.
+
+    Raises:
+        BadProfile: The profile is invalid; the file is left unchanged.
+    """
+    check_name(name, BadProfile, what="a profile's name")
+    path = _path(name)
+    profile = _parse(content, name, path.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    durable.swap(path, content.encode())
+    return profile
+
+
+def names() -> list[str]:
+    """Return the names of all profiles."""
+    return sorted({*BUILT_IN, *(path.stem for path in _files())})
+
+
+def listing() -> list[Listed]:
+    """Return all profiles, invalid ones with their error."""
+    found = []
+    for name in names():
+        path = folders.profiles() / f"{name}.toml"
+        file = str(path) if path.exists() else None
+        try:
+            profile = load(name)
+            traits = registry.backend(profile.backend).traits
+        except DtrainError as error:
+            found.append(Listed(name, None, file, None, Error(**error.as_dict())))
+        else:
+            found.append(Listed(name, profile.backend, file, profile, traits=traits))
+    return found
+
+
+def _parse(text: str, name: str, file: str) -> Profile:
+    profile = parse(text, name, file)
+    if not registry.has(profile.backend):
+        raise no_backend(profile, text, file, registry.names())
+    return profile
+
+
+def _path(name: str) -> Path:
+    if "/" in name or "\0" in name or name.startswith(".") or len(name.encode()) > LONGEST_NAME:
+        raise NotFound(f'"{name[:80]}" is no name of a profile.', f"There are: {', '.join(names())}.")
+    return folders.profiles() / f"{name}.toml"
+
+
+def _files() -> list[Path]:
+    folder = folders.profiles()
+    return sorted(folder.glob("*.toml")) if folder.is_dir() else []
+
+
+def _read(path: Path) -> Profile:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadProfile(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from error
+    return _parse(text, path.stem, str(path))

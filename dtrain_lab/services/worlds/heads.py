@@ -1,0 +1,136 @@
+"""Starts heads: on this machine without ranks, on other machines with their world."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import secrets
+import shutil
+import socket
+import time
+
+import msgspec
+
+from dtrain_lab.backends import registry
+from dtrain_lab.errors import StartFailed
+from dtrain_lab.services import folders
+from dtrain_lab.services.policy import options, policy
+from dtrain_lab.services.profiles import environment
+from dtrain_lab.services.worlds import records
+from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.wire.plan import NodeFacts, Plan, Request
+from dtrain_lab.wire.processes.record import HeadRecord, Remote
+from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.submission import ClusterRecord
+
+HEAD_WITHIN_S = 20.0
+POLL_S = 0.01
+
+
+async def submit(
+    plan: Plan, profile: Profile, request: Request, name: str, *, server: int | None
+) -> HeadRecord:
+    """Hand a head with its world to a back-end of other machines, where it may be queued for hours.
+
+    Args:
+        plan: Plan of the world.
+        profile: Its profile.
+        request: The request.
+        name: Name of the world.
+        server: Pid of the Jupyter server that this client belongs to, if any.
+
+    Returns:
+        The record by which clients find it, written here.
+    """
+    identity = secrets.token_hex(6)
+    backend = registry.backend(profile.backend)
+    owner = getpass.getuser()
+    remote = RemoteHead(
+        clients.Launch(plan, request, name, owner),
+        endpoints="",
+        ports=profile.network.ports,
+        interface=profile.network.interface,
+        idle_s=policy.current().idle_limit_s,
+    )
+    settings = HeadSettings(
+        identity,
+        directory="",
+        record="",
+        environment="",
+        node=NodeFacts(name=plan.nodes[0].name, address="", cpus=1, gpus=0, memory_bytes=0),
+        variables=plan.variables,
+        remote=remote,
+    )
+    handle = await backend.submit(ClusterRecord(identity, name, profile, plan, settings=settings), {})
+    record = HeadRecord(
+        id=identity,
+        name=name,
+        host=socket.gethostname(),
+        directory=handle.directory,
+        created_at=time.time(),
+        version=VERSION,
+        server=server,
+        remote=Remote(profile, plan, handle, owner),
+    )
+    records.write(record)
+    return record
+
+
+async def spawn(plan: Plan, profile: Profile, *, server: int | None, heir: str | None = None) -> HeadRecord:
+    """Start a head without ranks on this machine, and wait for its record.
+
+    Args:
+        plan: Plan of the ranks that it will have.
+        profile: Their profile.
+        server: Pid of the Jupyter server that this client belongs to, if any.
+        heir: Id of the new head, if it takes over the fork server of a head that ends.
+
+    Raises:
+        StartFailed: It ended at once, or does not answer; or its folder has no room.
+    """
+    identity = heir or secrets.token_hex(6)
+    folder = folders.sockets()
+    try:
+        return await _spawn(plan, profile, identity, server=server, inherits=heir is not None)
+    except OSError as error:
+        shutil.rmtree(folder / identity, ignore_errors=True)
+        records.forget(identity)
+        raise folders.no_room(folder, error) from error
+
+
+async def _spawn(
+    plan: Plan, profile: Profile, identity: str, *, server: int | None, inherits: bool
+) -> HeadRecord:
+    directory = folders.private(folders.sockets() / identity)
+    record = records.path_of(identity)
+    backend = registry.backend(profile.backend)
+    facts = await backend.facts(profile)
+    assert isinstance(facts, NodeFacts)
+    settings = HeadSettings(
+        identity,
+        directory=str(directory),
+        record=str(record),
+        environment=environment.key(plan.python, profile.environment),
+        node=facts,
+        variables=plan.variables,
+        server=server,
+        inherits=inherits,
+    )
+    adoption_s = options.of_environment().adoption_s
+    if adoption_s is not None:
+        settings = msgspec.structs.replace(settings, adoption_s=adoption_s)
+    cluster = ClusterRecord(identity, "", profile, plan, str(directory), settings=settings)
+    cluster = msgspec.structs.replace(cluster, handle=await backend.submit(cluster, {}))
+    until = time.monotonic() + HEAD_WITHIN_S
+    while time.monotonic() < until:
+        if record.exists():
+            return msgspec.json.decode(record.read_bytes(), type=HeadRecord)
+        if (await backend.status(cluster)).fate == "ended":
+            break
+        await asyncio.sleep(POLL_S)
+    log = (await backend.log(cluster, "head", 0)).decode("utf-8", "replace").strip().splitlines()
+    raise StartFailed(
+        f"The head did not start: {log[-1] if log else 'it said nothing'}",
+        f"Its log: {directory}/head.log",
+    )

@@ -1,0 +1,304 @@
+"""Worlds for all clients: launch, find, connect to and stop them."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from dtrain_lab.backends import hosts
+from dtrain_lab.errors import BadSize, Conflict, DtrainError, NotFound, StartFailed, Unreachable
+from dtrain_lab.machine import processes, supervision
+from dtrain_lab.services import folders, names
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.policy import limits
+from dtrain_lab.services.profiles import environment
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.worlds import records
+from dtrain_lab.services.worlds.heads import spawn, submit
+from dtrain_lab.services.worlds.warm_heads import WarmHeads
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.kinds import LeaseKind
+from dtrain_lab.wire.plan import Plan, Request
+from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.settings import HEIR
+from dtrain_lab.wire.profile import Profile
+
+log = logging.getLogger("dtrain_lab.client")
+
+READY_WITHIN_S = 300.0
+RESIZED_WITHIN_S = 200.0
+
+
+class Worlds:
+    """Worlds of this user on this machine, as one client sees them.
+
+    Args:
+        kind: Kind of client, which determines how its leases end.
+        server: Pid of the Jupyter server that this client belongs to, if any.
+        notebook: Path of the notebook, if this client is a notebook's kernel.
+        pid: Process that holds the leases; the current one by default.
+    """
+
+    def __init__(
+        self,
+        kind: LeaseKind,
+        *,
+        server: int | None = None,
+        notebook: str | None = None,
+        pid: int | None = None,
+    ) -> None:
+        pid = pid or os.getpid()
+        self.lease = clients.Lease(
+            kind, socket.gethostname(), pid, processes.started(pid), notebook, processes.system()
+        )
+        self._server = server
+        self._open: dict[str, Connection] = {}
+        self.warm_heads = WarmHeads(server, self._keep)
+
+    # ---- launch
+
+    async def begin(self, request: Request, *, directory: str | None = None, hold: bool = True) -> Connection:
+        """Start a world; returns as soon as its head has accepted the plan.
+
+        Args:
+            request: The request.
+            directory: Working directory of the ranks; the current one by default.
+            hold: Take a lease. A world without a lease has to be stopped explicitly.
+
+        Raises:
+            DtrainError: The profile, the size, the name or the environment is unusable.
+        """
+        allowed = limits.allowed(profiles.load(request.profile))
+        profile, backend = allowed
+        for host in profile.ssh.names:
+            hosts.forget_refusal(host)  # the user's own attempt
+        python = request.python or environment.kernel_python(request.kernel)
+        if backend.traits.one_machine:
+            python = environment.of_machine(profile.environment, python)
+            await environment.check(python)
+        facts = await backend.facts(profile)
+        plan = allowed.plan(facts, request, python=python, directory=_directory(directory or os.getcwd()))
+        name = _free_name(request.name, f"{profile.name}-{plan.size}")
+        if not backend.traits.one_machine:
+            submitted = await submit(plan, profile, request, name, server=self._server)
+            connection = await self.reach(submitted)
+            if hold:
+                await self._hold(connection)
+            return connection
+        await asyncio.to_thread(folders.must_have_room)
+        claimed = await self._claim(plan, profile, request, name)
+        if claimed is not None:
+            connection = claimed
+        else:
+            record = await spawn(plan, profile, server=self._server)
+            connection = await self._launch(record, plan, request, name)
+        if hold:
+            await self._hold(connection)
+        elif self.lease.kind != "terminal":
+            connection.close()
+        return connection
+
+    async def ready(self, connection: Connection, told: Callable[[Cluster], None] | None = None) -> Cluster:
+        """Wait until a world can run cells.
+
+        Args:
+            connection: Connection to its head.
+            told: Called with the cluster's state while it starts.
+
+        Raises:
+            StartFailed: The world ended before it was ready; the message says why.
+        """
+        until = time.monotonic() + READY_WITHIN_S
+        while time.monotonic() < until:
+            cluster: Cluster = await connection.ask(clients.Info())
+            if cluster.state == "pending":  # no timeout while the job is queued
+                until = time.monotonic() + READY_WITHIN_S
+            if told is not None:
+                told(cluster)
+            if cluster.state == "ready":
+                return cluster
+            if cluster.state in ("failed", "stopping", "stopped"):
+                text, hint = cluster.summary.text, ""
+                if cluster.reason is not None:
+                    hint = cluster.reason.hint
+                    if cluster.reason.message.rstrip(".") not in text:
+                        text = f"{text} {cluster.reason.message}"
+                raise StartFailed(text, hint, details={"id": cluster.id})
+            await asyncio.sleep(0.02)
+        raise StartFailed(
+            f"{connection.record.name} was not ready in {READY_WITHIN_S:.0f} s.", "See its log."
+        )
+
+    # ---- find and connect
+
+    def found(self) -> list[HeadRecord]:
+        """Return the records of running worlds, oldest first, without warm heads."""
+        return [r for r in records.living() if not r.warm]
+
+    async def connect(self, name: str) -> Connection:
+        """Connect to a world by its name or id.
+
+        Raises:
+            NotFound: There is no such world.
+        """
+        found = await asyncio.to_thread(self.found)  # the disk may be slow
+        for record in found:
+            if name in (record.name, record.id):
+                return await self.reach(record)
+        running = ", ".join(r.name for r in found)
+        raise NotFound(
+            f'There is no cluster "{name}".',
+            f"Running: {running}." if running else "No cluster is running. Start one: %distributed start",
+        )
+
+    async def reach(self, record: HeadRecord) -> Connection:
+        """Return the connection to a head; one connection per head is shared."""
+        known = self._open.get(record.id)
+        if known is not None and not known.closed:
+            known.record = record
+            return known
+        connection = Connection(record)
+        await connection.open()
+        self._open[record.id] = connection
+        return connection
+
+    async def clusters(self) -> list[Cluster]:
+        """Return all clusters, except those whose head ends meanwhile."""
+        records_now = await asyncio.to_thread(self.found)
+        found = await asyncio.gather(*(self.info(record) for record in records_now))
+        return [cluster for cluster in found if cluster is not None]
+
+    async def info(self, record: HeadRecord) -> Cluster | None:
+        """Return a cluster; None if its head has ended or does not answer."""
+        try:
+            connection = await self.reach(record)
+            cluster: Cluster = await connection.ask(clients.Info())
+        except Unreachable:
+            return None
+        except DtrainError as error:  # such as a wire mismatch: must not hide the others
+            log.warning("%s: %s", record.name, error)
+            return None
+        except Exception as error:  # noqa: BLE001
+            supervision.here().fault("client.task", error)
+            return None
+        return cluster
+
+    async def hold(self, connection: Connection, *, attach: bool = False) -> Cluster:
+        """Take a lease on a world for this client's lifetime; `attach` lists its notebook at the cluster."""
+        cluster: Cluster = await connection.ask(clients.Hold(self.lease, attach))
+        return cluster
+
+    async def resize(self, connection: Connection, ranks: int) -> Cluster:
+        """Change a world's number of ranks, and wait until it can run cells again.
+
+        Args:
+            connection: Connection to its head.
+            ranks: The new number of ranks.
+
+        Raises:
+            BadSize: The machine can't hold that many ranks, or they don't fill whole nodes.
+            Conflict: A cell is running, or the world can't be resized in place.
+        """
+        cluster: Cluster = await connection.ask(clients.Info())
+        allowed = limits.allowed(profiles.load(cluster.profile))
+        nodes = len(cluster.nodes)
+        if nodes > 1:
+            per_node = cluster.world.size // nodes
+            if ranks % per_node:
+                raise BadSize(
+                    f"{ranks} ranks are no whole nodes of {per_node}.",
+                    f"Ask for a multiple of {per_node}.",
+                )
+            request = Request(cluster.profile, nodes=ranks // per_node, ranks_per_node=per_node)
+        else:
+            request = Request(cluster.profile, ranks)
+        facts = await allowed.backend.facts(allowed.profile)
+        plan = allowed.plan(facts, request, python="", directory="")
+        resized: Cluster = await connection.ask(clients.Resize(plan), within_s=RESIZED_WITHIN_S)
+        return resized
+
+    async def stop(self, connection: Connection, python: str | None = None) -> None:
+        """End a world, and wait until its head is gone.
+
+        Args:
+            connection: Connection to its head.
+            python: Python executable for whose next start torch stays loaded; None: nothing stays.
+        """
+        heir = self.warm_heads.start_heir(connection.record, python) if python is not None else ""
+        path = str(folders.sockets() / heir / HEIR) if heir else ""
+        try:
+            await connection.ask(clients.Stop(path))
+        except Unreachable:
+            return
+        await connection.ended()
+        connection.close()
+        records.living()
+
+    async def release(self) -> None:
+        """Release all leases; this client is done with its worlds."""
+        for connection in list(self._open.values()):
+            if not connection.closed:
+                try:
+                    await connection.ask(clients.Release(self.lease), within_s=2.0)
+                except Unreachable:
+                    continue
+                connection.close()
+
+    def close(self) -> None:
+        """Close all connections without releasing leases."""
+        for connection in self._open.values():
+            connection.close()
+
+    # ----
+
+    async def _keep(self, record: HeadRecord) -> None:
+        await self.hold(await self.reach(record))
+
+    async def _hold(self, connection: Connection) -> None:
+        self._open[connection.record.id] = connection
+        await self.hold(connection, attach=self.lease.notebook is not None)
+
+    async def _claim(self, plan: Plan, profile: Profile, request: Request, name: str) -> Connection | None:
+        """Claim a warm head of the same environment; None if there is no such head left."""
+        key = environment.key(plan.python, profile.environment)
+        for record in await self.warm_heads.claimable(key):
+            try:
+                return await self._launch(record, plan, request, name)
+            except (Conflict, Unreachable):
+                continue
+        return None
+
+    async def _launch(self, record: HeadRecord, plan: Plan, request: Request, name: str) -> Connection:
+        connection = await self.reach(record)
+        await connection.ask(clients.Launch(plan, request, name, getpass.getuser()))
+        connection.record = msgspec.structs.replace(record, name=name, warm=False)
+        return connection
+
+
+def _free_name(wanted: str | None, usual: str) -> str:
+    taken = {r.name for r in records.living() if not r.warm}
+    if wanted is not None:
+        if names.check(wanted) in taken:
+            raise Conflict(
+                f'A cluster "{wanted}" is running.',
+                f"Choose another name, attach to it, or stop it: %distributed attach {wanted}",
+                code="name_in_use",
+            )
+        return wanted
+    name, number = usual, 2
+    while name in taken:
+        name, number = f"{usual}-{number}", number + 1
+    return name
+
+
+def _directory(path: str) -> str:
+    return path if Path(path).is_dir() else str(Path.home())

@@ -1,0 +1,201 @@
+"""Protocol between clients (server, kernel, terminal, Python) and a head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.wire import VERSION
+from dtrain_lab.wire.cells import CellRecord, CellResult
+from dtrain_lab.wire.cells import Output as ClusterOutput
+from dtrain_lab.wire.clients.body import Body
+from dtrain_lab.wire.clients.cells import (
+    TURN_KEPT_S,
+    Comm,
+    Complete,
+    Diagnose,
+    Follow,
+    GiveTurn,
+    ListCells,
+    ReadOutput,
+    Run,
+    TakeTurn,
+)
+from dtrain_lab.wire.clients.debugger import NOT_YET, Debug, HoldDebugger, LeaveDebugger, ReadHistory, Stacks
+from dtrain_lab.wire.clients.world import (
+    BEGUN,
+    Clock,
+    Engines,
+    Hold,
+    Info,
+    Interrupt,
+    Launch,
+    Lease,
+    Release,
+    Resize,
+    Restart,
+    Stop,
+    Watch,
+)
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.codec import decode
+from dtrain_lab.wire.codec.encode import encode as encode
+from dtrain_lab.wire.links import CellOutput
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.stacks import Stack
+
+__all__ = [
+    "BEGUN",
+    "NOT_YET",
+    "RESULTS",
+    "TURN_KEPT_S",
+    "Answer",
+    "AnyBody",
+    "Body",
+    "Call",
+    "CellEnded",
+    "CellOutput",
+    "Changed",
+    "Clock",
+    "Comm",
+    "Complete",
+    "Debug",
+    "DebugEvent",
+    "Diagnose",
+    "Engines",
+    "Follow",
+    "GiveTurn",
+    "Hold",
+    "HoldDebugger",
+    "Info",
+    "Interrupt",
+    "Launch",
+    "Lease",
+    "LeaveDebugger",
+    "ListCells",
+    "OutputMissing",
+    "ReadHistory",
+    "ReadOutput",
+    "Release",
+    "Resize",
+    "Restart",
+    "Run",
+    "Stacks",
+    "Stop",
+    "TakeTurn",
+    "ToClient",
+    "Watch",
+    "decode_to_client",
+    "decode_to_head",
+    "encode",
+]
+
+
+AnyBody = (
+    Launch
+    | Hold
+    | Release
+    | Info
+    | Diagnose
+    | Clock
+    | Watch
+    | Run
+    | Follow
+    | ListCells
+    | TakeTurn
+    | GiveTurn
+    | Comm
+    | Complete
+    | Interrupt
+    | Restart
+    | Resize
+    | Stop
+    | Stacks
+    | ReadOutput
+    | ReadHistory
+    | HoldDebugger
+    | LeaveDebugger
+    | Debug
+    | Engines
+)
+
+
+class Call(Struct, frozen=True, tag="call", tag_field="k"):
+    """A request. `version` is the client's."""
+
+    id: int
+    body: AnyBody
+    version: int = VERSION
+
+
+class Answer(Struct, frozen=True, tag="answer", tag_field="k"):
+    """The answer to a `Call`: the packed result, or an error as `DtrainError.as_dict` plus `kind`."""
+
+    id: int
+    result: bytes = b""
+    error: dict[str, Any] | None = None
+
+
+class CellEnded(Struct, frozen=True, tag="ended", tag_field="k"):
+    """A cell has ended on all of its ranks; sent after all of its output."""
+
+    result: CellResult
+
+
+class OutputMissing(Struct, frozen=True, tag="missing", tag_field="k"):
+    """Some pieces of a cell's output are missing: the client fell behind, and they are no longer kept."""
+
+    cell: str
+    rank: int
+    pieces: int
+
+
+class Changed(Struct, frozen=True, tag="changed", tag_field="k"):
+    """The cluster's current state, for a client that watches."""
+
+    cluster: Cluster
+
+
+class DebugEvent(Struct, frozen=True, tag="debug_event", tag_field="k"):
+    """An event of a rank's debugger, for the client that holds the debugger."""
+
+    rank: int
+    data: bytes
+
+
+ToClient = Answer | CellOutput | OutputMissing | CellEnded | Changed | DebugEvent
+"""A `CellOutput` is forwarded to the client that runs the cell exactly as the rank packed it."""
+
+decode_to_head = decode.decoder(Call, "The client")
+decode_to_client = decode.decoder(ToClient, "The cluster's head")
+
+RESULTS: dict[type[Body], Any] = {
+    Launch: Cluster,
+    Hold: Cluster,
+    Release: None,
+    Info: Cluster,
+    Diagnose: Diagnosis,
+    Clock: float,
+    Watch: None,
+    Run: None,
+    Follow: CellResult,
+    ListCells: list[CellRecord],
+    TakeTurn: None,
+    GiveTurn: None,
+    Comm: None,
+    Complete: bytes,
+    Interrupt: Cluster,
+    Restart: Cluster,
+    Resize: Cluster,
+    Stop: None,
+    Stacks: list[Stack],
+    ReadOutput: list[ClusterOutput],
+    ReadHistory: list[Point],
+    HoldDebugger: int,
+    LeaveDebugger: None,
+    Debug: dict[int, bytes],
+    Engines: str,
+}
+"""Request type → type of its result."""

@@ -1,0 +1,11 @@
+"""Base of the requests of clients."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dtrain_lab.wire.codec.encode import encode as encode
+
+
+class Body(Struct, frozen=True, tag_field="k", omit_defaults=True):
+    """Base of the requests of clients."""

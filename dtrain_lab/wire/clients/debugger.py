@@ -1,0 +1,51 @@
+"""Requests to look into ranks: debugger, stacks, the figures' past."""
+
+from __future__ import annotations
+
+from dtrain_lab.wire.clients.body import Body
+from dtrain_lab.wire.codec.encode import encode as encode
+
+
+class Stacks(Body, frozen=True, tag="stacks"):
+    """Ask for the stacks of ranks."""
+
+    ranks: tuple[int, ...] | None = None
+
+
+class ReadHistory(Body, frozen=True, tag="read_history"):
+    """Ask for history points after a time (seconds since 1970), oldest first."""
+
+    since: float = 0.0
+
+
+NOT_YET = "has not come yet"
+"""Part of the head's error for a job's rank that has not registered with it yet."""
+
+
+class HoldDebugger(Body, frozen=True, tag="hold_debugger"):
+    """Take exclusive use of the world's debugger.
+
+    Unless it is renewed within 10 s, paused ranks continue and the debugger is released. `who`: shown to
+    other clients that ask meanwhile: the notebook, or "a terminal". `pid`: the debugger is released at once
+    when this process ends.
+    """
+
+    who: str
+    pid: int
+    system: str = ""
+
+
+class LeaveDebugger(Body, frozen=True, tag="leave_debugger"):
+    """Release the debugger; paused ranks continue."""
+
+
+class Debug(Body, frozen=True, tag="debug"):
+    """Send a debugger command to ranks, with arguments per rank.
+
+    Answered once all ranks have answered, or after `within_s` seconds.
+    """
+
+    command: str
+    arguments: dict[int, bytes]
+    """Rank → arguments as JSON."""
+    within_s: float = 10.0

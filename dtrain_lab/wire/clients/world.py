@@ -1,0 +1,102 @@
+"""Requests about a world: leases, its state, its ranks and its end."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dtrain_lab.wire.clients.body import Body
+from dtrain_lab.wire.codec.encode import encode as encode
+from dtrain_lab.wire.kinds import LeaseKind
+from dtrain_lab.wire.plan import Plan, Request
+
+
+class Lease(Struct, frozen=True):
+    """A process that keeps a world alive, identified by pid and start time.
+
+    `system`: the host boot and PID namespace in which `pid` is valid (`machine.processes.system`).
+    """
+
+    kind: LeaseKind
+    host: str
+    pid: int
+    started: float
+    notebook: str | None = None
+    system: str = ""
+
+
+class Launch(Body, frozen=True, tag="launch"):
+    """Start a world in this head, which has no ranks yet."""
+
+    plan: Plan
+    request: Request
+    name: str
+    owner: str
+
+
+class Hold(Body, frozen=True, tag="hold"):
+    """Take a lease; `attach` also makes the lease's notebook one of the cluster's."""
+
+    lease: Lease
+    attach: bool = False
+
+
+class Release(Body, frozen=True, tag="release"):
+    """Release a lease."""
+
+    lease: Lease
+
+
+class Info(Body, frozen=True, tag="info"):
+    """Ask for the cluster."""
+
+
+class Clock(Body, frozen=True, tag="clock"):
+    """Ask for the time by the head's clock, in seconds since 1970."""
+
+
+class Watch(Body, frozen=True, tag="watch"):
+    """Subscribe to `Changed`, at most one every `period_s` seconds; 0 unsubscribes.
+
+    The subscription expires unless it is renewed within 10 s.
+    """
+
+    period_s: float
+
+
+class Interrupt(Body, frozen=True, tag="interrupt"):
+    """Interrupt running cells; variables are kept."""
+
+    ranks: tuple[int, ...] | None = None
+    cell: str | None = None
+
+
+class Restart(Body, frozen=True, tag="restart"):
+    """Replace the processes of these ranks; answered once the world is ready again."""
+
+    ranks: tuple[int, ...] | None = None
+
+
+class Resize(Body, frozen=True, tag="resize"):
+    """Change the number of ranks; answered once the world is ready again."""
+
+    plan: Plan
+
+
+class Stop(Body, frozen=True, tag="stop"):
+    """End the world.
+
+    `heir`: socket at which the agent of the next head takes over the fork server; empty: it ends, too.
+    """
+
+    heir: str = ""
+
+
+class Engines(Body, frozen=True, tag="engines"):
+    """Ask for ipyparallel's client connection file, with `BEGUN` added.
+
+    Answered once all ranks have registered with the controller.
+    """
+
+
+BEGUN = "begun"
+"""Key with the number of controller starts: a client of an earlier controller gets no answers."""

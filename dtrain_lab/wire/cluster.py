@@ -1,0 +1,140 @@
+"""A cluster as REST, `--json` and the panel show it.
+
+Units are in the field names; unknown values are null.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.wire.cells import RunningCell
+from dtrain_lab.wire.kinds import RankPhase, WorldPhase
+from dtrain_lab.wire.metrics.figures import Figures
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.stacks import Where
+from dtrain_lab.wire.trouble import Trouble
+
+
+class Summary(Struct, frozen=True):
+    """The state in one sentence: `text` in English, `code` and `values` for translation."""
+
+    code: str
+    values: dict[str, Any]
+    text: str
+
+
+class Alternative(Struct, frozen=True):
+    """A request that would start sooner, or at all."""
+
+    text: str
+    request: dict[str, Any]
+
+
+class Reason(Struct, frozen=True):
+    """Why a world waits, failed or can't start.
+
+    `final`: it can never start. `host`: the host that requires a sign-in.
+    """
+
+    code: str
+    message: str
+    hint: str = ""
+    since_s: float | None = None
+    expected_start_at: float | None = None
+    ahead: int | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    final: bool = False
+    host: str | None = None
+
+
+class World(Struct, frozen=True):
+    """The process group: its number of ranks, and how often it was rebuilt."""
+
+    size: int
+    generation: int
+
+
+class Rank(Figures, frozen=True):
+    """One rank of the world, with its latest metrics."""
+
+    rank: int
+    node: str
+    local_rank: int
+    device: str
+    pid: int | None
+    state: RankPhase
+    doing: str | None = None
+    where: Where | None = None
+    slow: bool = False
+    unsure: bool = False
+    step: int | None = None
+    steps_per_s: float | None = None
+    comm_overhead_error: float | None = None
+    comm_bound: str = ""
+    cpu_utilization: float | None = None
+    memory_bytes: int | None = None
+    device_memory_bytes: int | None = None
+    device_memory_total_bytes: int | None = None
+    device_utilization: float | None = None
+    last_seen_s: float | None = None
+
+
+class Phase(Struct, frozen=True):
+    """One phase of a start. `late_nodes`: nodes that have not finished it, once another node has."""
+
+    phase: str
+    done: int
+    total: int
+    elapsed_s: float
+    late_nodes: tuple[str, ...] = ()
+
+
+class Lost(Struct, frozen=True):
+    """A rank that ended unexpectedly and has not been replaced.
+
+    `why`: the cause in words; `at`: seconds since 1970; `cell`: name of the cell that it ran, "[7]";
+    `last`: the end of its output.
+    """
+
+    rank: int
+    why: str
+    at: float
+    cell: str | None = None
+    notebook: str | None = None
+    cell_id: str | None = None
+    last: str = ""
+
+
+class Cluster(Struct, frozen=True):
+    """A cluster with everything that a client shows of it. Times are in seconds since 1970.
+
+    `ends_at`: when it ends if no client does anything; `limit_at`: when the scheduler ends it.
+    `usual_start_s`: while it starts, how long a start of its profile usually takes; None if unknown.
+    """
+
+    id: str
+    name: str
+    profile: str
+    state: WorldPhase
+    reason: Reason | None
+    summary: Summary
+    world: World
+    nodes: tuple[Node, ...]
+    ranks: tuple[Rank, ...]
+    metrics: Metrics
+    progress: tuple[Phase, ...]
+    notebooks: tuple[str, ...]
+    owner: str
+    may: tuple[str, ...]
+    created_at: float
+    ends_at: float | None = None
+    idle_since: float | None = None
+    running: tuple[RunningCell, ...] = ()
+    limit_at: float | None = None
+    troubles: tuple[Trouble, ...] = ()
+    """Failures of its head's and agents' background work through bugs of ours; the cluster goes on."""
+    lost: tuple[Lost, ...] = ()
+    usual_start_s: float | None = None

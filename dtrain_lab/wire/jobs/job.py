@@ -1,0 +1,285 @@
+"""Jobs: the request, the plan, the record in `job.json`, and the job as clients show it.
+
+Units are in the field names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.wire.cluster import Phase, Rank, Reason, Summary, World
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.quota import Budget, Room
+from dtrain_lab.wire.kinds import JobLauncher, JobState
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.trouble import Trouble
+
+
+class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A job that a user asks for.
+
+    `notebook`: its path (below the server's root for REST). `time`: the scheduler's limit, "02:00:00".
+    `after`: a job that has to succeed first. `retries`: how often a failed run is restarted from its
+    checkpoint. `warn_s`: seconds before the time limit at which every rank gets SIGUSR2; 0 for never.
+    `mail`: address that Slurm notifies. `notify`: a command of the user that runs when the job ends.
+    `parameters`: values for the cell tagged `parameters`. `python`: interpreter, for environments of the kind
+    "current".
+
+    `stage`: files and folders that are copied to each node's local disk before ranks start (`dt.staged`).
+
+    These override the profile: `partition`; `environment`, as "kind:path" ("conda:/opt/envs/torch") or
+    "current" for the notebook's own; `interface`; and `options`, additional options for the scheduler.
+    """
+
+    notebook: str
+    profile: str = "local"
+    ranks: int | None = None
+    nodes: int | None = None
+    ranks_per_node: int | None = None
+    name: str | None = None
+    parameters: dict[str, Any] = {}
+    time: str | None = None
+    launcher: JobLauncher | None = None
+    after: str | None = None
+    retries: int = 0
+    warn_s: int = 60
+    mail: str | None = None
+    notify: str | None = None
+    monitor: bool | None = None
+    files: bool = True
+    """Whether to pack the small files of the notebook's folder."""
+    kernel: str | None = None
+    python: str | None = None
+    names: tuple[str, ...] | None = None
+    """Names that the running kernel defines."""
+    partition: str | None = None
+    environment: str | None = None
+    interface: str | None = None
+    options: tuple[str, ...] = ()
+    stage: tuple[str, ...] = ()
+
+
+class JobSubmit(JobRequest, frozen=True, forbid_unknown_fields=True):
+    """A submission. `plan`: id of the plan that was previewed, which is submitted unchanged."""
+
+    plan: str | None = None
+
+
+class JobSize(Struct, frozen=True):
+    """Size of a job."""
+
+    nodes: int
+    ranks_per_node: int
+
+
+class PlannedFile(Struct, frozen=True):
+    """A file of the job's folder. `text`: its content, for files worth previewing."""
+
+    path: str
+    bytes: int
+    text: str | None = None
+
+
+class Choice(Struct, frozen=True):
+    """A partition that a job could run in.
+
+    `nodes`: number of nodes that are up; `gpus`: of the largest node; `time`: the partition's limit.
+    """
+
+    name: str
+    nodes: int
+    gpus: int = 0
+    time: str | None = None
+
+
+class JobPlan(Struct, frozen=True):
+    """A job before it runs; also the preview.
+
+    `id`: of the plan, by which it is submitted unchanged, and later of the job. `changes`: against this
+    notebook's last job, as a diff. `cells`: number of converted cells. `modules`: number of imported modules
+    that the environment has; None if that can't be determined at once. `environment`: where its Python comes
+    from, in words. `room`: free space and quota where its folder will be. `budget`: what is left in the
+    scheduler's account; only if the scheduler was asked. `submit`: the equivalent terminal command.
+    """
+
+    files: tuple[PlannedFile, ...]
+    command: str
+    findings: tuple[Finding, ...]
+    size: JobSize | None
+    expected_start_at: float | None = None
+    changes: str = ""
+    gpu_hours: float | None = None
+    partitions: tuple[Choice, ...] = ()
+    environment: str = ""
+    cells: int = 0
+    modules: int | None = None
+    room: Room | None = None
+    budget: Budget | None = None
+    submit: str = ""
+    id: str = ""
+
+
+class JobMetrics(Metrics, frozen=True):
+    """Metrics of a job, with their history."""
+
+    history: tuple[Point, ...] = ()
+
+
+class JobError(Struct, frozen=True):
+    """The error that failed a job: the earliest one that is not the consequence of another.
+
+    `cell` is named as in `executed.ipynb`; lines count from 1.
+    """
+
+    rank: int
+    cell: str | None
+    cell_id: str | None
+    line: int | None
+    type: str
+    message: str
+    traceback: tuple[str, ...] = ()
+    time: float = 0.0
+    node: str = ""
+    signal: int | None = None
+
+
+class Log(Struct, frozen=True):
+    """A line that a rank wrote; `error`: to stderr."""
+
+    time: float
+    rank: int
+    text: str
+    error: bool = False
+
+
+class LogPiece(Struct, frozen=True):
+    """A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete."""
+
+    lines: tuple[Log, ...]
+    offset: str
+    end: bool = False
+    first_error: JobError | None = None
+
+
+class Job(Struct, frozen=True):
+    """A job with everything that a client shows of it."""
+
+    id: str
+    name: str
+    backend: str
+    profile: str
+    notebook: str
+    size: JobSize
+    world: World
+    nodes: tuple[Node, ...]
+    ranks: tuple[Rank, ...]
+    state: JobState
+    reason: Reason | None
+    summary: Summary
+    metrics: Metrics
+    scheduler_id: str | None
+    exit_code: int | None
+    failed_rank: int | None
+    error: JobError | None
+    directory: str
+    parent: str | None
+    owner: str
+    may: tuple[str, ...]
+    progress: tuple[Phase, ...]
+    checkpoint_step: int | None
+    created_at: float
+    started_at: float | None
+    ended_at: float | None
+    ends_at: float | None = None
+    parameters: dict[str, Any] = {}
+    attempt: int = 0
+
+
+class JobRecord(Struct, frozen=True):
+    """The source of truth of a job: `job.json` in its folder, from which the index can be rebuilt.
+
+    `handle`: None until the back-end has accepted the job. `cancelled_at`: when a client cancelled it, in
+    seconds since 1970.
+    """
+
+    id: str
+    request: JobRequest
+    profile: Profile
+    plan: Plan
+    name: str
+    directory: str
+    owner: str
+    host: str
+    created_at: float
+    launcher: JobLauncher
+    handle: Handle | None = None
+    parent: str | None = None
+    cancelled_at: float | None = None
+    checkpoints: str = ""
+    """Folder of its checkpoints; a resumed job uses its parent's."""
+    problem: tuple[str, str] | None = None
+    """Why the back-end did not accept it: message and hint."""
+    system: str = ""
+    """Host boot and PID namespace that it was submitted from, as in `Handle`."""
+
+
+class Doing(Struct, frozen=True):
+    """The cell that rank 0 runs, number `index` of `total`; stored in `cell.json`."""
+
+    cell: str
+    cell_id: str
+    index: int
+    total: int
+    at: float
+
+
+class Live(Struct, frozen=True):
+    """Latest state that the head of a job has written to `live.json`."""
+
+    at: float
+    ranks: tuple[Rank, ...]
+    nodes: tuple[Node, ...]
+    metrics: Metrics
+    generation: int = 0
+    values: dict[str, Any] = {}
+    troubles: tuple[Trouble, ...] = ()
+    """Failures of its head's background work through bugs of ours; the head goes on."""
+
+
+class Staging(Struct, frozen=True):
+    """Progress of a node in copying the job's data, in bytes; stored in `staging.N.json`."""
+
+    done: int
+    total: int
+
+
+class End(Struct, frozen=True):
+    """Exit code of a node (`exit.N`) or of the whole job (`exit`)."""
+
+    code: int
+    at: float
+
+
+class Found(Struct, frozen=True):
+    """State of a job as read from its folder, as far as it is known."""
+
+    started_at: float | None = None
+    exit: End | None = None
+    node_exits: tuple[End, ...] = ()
+    errors: tuple[JobError, ...] = ()
+    live: Live | None = None
+    checkpoint_step: int | None = None
+    doing: Doing | None = None
+    attempt: int = 0
+    waiting: Reason | None = None
+    """Why it waits in a queue without a scheduler, or why it can never start."""
+    preempted: bool = False
+    staging: tuple[Staging, ...] = ()
+    """Progress of each node."""

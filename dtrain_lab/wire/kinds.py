@@ -1,0 +1,50 @@
+"""Closed sets of strings (states, kinds), defined once so that Python, TypeScript and OpenAPI agree."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+EnvironmentKind = Literal["current", "venv", "conda", "modules", "apptainer", "command"]
+HangAction = Literal["show", "interrupt"]
+CommKind = Literal["comm_open", "comm_msg", "comm_close"]
+RankPhase = Literal["starting", "idle", "busy", "in collective", "paused", "stuck", "lost"]
+WorldPhase = Literal[
+    "pending",
+    "starting",
+    "connecting",
+    "ready",
+    "paused",
+    "degraded",
+    "rebuilding",
+    "stopping",
+    "stopped",
+    "failed",
+]
+VerdictKind = Literal["slow", "stuck", "mismatch", "lost", "input_bound", "unknown"]
+OutputKind = Literal[
+    "stdout", "stderr", "display_data", "update_display_data", "execute_result", "clear_output", "error"
+]
+CellOutputKind = Literal[
+    "stdout",
+    "stderr",
+    "display_data",
+    "update_display_data",
+    "execute_result",
+    "clear_output",
+    "error",
+    "comm_open",
+    "comm_msg",
+    "comm_close",
+]
+"""`OutputKind`, and comm messages of widgets, which are forwarded but not journaled."""
+Severity = Literal["problem", "warning", "note"]
+JobLauncher = Literal["srun", "torchrun", "agents"]
+"""What starts the ranks of a job; "agents" are our node agents, used where there is no scheduler."""
+JobState = Literal[
+    "planned", "queued", "starting", "running", "stopping", "succeeded", "failed", "cancelled", "lost"
+]
+CellState = Literal["waiting", "running", "ended"]
+LeaseKind = Literal["server", "kernel", "terminal", "python"]
+
+JOB_ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled", "lost"})
+ENDED: frozenset[str] = frozenset({"stopped", "failed"})

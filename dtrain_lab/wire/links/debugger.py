@@ -1,0 +1,32 @@
+"""Requests to ranks' debuggers, and what these say."""
+
+from __future__ import annotations
+
+from dtrain_lab.wire.codec.encode import encode as encode
+from dtrain_lab.wire.links.message import Message
+
+
+class Debugged(Message, frozen=True, tag="debugged"):
+    """Answers `Debug`: the debugger's response as JSON."""
+
+    rank: int
+    id: int
+    data: bytes = b""
+
+
+class DebugEvent(Message, frozen=True, tag="debug_event"):
+    """An event of a rank's debugger, as JSON. `paused`: whether the rank is paused."""
+
+    rank: int
+    data: bytes
+    paused: bool = False
+
+
+class Debug(Message, frozen=True, tag="debug"):
+    """A request to a rank's debugger: of the debug adapter protocol or our own (`rank.debugger.debugger`)."""
+
+    rank: int
+    id: int
+    command: str
+    arguments: bytes = b"{}"
+    """The request's arguments, as JSON."""

@@ -1,0 +1,63 @@
+"""Periodic measurements of a node and its ranks."""
+
+from __future__ import annotations
+
+from dtrain_lab.wire.codec.encode import encode as encode
+from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.figures import StepFigures
+from dtrain_lab.wire.metrics.world import Epoch
+from dtrain_lab.wire.nodes import HostUse
+
+
+class RankFigures(StepFigures, frozen=True, omit_defaults=True):
+    """Figures of a rank over the window; times in seconds per step, None after too few steps.
+
+    `exposed_s` is the time waited for communication, `exposed_error_s` its error (None where it wasn't
+    measured). `on_processor` is the share of the computing time in which the training thread ran.
+    `typical_own_s` is the own time of the median step.
+    """
+
+    steps_per_s: float | None = None
+    exposed_s: float | None = None
+    exposed_error_s: float | None = None
+    synced: bool = False
+    on_processor: float = 0.0
+    typical_own_s: float | None = None
+
+
+class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):
+    """Recent measurements of one rank, taken on its node. Units are seconds and bytes; shares are 0 to 1."""
+
+    rank: int
+    step: int | None = None
+    bound: str = ""
+    unsure: bool = False
+    epoch: Epoch | None = None
+    operation: str | None = None
+    sequence: int | None = None
+    in_operation_s: float | None = None
+    doing: str | None = None
+    beat_s: float | None = None
+    """Seconds since the monitor last saw any activity of this rank."""
+    stopped: bool = False
+    """A signal has stopped the process."""
+    throttled: str = ""
+    """Why its GPU is slowed down."""
+    calls: tuple[Call, ...] = ()
+    """Its last collectives; only sent while it is in one."""
+    cpu_utilization: float | None = None
+    starved: float | None = None
+    """Share of the time in which its main thread was ready to run and had no core."""
+    memory_bytes: int | None = None
+    device_memory_bytes: int | None = None
+    device_memory_total_bytes: int | None = None
+    device_utilization: float | None = None
+
+
+class Samples(Message, frozen=True, tag="samples"):
+    """A node's measurements of one interval."""
+
+    node: int
+    samples: tuple[RankSample, ...]
+    host: HostUse | None = None

@@ -1,0 +1,46 @@
+"""`diagnose`: what each rank measured, and the shares of communication and data loading in a step."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Report(Struct, frozen=True, omit_defaults=True):
+    """Measurements of one rank, in seconds per step, one value per cycle.
+
+    `with_sync` and `without_sync` are steps that repeat the same batch with and without averaging, `real` are
+    steps with the loader. `loop_s` is the step time of the user's own loop; None after too few steps.
+    `skipped` gives, by name of a check, the reason why it was left out. `error`: why nothing was measured.
+    """
+
+    with_sync: tuple[float, ...] = ()
+    without_sync: tuple[float, ...] = ()
+    real: tuple[float, ...] = ()
+    loop_s: float | None = None
+    skipped: dict[str, str] = {}
+    error: str = ""
+
+
+class Check(Struct, frozen=True):
+    """The measured cost of one part of a step.
+
+    `share`: share of a step of the unmodified loop, 0 to 1, so that the shares of two checks can be compared.
+    `error`: its uncertainty. `with_s`, `without_s`: seconds of a step with and without the part. For
+    communication both repeat one batch, so neither contains time spent waiting for data.
+    """
+
+    share: float
+    error: float
+    with_s: float
+    without_s: float
+    text: str
+
+
+class Diagnosis(Struct, frozen=True):
+    """Both checks and the conclusion. `source`: "replayed" steps, or "live" for a running loop."""
+
+    text: str
+    source: str
+    communication: Check | None
+    data: Check | None
+    notes: tuple[str, ...] = ()

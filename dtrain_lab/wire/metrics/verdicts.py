@@ -1,0 +1,64 @@
+"""What is judged of the figures: a problem with the ranks at fault, and what would be faster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.wire.kinds import VerdictKind
+from dtrain_lab.wire.stacks import Where
+
+
+class Standing(Struct, frozen=True):
+    """Ranks at the same place: in the same collective, or outside any.
+
+    `blamed`: whether the other ranks wait for them.
+    """
+
+    ranks: tuple[int, ...]
+    blamed: bool
+    operation: str | None = None
+    sequence: int | None = None
+    bytes: int | None = None
+    where: Where | None = None
+
+
+class Verdict(Struct, frozen=True):
+    """A detected problem: the ranks at fault, the peers that wait for them, and where.
+
+    `id` identifies the episode: it stays the same while the problem lasts. `standings`: where each of `ranks`
+    and `peers` is, those at fault first.
+    """
+
+    id: str
+    kind: VerdictKind
+    code: str
+    values: dict[str, Any]
+    text: str
+    ranks: tuple[int, ...] = ()
+    peers: tuple[int, ...] = ()
+    operation: str | None = None
+    sequence: int | None = None
+    bytes: int | None = None
+    where: Where | None = None
+    since_s: float | None = None
+    hint: str = ""
+    actions: tuple[str, ...] = ()
+    standings: tuple[Standing, ...] = ()
+
+
+class Advice(Struct, frozen=True):
+    """A change that would make training faster, with its cost.
+
+    `gain`: predicted throughput relative to the current one (1.6 is 60 % more). `change` and `cost` are in
+    English; `id` and `values` are for translation.
+    """
+
+    id: str
+    change: str
+    gain: float
+    gain_error: float
+    cost: str
+    diff: str
+    values: dict[str, Any] = {}

@@ -1,0 +1,51 @@
+"""Metrics of a whole world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.wire.metrics.figures import Figures
+from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+
+
+class Epoch(Struct, frozen=True):
+    """Progress in the epoch, in batches. `total` is None if the data loader has no length."""
+
+    number: int
+    done: int
+    total: int | None
+
+
+class Last(Struct, frozen=True):
+    """The last metrics of a training loop that no longer runs."""
+
+    samples_per_s: float | None = None
+    tokens_per_s: float | None = None
+    step_s: float | None = None
+    comm_overhead: float | None = None
+    comm_overhead_error: float | None = None
+
+
+class Metrics(Figures, frozen=True):
+    """Metrics of the whole world; times are those of the median rank.
+
+    A step is data + compute (forward, backward) + transfer and wait (communication that is not hidden by
+    computation) + optimizer + the rest. `comm_bound`: "lower" if `comm_overhead` is a lower bound.
+    `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
+    `current`: whether training is running; if not, `last` has its last metrics.
+    """
+
+    unsure: bool = False
+    epoch: Epoch | None = None
+    comm_overhead_error: float | None = None
+    comm_bound: str = ""
+    slowest_rank: int | None = None
+    skew_s: float | None = None
+    values: dict[str, Any] = {}
+    verdicts: tuple[Verdict, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    measured: bool = False
+    current: bool = True
+    last: Last | None = None

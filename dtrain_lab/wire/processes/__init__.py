@@ -1,0 +1,1 @@
+"""What our processes are told when they are started, and by what they are found."""

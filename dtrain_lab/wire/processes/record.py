@@ -1,0 +1,61 @@
+"""Records by which running heads are found: small JSON files in a folder that only its user can read."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.processes.endpoints import Endpoints
+from dtrain_lab.wire.profile import Profile
+
+
+class Handle(Struct, frozen=True):
+    """Identifies what a back-end has started, so that another process can ask about it later.
+
+    `directory`: folder of the head's logs. `job`: the scheduler's id. `endpoints`: only if they are known at
+    once. `system`: the host boot and PID namespace of `pid` (`machine.processes.system`), if known.
+    """
+
+    id: str
+    host: str
+    pid: int = 0
+    started: float = 0.0
+    directory: str = ""
+    job: str = ""
+    endpoints: Endpoints | None = None
+    system: str = ""
+
+
+class Remote(Struct, frozen=True):
+    """A world whose head runs, or will run, on another machine; clients keep its record, not the head."""
+
+    profile: Profile
+    plan: Plan
+    handle: Handle
+    owner: str
+    problem: tuple[str, str] | None = None
+    """Why the world ended before it was ready: message and hint."""
+
+
+class HeadRecord(Struct, frozen=True):
+    """A running head; a head on another machine has no process, socket and environment here.
+
+    `warm`: it has no ranks yet and can be claimed. `environment`: key of its ranks' environment. `system`:
+    the host boot and PID namespace of `pid` (`machine.processes.system`). `server`: pid of the Jupyter server
+    whose kernel or panel started the head, so that the server can take a lease.
+    """
+
+    id: str
+    name: str
+    directory: str
+    created_at: float
+    version: int
+    host: str = ""
+    pid: int = 0
+    started: float = 0.0
+    socket: str = ""
+    environment: str = ""
+    warm: bool = False
+    server: int | None = None
+    remote: Remote | None = None
+    system: str = ""

@@ -1,0 +1,84 @@
+"""Types of the REST and WebSocket interface that concern the whole site: machine, sign-in, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.trouble import Trouble
+
+
+class Site(Struct, frozen=True):
+    """The machine of the Jupyter server, and what this user may do with it."""
+
+    node: str
+    cpus: int
+    gpus: int
+    memory_bytes: int
+    default_ranks: int
+    most_ranks: int
+    local: bool
+    may_write: bool
+    troubles: tuple[Trouble, ...] = ()
+    """Failures of the server's background work through bugs of ours; the server goes on."""
+
+
+class LiveFrame(Struct, frozen=True):
+    """A frame of the WebSocket `live`. `seq` grows by one; a gap means that a slow client missed frames."""
+
+    type: str
+    seq: int
+    clusters: tuple[Cluster, ...]
+    jobs: tuple[Job, ...] = ()
+    """Running and recently ended jobs, newest first; ended ones without their ranks."""
+
+
+class RankSet(Struct, frozen=True, forbid_unknown_fields=True):
+    """Ranks of an action: 0, [0, 2] or "0,2-3"; null for all.
+
+    `source`: for a restart, the rank whose variables are copied to them.
+    """
+
+    ranks: tuple[int, ...] | int | str | None = None
+    source: int | None = None
+
+
+class Size(Struct, frozen=True, forbid_unknown_fields=True):
+    """New number of ranks of a cluster."""
+
+    ranks: int
+
+
+class ProfileText(Struct, frozen=True, forbid_unknown_fields=True):
+    """A profile as the text of its file."""
+
+    text: str
+
+
+class Error(Struct, frozen=True):
+    """An error, as every route returns it."""
+
+    code: str
+    message: str
+    hint: str
+    details: dict[str, Any]
+
+
+class SignIn(Struct, frozen=True, forbid_unknown_fields=True):
+    """A request to begin a sign-in to a host, or answers to its questions: their id, and one answer each.
+
+    Answers are forwarded to the host and never stored.
+    """
+
+    host: str | None = None
+    id: str | None = None
+    answers: tuple[str, ...] = ()
+
+
+class SignedIn(Struct, frozen=True):
+    """A sign-in to a host succeeded."""
+
+    host: str

@@ -1,0 +1,54 @@
+"""Places in code: where a rank is, frames of a stack, frames of a traceback."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Where(Struct, frozen=True):
+    """A place in the user's code. Lines count from 1 and include the magic's line.
+
+    `cell` is the cell's name, `[7]`; `cell_id` is its id in the notebook, known before the cell has a name.
+    """
+
+    notebook: str | None = None
+    cell: str | None = None
+    file: str | None = None
+    function: str | None = None
+    line: int | None = None
+    cell_id: str | None = None
+
+
+class StackFrame(Struct, frozen=True):
+    """One frame of a stack. `library`: whether it is outside the user's own code."""
+
+    where: Where
+    source: str = ""
+    library: bool = False
+
+
+class Stack(Struct, frozen=True):
+    """The stacks of one rank's threads.
+
+    `frames`: those of its main thread, outermost first, starting at the first cell.
+    """
+
+    rank: int
+    text: str | None
+    error: str | None = None
+    frames: tuple[StackFrame, ...] = ()
+
+
+class Frame(Struct, frozen=True):
+    """One frame of a rank's traceback, with its source line if known."""
+
+    file: str
+    line: int
+    function: str
+    source: str = ""
+    cell: str | None = None
+    """Name of the cell, "[7]", if the frame is in one."""
+    before: tuple[str, ...] = ()
+    """The source lines above it, if it is the user's own code."""
+    run: str = ""
+    """The world's id of the cell, since two notebooks may both have a [7]."""

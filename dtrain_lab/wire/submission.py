@@ -1,0 +1,39 @@
+"""Submission to a back-end: a cluster or a job."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.processes.record import Handle, HeadRecord
+from dtrain_lab.wire.processes.settings import HeadSettings
+from dtrain_lab.wire.profile import Profile
+
+
+class ClusterRecord(Struct, frozen=True):
+    """A cluster as its back-end knows it.
+
+    `directory`: node-local folder of a head on this machine; elsewhere the back-end chooses it. `settings`:
+    settings of its head, until the head is started; they are passed on stdin or in a 0600 file.
+    """
+
+    id: str
+    name: str
+    profile: Profile
+    plan: Plan
+    directory: str = ""
+    handle: Handle | None = None
+    settings: HeadSettings | None = None
+
+
+Submission = ClusterRecord | JobRecord
+
+
+def of_head(record: HeadRecord) -> ClusterRecord:
+    """Return the cluster of a head on another machine."""
+    remote = record.remote
+    assert remote is not None
+    return ClusterRecord(
+        record.id, record.name, remote.profile, remote.plan, remote.handle.directory, remote.handle
+    )

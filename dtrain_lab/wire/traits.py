@@ -1,0 +1,22 @@
+"""Traits of a back-end: its capabilities as a value, so that other code never compares back-end names."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dtrain_lab.wire.kinds import JobLauncher
+
+
+class Traits(Struct, frozen=True):
+    """Traits of a back-end.
+
+    `one_machine`: all nodes of a world are the machine that it is started from. `schedules`: a scheduler
+    chooses nodes, assigns slots, enforces time limits and handles dependencies between jobs.
+    `shares_folder`: all nodes of a job write to one folder. `launchers`: supported launchers of a job's
+    ranks, the default first.
+    """
+
+    one_machine: bool = False
+    schedules: bool = False
+    shares_folder: bool = False
+    launchers: tuple[JobLauncher, ...] = ("agents",)

@@ -1,0 +1,145 @@
+"""Supervision of background work: restart with back-off, and a count of failures to show. Pure."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+FIRST_S: Final = 0.2
+MOST_S: Final = 30.0
+HEALTHY_S: Final = 60.0
+"""Work that ran this long counts as recovered: its next failure starts the back-off again."""
+
+LOOPS: Final = {
+    "server.keep": "keeping clusters",
+    "server.jobs": "watching jobs",
+    "server.feeds": "hearing of jobs from their heads",
+    "server.panel": "sending to the panel",
+    "head.watch": "watching",
+    "head.limit": "asking for the time limit",
+    "head.agents": "watching node agents",
+    "head.controller": "waiting for ipyparallel's controller",
+    "node.samples": "measuring",
+    "node.unsaid": "reading what silent ranks printed",
+    "node.link": "watching the connection to the head",
+    "node.look": "looking for peers that failed",
+    "node.head": "looking for the job's head",
+    "node.debugger": "passing on what a debugger says",
+    "node.output": "writing a rank's output",
+    "turn.end": "watching the job's script",
+    "client.watch": "following a cluster",
+    "client.reach": "looking for a cluster's head",
+    "client.link": "watching the connection to a cluster",
+    "debug.hold": "holding the debugger",
+    "debug.look": "asking what the debugged ranks do",
+    "ssh.cut": "watching an SSH connection",
+}
+"""Loops that run as long as their process: name → activity, as shown to users."""
+
+ONCE: Final = {
+    "server.action": "an action that was asked for",
+    "head.answer": "an answer",
+    "head.end": "ending",
+    "head.message": "a message",
+    "head.action": "a change of the cluster",
+    "node.order": "an order",
+    "node.task": "an order",
+    "client.message": "a message",
+    "client.task": "background work",
+    "debug.meet": "waiting for paused ranks",
+    "debug.step": "a step of a rank that came late",
+    "callback": "a callback",
+}
+"""One-off tasks: name → activity. A failure is reported to the caller that waits, and counted."""
+
+
+class Standing(Struct, frozen=True):
+    """State of a supervised loop. Times are in seconds of a monotonic clock."""
+
+    began_at: float | None = None
+    """None while the loop does not run."""
+    in_a_row: int = 0
+    restarts: int = 0
+    """Number of restarts in total."""
+
+
+class Began(Struct, frozen=True):
+    """The loop has started."""
+
+    at: float
+
+
+class Failed(Struct, frozen=True):
+    """An exception escaped from the loop."""
+
+    at: float
+
+
+Event = Began | Failed
+
+
+def step(state: Standing, event: Event) -> tuple[Standing, float | None]:
+    """Apply an event to a loop. A loop that keeps failing is retried every `MOST_S`, never abandoned.
+
+    Returns:
+        The new state, and the seconds until the restart; None if none is due.
+    """
+    match event:
+        case Began(at):
+            return replace(state, began_at=at), None
+        case Failed(at):
+            ran_s = at - state.began_at if state.began_at is not None else 0.0
+            in_a_row = 1 if ran_s >= HEALTHY_S else state.in_a_row + 1
+            after_s = min(MOST_S, FIRST_S * 2.0 ** min(in_a_row - 1, 16))
+            return Standing(None, in_a_row, state.restarts + 1), after_s
+
+
+class Trouble(Struct, frozen=True):
+    """Background work that failed through a bug of ours, not the user's.
+
+    `at`: time of the last failure, in seconds since 1970.
+    """
+
+    name: str
+    doing: str
+    kind: Literal["restarted", "failed"]
+    times: int
+    message: str
+    at: float
+
+    @property
+    def text(self) -> str:
+        """The trouble in words: "watching restarted once (OSError: …)"."""
+        often = {1: "once", 2: "twice"}.get(self.times, f"{self.times} times")
+        return f"{self.doing} {self.kind} {often} ({self.message})"
+
+
+def noted(before: Trouble | None, name: str, message: str, at: float) -> Trouble:
+    """Count one more failure of background work.
+
+    Args:
+        before: its trouble so far; None for the first failure.
+        name: name of the work.
+        message: the error.
+        at: time of the failure, in seconds since 1970.
+
+    Raises:
+        KeyError: `name` is in neither `LOOPS` nor `ONCE`.
+    """
+    kind: Literal["restarted", "failed"] = "restarted" if name in LOOPS else "failed"
+    doing = LOOPS[name] if name in LOOPS else ONCE[name]
+    return Trouble(name, doing, kind, (before.times if before else 0) + 1, message, at)
+
+
+def merged(*groups: tuple[Trouble, ...]) -> tuple[Trouble, ...]:
+    """Combine the troubles of several processes: one entry per name, the latest first."""
+    found: dict[str, Trouble] = {}
+    for trouble in (t for group in groups for t in group):
+        known = found.get(trouble.name)
+        if known is not None:
+            latest = max(known, trouble, key=lambda t: t.at)
+            trouble = replace(latest, times=known.times + trouble.times)
+        found[trouble.name] = trouble
+    return tuple(sorted(found.values(), key=lambda t: -t.at))

@@ -1,0 +1,78 @@
+"""State of a world: phase, members and losses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dtrain_lab.wire.kinds import WorldPhase
+from dtrain_lab.world.members import Members
+
+
+class Loss(Struct, frozen=True):
+    """A rank whose process ended unexpectedly."""
+
+    rank: int
+    code: int
+    last: str
+    cell: str | None
+    how: str = ""
+
+
+class State(Struct, frozen=True):
+    """A world. `dirty`: the process group can't be trusted and is re-formed once every rank is idle."""
+
+    phase: WorldPhase = "pending"
+    generation: int = 0
+    members: Members = Members()
+    nodes: int = 0
+    ready_nodes: frozenset[int] = frozenset()
+    engines_ready: bool = False
+    forming: bool = False
+    dirty: bool = False
+    losses: tuple[Loss, ...] = ()
+    reason: tuple[str, str, str] | None = None
+    """Code, message and hint of a failure."""
+
+    @property
+    def size(self) -> int:
+        """World size."""
+        return len(self.members)
+
+    @property
+    def busy(self) -> tuple[int, ...]:
+        """Ranks that run a cell."""
+        return tuple(m.rank for m in self.members if m.cell is not None)
+
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """Ranks that ended unexpectedly and were not replaced."""
+        return tuple(m.rank for m in self.members if m.lost)
+
+    @property
+    def deaf(self) -> tuple[int, ...]:
+        """Ranks that do not answer an interrupt."""
+        return tuple(m.rank for m in self.members if m.deaf)
+
+    def each(self, ranks: Collection[int], **changes: object) -> State:
+        """Return a copy with the same fields changed on each of these ranks."""
+        wanted = frozenset(ranks)
+        return replace(
+            self, members=Members(replace(m, **changes) if m.rank in wanted else m for m in self.members)
+        )
+
+    def gone(self, rank: int, **changes: object) -> State:
+        """Return a copy in which a rank has no process; `changes` are applied to that rank too."""
+        without = {"pid": None, "joined": False, "cell": None, "generation": -1}
+        return self.member(rank, **without, interrupted=False, deaf=False, **changes)
+
+    def member(self, rank: int, **changes: object) -> State:
+        """Return a copy with one rank's fields changed."""
+        return replace(self, members=self.members.changed(rank, **changes))
+
+
+def initial() -> State:
+    """A world without a plan."""
+    return State()

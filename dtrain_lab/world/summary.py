@@ -1,0 +1,174 @@
+"""Summary of a world in one sentence, the same in panel, status bar, cell, notification and terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.metrics.units import duration
+from dtrain_lab.wire.cells import RunningCell
+from dtrain_lab.wire.cluster import Summary
+from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.world.machine import how_it_ended
+from dtrain_lab.world.state import Loss, State
+
+SOON_S = 600.0
+
+
+def summarize(
+    name: str,
+    state: State,
+    metrics: Metrics,
+    running: Sequence[RunningCell],
+    *,
+    preloading: bool = False,
+    paused: Sequence[int] = (),
+    waiting: Mapping[int, str] | None = None,
+) -> Summary:
+    """Summarize a world in one sentence.
+
+    Args:
+        name: name of the cluster.
+        state: state of its membership.
+        metrics: its metrics, including verdicts.
+        running: cells that run now.
+        preloading: whether the fork server is still importing torch.
+        paused: ranks that the debugger has paused.
+        waiting: other ranks that wait in a collective → name of the collective.
+    """
+    size = state.size
+    if paused and state.phase == "ready":
+        text = paused_sentence(paused, waiting or {})
+        return _say("paused", text, ranks=rank_names.compact(paused), count=len(paused), total=size)
+    match state.phase:
+        case "pending":
+            return _say("pending", "Waiting to start.")
+        case "starting":
+            joined = sum(m.joined for m in state.members)
+            if preloading:
+                return _say("loading_torch", "Starting: loading PyTorch.", size=size)
+            return _say(
+                "starting", f"Starting: {joined:,} of {rank_names.count(size)}.", done=joined, total=size
+            )
+        case "connecting":
+            return _say("connecting", f"Connecting {rank_names.count(size)}.", total=size)
+        case "rebuilding":
+            return _rebuilding(state)
+        case "degraded":
+            return _degraded(state)
+        case "stopping":
+            ended = sum(m.pid is None for m in state.members)
+            verb = "has" if 1 in (ended, size) else "have"
+            text = f"Stopping: {ended:,} of {rank_names.count(size)} {verb} ended."
+            return _say("stopping", text, done=ended, total=size)
+        case "stopped":
+            return _say("stopped", "Stopped.")
+        case "failed":
+            return _failed(name, state)
+        case _:
+            return _ready(state, metrics, running)
+
+
+def soon(summary: Summary, limit_at: float | None, now: float) -> Summary:
+    """Mention the end of the allocation in the sentence if it is less than `SOON_S` away.
+
+    Args:
+        summary: summary of the world.
+        limit_at: when the scheduler ends the allocation, in seconds since 1970; None for never.
+        now: current time, in seconds since 1970.
+    """
+    if limit_at is None or limit_at - now > SOON_S:
+        return summary
+    text = f"{summary.text} Its allocation ends in {duration(max(0.0, limit_at - now))}."
+    return replace(summary, text=text)
+
+
+def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Summary:
+    size = state.size
+    if state.reason is not None and state.reason[0] == "deaf":
+        return _say("deaf", state.reason[1])
+    asked = [m.rank for m in state.members if m.cell is not None and m.interrupted]
+    if asked:
+        text = f"Interrupting {rank_names.count(len(asked))}; variables are kept."
+        return _say("interrupting", text, count=len(asked))
+    bad: list[Verdict] = [v for v in metrics.verdicts if v.kind != "slow"]
+    if bad:
+        return Summary(bad[0].code, bad[0].values, bad[0].text)
+    if not running:
+        text = f"Ready. {rank_names.count(size)} {'waits' if size == 1 else 'wait'} for a cell."
+        return _say("ready", text, total=size)
+    if metrics.verdicts:
+        slow = metrics.verdicts[0]
+        return Summary(slow.code, slow.values, slow.text)
+    if metrics.step_s is not None and metrics.current:
+        text = "Training on 1 rank." if size == 1 else f"Training. All {size:,} ranks keep pace."
+        return _say("training", text, total=size)
+    cell = running[0]
+    text = f"Running cell {cell.cell} on {rank_names.count(len(cell.ranks))}."
+    return _say("running", text, cell=cell.cell, count=len(cell.ranks))
+
+
+def paused_sentence(paused: Sequence[int], waiting: Mapping[int, str]) -> str:
+    """Describe which ranks are paused, and which ranks wait for them.
+
+    Args:
+        paused: ranks that the debugger has paused.
+        waiting: other ranks that wait in a collective → name of the collective.
+    """
+    text = f"Paused on {rank_names.count(len(paused))}."
+    if waiting:
+        operations = " and ".join(sorted(set(waiting.values())))
+        verb = "waits" if len(waiting) == 1 else "wait"
+        text += f" {rank_names.sentence_name(sorted(waiting))} {verb} in {operations}."
+    return text
+
+
+def _rebuilding(state: State) -> Summary:
+    missing = [m.rank for m in state.members if not m.joined]
+    text = f"Connecting {rank_names.count(state.size)} again"
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        return _say(
+            "rebuilding_missing",
+            f"{text}: {rank_names.name(missing)} {verb} missing.",
+            total=state.size,
+            ranks=rank_names.compact(missing),
+        )
+    return _say("rebuilding", f"{text}.", total=state.size)
+
+
+def _degraded(state: State) -> Summary:
+    # a rank with a new process is not lost any more
+    losses = {loss.rank: loss for loss in state.losses if state.members[loss.rank].lost}
+    if not losses:
+        message = state.reason[1] if state.reason else "The ranks are not connected."
+        return _say("not_connected", message)
+    numbers = sorted(losses)
+    verb = "was" if len(numbers) == 1 else "were"
+    text = f"{rank_names.sentence_name(numbers)} {verb} lost"
+    failed = any(loss.cell for loss in losses.values())
+    how = describe_loss(losses[numbers[0]])
+    values = {"ranks": rank_names.compact(numbers), "how": how, "failed": failed}
+    return _say("lost", f"{text}. The cell has failed." if failed else f"{text}.", **values)
+
+
+def _failed(name: str, state: State) -> Summary:
+    code, message, _ = state.reason or ("failed", "It ended.", "")
+    started = any(m.generation >= 0 for m in state.members)
+    verb = "has failed" if started else "did not start"
+    end = "" if message.endswith((".", "!", "?")) else "."
+    return _say(code, f"{name} {verb}: {message}{end}", name=name, message=message)
+
+
+def describe_loss(loss: Loss) -> str:
+    """Describe how a lost rank's process ended."""
+    how = loss.how or how_it_ended(loss.code)
+    return how[0].upper() + how[1:] + "."
+
+
+def _say(code: str, text: str, **values: Any) -> Summary:
+    return Summary(code, values, text)

@@ -1,0 +1,170 @@
+"""Runs the gallery and writes docs/gallery.md: `make gallery`, or `python -m gallery NAME…` for some of it.
+
+Each piece of code runs on two ranks of this machine, three times: in a cell of a cluster, as a job, and as
+the script that `dtrain-lab script` prints, under plain torchrun. It prints its own count of samples a second,
+and a sum of its parameters, which has to be the same on both ranks.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+import dtrain_lab as dt
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "gallery.md"
+FOUND = HERE.parent / ".venv" / "gallery.json"
+"""Of all runs so far: a part can be run again."""
+WITHIN = 0.05
+LIMIT_S = 150
+PACKAGES = ("torch", "accelerate", "transformers", "lightning", "pytorch-ignite")
+START = "import torch, torch.distributed as dist\n"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How one run went. `own`, `shown`: samples a second, by the loop and by us."""
+
+    error: str = ""
+    own: float | None = None
+    shown: float | None = None
+
+    def __str__(self) -> str:
+        if self.error:
+            return f"fails: {self.error}"
+        if self.own is None or self.shown is None:
+            return "runs"
+        off = self.shown / self.own - 1
+        right = "" if abs(off) <= WITHIN else " **(off)**"
+        return f"runs; {self.shown:.0f} of {self.own:.0f} samples/s{right}"
+
+
+def judge(texts: list[str], shown: float | None) -> Ran:
+    """A run, from what its ranks have printed."""
+    owns = [float(v) for text in texts for v in re.findall(r"OWN (\S+)", text)]
+    numbers = [re.findall(r"NUMBERS (\S+)", text) for text in texts]
+    if not all(numbers) or not owns:
+        return Ran("it printed no result")
+    if len({tuple(n) for n in numbers}) > 1:
+        return Ran("ranks trained different models")
+    return Ran("", sum(owns) / len(owns), shown)
+
+
+def in_cell(code: str) -> Ran:
+    """In a cell of two ranks, which must be fit for the next one."""
+    with dt.start(ranks=2) as cluster:
+        cluster.run((HERE / "code" / "_net.py").read_text(), timeout=LIMIT_S)
+        result = cluster.run(code, timeout=LIMIT_S, check=False)
+        if result.failures:
+            return Ran(result.sentence)
+        time.sleep(0.6)  # a sample of the last steps
+        metrics = cluster.info()["metrics"] or {}
+        after = cluster.run(f"{START}t = torch.ones(1); dist.all_reduce(t); print(t.item())", timeout=30)
+        if after.stdout[0] != "2.0\n":
+            return Ran("ranks are unfit afterwards")
+        return judge(list(result.stdout.values()), metrics.get("samples_per_s"))
+
+
+def book(folder: Path, name: str, code: str) -> Path:
+    """The code as a notebook."""
+    cells = [(HERE / "code" / "_net.py").read_text(), code]
+    path = folder / f"{name}.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells]), path)
+    return path
+
+
+def as_job(path: Path) -> Ran:
+    """As a job of two ranks."""
+    job: Any = dt.submit(path, ranks=2)
+    state = job.wait(LIMIT_S)
+    log = job.logs()
+    if state != "succeeded":
+        return Ran(f"{state}: {log.strip().splitlines()[-1] if log.strip() else ''}")
+    lines = log.splitlines()
+    texts = ["\n".join(line for line in lines if line.startswith(f"[{rank}]")) for rank in (0, 1)]
+    both = "\n".join(line for line in lines if not line.startswith(("[0]", "[1]")))
+    return judge([f"{text}\n{both}" for text in texts], None)
+
+
+def as_script(path: Path) -> Ran:
+    """As the printed script under plain torchrun."""
+    shown = [sys.executable, "-m", "dtrain_lab", "script", str(path)]
+    made = subprocess.run(shown, capture_output=True, text=True, check=True)
+    script = path.with_suffix(".py")
+    script.write_text(made.stdout)
+    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    run += ["--redirects=3", f"--log-dir={path.parent}/log-{path.stem}", script.name]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    done = subprocess.run(run, cwd=path.parent, env=environment, capture_output=True, timeout=LIMIT_S)
+    texts = [next(path.parent.glob(f"log-{path.stem}/*/*/{r}/stdout.log")).read_text() for r in (0, 1)]
+    if done.returncode:
+        error = next(path.parent.glob(f"log-{path.stem}/*/*/0/stderr.log")).read_text().strip()
+        return Ran(error.splitlines()[-1] if error else f"exit code {done.returncode}")
+    return judge(texts, None)
+
+
+def attempt(run: Any, *arguments: Any) -> Ran:
+    """Run; whatever is raised is how it went."""
+    try:
+        found: Ran = run(*arguments)
+        return found
+    except (Exception, subprocess.TimeoutExpired) as error:  # noqa: BLE001
+        return Ran(f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+
+
+def main() -> None:
+    """Entry point."""
+    chosen = sys.argv[1:]
+    every = sorted((HERE / "code").glob("[a-z]*.py"))
+    rows: dict[str, list[str]] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    with tempfile.TemporaryDirectory() as folder:
+        for file in (f for f in every if not chosen or f.stem in chosen):
+            code = file.read_text()
+            path = book(Path(folder), file.stem, code)
+            runs = [attempt(in_cell, code), attempt(as_job, path), attempt(as_script, path)]
+            what = (ast.get_docstring(ast.parse(code)) or file.stem).split("\n")[0]
+            rows[file.stem] = [what, *map(str, runs)]
+            print(json.dumps(rows[file.stem], ensure_ascii=False), flush=True)
+            FOUND.parent.mkdir(exist_ok=True)
+            FOUND.write_text(json.dumps(rows))
+    PAGE.write_text(page([rows[f.stem] for f in every if f.stem in rows]))
+
+
+def page(rows: list[list[str]]) -> str:
+    """docs/gallery.md."""
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+    lines = [
+        "# Training code that runs unchanged",
+        "",
+        f"Made by `make gallery` on {date.today()}: two ranks on one machine, CPU, gloo; Python "
+        f"{sys.version.split()[0]}, {versions}. Each piece stands in `gallery/code/`.",
+        "",
+        "*n of m samples/s*: what the panel shows after the cell, and the loop's own count. *Runs*: both",
+        "ranks trained the same model, and (after a cell) they are fit for the next one.",
+        "",
+        "| Code | In a cell | As a job | Printed script under torchrun |",
+        "|---|---|---|---|",
+        *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows),
+        "",
+        "Without GPUs plain torchrun leaves Transformers and Accelerate with one process each, unless told",
+        "(`use_cpu=True`, `ACCELERATE_USE_CPU=1`); in cells and jobs they find the ranks.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

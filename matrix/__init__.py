@@ -1,0 +1,1 @@
+"""The tests that matter, in environments other than the one of `make test`."""

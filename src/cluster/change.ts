@@ -1,0 +1,99 @@
+import {
+  Clipboard,
+  Dialog,
+  Notification,
+  showDialog
+} from '@jupyterlab/apputils';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+
+import { Advice } from '../tokens';
+import { TOAST_MS } from '../ui/action';
+import { words } from '../ui/advice';
+
+/** Where the cell's own loop is not understood: what the change is, on the usual one. */
+const EXAMPLE = `+from contextlib import nullcontext
+ for step, (x, y) in enumerate(loader):
+-    loss = loss_of(model(x), y)
+-    loss.backward()
+-    optimizer.step(); optimizer.zero_grad()
++    with nullcontext() if step % 2 == 1 else model.no_sync():
++        loss = loss_of(model(x), y)
++        (loss / 2).backward()
++    if step % 2 == 1:
++        optimizer.step(); optimizer.zero_grad()`;
+
+/** A line of a unified diff. */
+export interface IDiffLine {
+  kind: 'same' | 'added' | 'removed' | 'gap';
+  text: string;
+}
+
+/** The lines of a unified diff, without its head. */
+export function diffLines(diff: string): IDiffLine[] {
+  return diff
+    .split('\n')
+    .filter(line => !line.startsWith('---') && !line.startsWith('+++'))
+    .map(line => {
+      const text = line.slice(1);
+      switch (line[0]) {
+        case '+':
+          return { kind: 'added', text };
+        case '-':
+          return { kind: 'removed', text };
+        case '@':
+          return { kind: 'gap', text: '…' };
+        default:
+          return { kind: 'same', text };
+      }
+    });
+}
+
+/** Show what advice changes in the cell; nothing is applied. */
+export async function showChange(
+  advice: Advice,
+  trans: TranslationBundle
+): Promise<void> {
+  const { change, cost } = words(advice, trans);
+  const own = advice.diff !== '';
+  const diff = own ? advice.diff : advice.id === 'accumulate' ? EXAMPLE : '';
+  const body = new Widget();
+  body.addClass('jp-DtrainCluster-change');
+  const note = document.createElement('p');
+  note.textContent = own
+    ? trans.__('In your cell. Nothing is applied automatically. %1', cost)
+    : trans.__(
+        'Your loop could not be read; on a typical one the change is: %1',
+        cost
+      );
+  body.node.append(note);
+  const lines = diffLines(diff);
+  const signs = { added: '+', removed: '−', same: ' ', gap: ' ' };
+  const list = document.createElement('pre');
+  list.tabIndex = 0;
+  for (const { kind, text } of lines) {
+    const line = document.createElement('span');
+    line.dataset.kind = kind;
+    line.textContent = `${signs[kind]} ${text}\n`;
+    list.append(line);
+  }
+  body.node.append(list);
+  const { button } = await showDialog({
+    title: change,
+    body,
+    buttons: [
+      Dialog.cancelButton({ label: trans.__('Close') }),
+      Dialog.okButton({ label: trans.__('Copy the new lines') })
+    ]
+  });
+  if (button.accept) {
+    const text = lines
+      .filter(line => line.kind !== 'removed' && line.kind !== 'gap')
+      .map(line => line.text)
+      .join('\n');
+    Clipboard.copyToSystem(text);
+    Notification.success(trans.__('The new lines are on the clipboard.'), {
+      autoClose: TOAST_MS
+    });
+  }
+}

@@ -1,0 +1,104 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Cluster, IPoint } from '../tokens';
+import {
+  errorPercent,
+  formatRate,
+  formatShare,
+  formatTime,
+  UNKNOWN
+} from '../ui/format';
+import { shownFigures } from '../ui/now';
+import { SPARK, Sparkline } from '../ui/sparkline';
+import { meanSplit, SplitBar, SplitLegend } from '../ui/split';
+import { alarmOf } from '../ui/verdict';
+
+/** Throughput, step and communication. */
+export function Figures(props: {
+  cluster: Cluster;
+  history: readonly IPoint[];
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { cluster, history, trans } = props;
+  const { metrics } = cluster;
+  const split = meanSplit(cluster.ranks);
+  const recent = history.slice(-SPARK);
+  const known = recent.some(p => p.samples !== null || p.overhead !== null);
+  if (!known && metrics.step_s === null && metrics.last === null) {
+    return null;
+  }
+  const now = shownFigures(metrics);
+  const stands = alarmOf(metrics) !== null;
+  const { error } = now;
+  const [step, unit] = formatTime(metrics.step_s).split(' ', 2);
+  return (
+    <div className="jp-DtrainCluster-figures">
+      <div className="jp-DtrainCluster-figure">
+        <span className="jp-DtrainCluster-name">{trans.__('Throughput')}</span>
+        <span>
+          <b data-figure="throughput">
+            {now.current ? formatRate(now.samples) : stands ? '0' : UNKNOWN}
+          </b>{' '}
+          <small>
+            {now.current || now.samples === null
+              ? trans.__('samples/s')
+              : stands
+                ? trans.__('was %1 samples/s', formatRate(now.samples))
+                : trans.__('last: %1 samples/s', formatRate(now.samples))}
+          </small>
+        </span>
+        <Sparkline
+          values={recent.map(p => p.samples)}
+          label={trans.__('Throughput of the last minutes')}
+        />
+      </div>
+      {split && now.current && (
+        <div className="jp-DtrainCluster-figure">
+          <span className="jp-DtrainCluster-name">{trans.__('Step')}</span>
+          <span>
+            <b>{step}</b>{' '}
+            <small>
+              {unit ? trans.__('%1, of which', unit) : trans.__('of which')}
+            </small>
+          </span>
+          <SplitBar split={split} trans={trans} />
+          <SplitLegend split={split} trans={trans} />
+        </div>
+      )}
+      <div className="jp-DtrainCluster-figure">
+        <span className="jp-DtrainCluster-name">
+          {trans.__('Communication')}
+          <span>{trans.__('transfer + waiting')}</span>
+        </span>
+        <span>
+          <b data-figure="overhead">
+            {now.current ? formatShare(now.overhead) : UNKNOWN}
+          </b>{' '}
+          <small>
+            {!now.current && now.overhead !== null
+              ? metrics.measured
+                ? trans.__(
+                    'measured: %1 ± %2 of the step',
+                    formatShare(now.overhead),
+                    errorPercent(error ?? 0)
+                  )
+                : trans.__('last: %1 of the step', formatShare(now.overhead))
+              : !error
+                ? trans.__('of the step')
+                : metrics.measured
+                  ? trans.__('± %1 of the step, measured', errorPercent(error))
+                  : trans.__(
+                      '± %1 of the step, estimated',
+                      errorPercent(error)
+                    )}
+          </small>
+        </span>
+        <Sparkline
+          values={recent.map(p => p.overhead)}
+          label={trans.__('Communication of the last minutes')}
+        />
+      </div>
+    </div>
+  );
+}

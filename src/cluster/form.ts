@@ -1,0 +1,173 @@
+import { Dialog } from '@jupyterlab/apputils';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+
+/** What is wrong with a form, in words, by field; '' for the form as a whole. */
+export type Faults = Record<string, string>;
+
+/** A dialog's fields below each other, each with its label, and its fault below it. */
+export abstract class FormBody<T>
+  extends Widget
+  implements Dialog.IBodyWidget<T>
+{
+  constructor() {
+    super();
+    this.addClass('jp-DtrainCluster-form');
+    this.node.append(this._whole);
+    this._whole.className = 'jp-DtrainCluster-wrong';
+    this._whole.setAttribute('role', 'alert');
+    this._whole.hidden = true;
+  }
+
+  abstract getValue(): T;
+
+  /** What is wrong with what is in the fields, before anybody is asked. */
+  abstract faults(): Faults;
+
+  /** Show faults beside their fields, and go to the first of these. */
+  tell(faults: Faults): void {
+    const rest = { ...faults };
+    let first: HTMLElement | null = null;
+    for (const [name, { field, fault }] of this._rows) {
+      const text = rest[name] ?? '';
+      delete rest[name];
+      fault.textContent = text;
+      fault.hidden = !text;
+      field.setAttribute('aria-invalid', String(!!text));
+      first ??= text ? field : null;
+    }
+    this._whole.textContent = Object.values(rest).join(' ');
+    this._whole.hidden = !this._whole.textContent;
+    first?.focus();
+  }
+
+  /** Add a field below the others. */
+  protected add<F extends HTMLInputElement | HTMLSelectElement>(
+    name: string,
+    label: string,
+    field: F
+  ): F {
+    const id = `jp-DtrainCluster-form-${FormBody._made++}`;
+    const row = document.createElement('div');
+    const caption = document.createElement('label');
+    const fault = document.createElement('p');
+    field.id = caption.htmlFor = id;
+    field.dataset.field = name;
+    field.classList.add('jp-mod-styled');
+    caption.textContent = label;
+    fault.id = `${id}-fault`;
+    fault.hidden = true;
+    field.setAttribute('aria-describedby', fault.id);
+    row.append(caption, field, fault);
+    this.node.append(row);
+    this._rows.set(name, { field, fault });
+    return field;
+  }
+
+  private static _made = 0;
+  private _whole = document.createElement('p');
+  private _rows = new Map<string, { field: HTMLElement; fault: HTMLElement }>();
+}
+
+/** A dialog that stays open, with what is in its fields, until that could be done. */
+export class FormDialog<T> extends Dialog<T> {
+  /**
+   * @param accept - label of the button that does it
+   * @param attempt - does it; resolves with its faults, null where there are none. It is told how to
+   *   learn whether the person has given up meanwhile
+   * @param doing - what the button says while it is done
+   */
+  constructor(
+    title: string,
+    private _form: FormBody<T>,
+    accept: string,
+    private _attempt: (
+      value: T,
+      hasGivenUp: () => boolean
+    ) => Promise<Faults | null>,
+    trans: TranslationBundle,
+    private _doing = accept
+  ) {
+    super({
+      title,
+      body: _form,
+      focusNodeSelector: '[aria-invalid="true"], input, select',
+      buttons: [
+        Dialog.cancelButton({ label: trans.__('Cancel') }),
+        Dialog.okButton({ label: accept })
+      ]
+    });
+  }
+
+  override resolve(index = ACCEPT): void {
+    if (index !== ACCEPT) {
+      this._hasGivenUp = true;
+      super.resolve(index);
+      return;
+    }
+    const faults = this._form.faults();
+    if (Object.keys(faults).length) {
+      this._form.tell(faults);
+    } else if (!this._busy) {
+      void this._try();
+    }
+  }
+
+  private async _try(): Promise<void> {
+    let faults: Faults | null;
+    this._setBusy(true);
+    this._form.tell({});
+    try {
+      faults = await this._attempt(
+        this._form.getValue(),
+        () => this._hasGivenUp
+      );
+    } catch (error) {
+      faults = { '': error instanceof Error ? error.message : String(error) };
+    }
+    if (this.isDisposed || this._hasGivenUp) {
+      return;
+    }
+    this._setBusy(false);
+    if (faults) {
+      this._form.tell(faults);
+    } else {
+      super.resolve(ACCEPT);
+    }
+  }
+
+  /** Say at the button that it is being done; what was asked for can't be changed any more. */
+  private _setBusy(busy: boolean): void {
+    this._busy = busy;
+    const button = this.node.querySelector('.jp-Dialog-button.jp-mod-accept');
+    const label = button?.querySelector('.jp-Dialog-buttonLabel');
+    if (button && label) {
+      this._label ??= label.textContent ?? '';
+      label.textContent = busy ? this._doing : this._label;
+      button.setAttribute('aria-disabled', String(busy));
+      button.toggleAttribute('data-busy', busy);
+    }
+    this._form.node.inert = busy;
+    this._form.node.setAttribute('aria-busy', String(busy));
+  }
+
+  private _busy = false;
+  private _hasGivenUp = false;
+  private _label: string | null = null;
+}
+
+const ACCEPT = 1;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+/** What is wrong with the name of a cluster or of a profile; null where nothing is. */
+export function nameFault(
+  name: string,
+  trans: TranslationBundle
+): string | null {
+  return NAME.test(name)
+    ? null
+    : trans.__(
+        '“%1” can’t be a name. Use up to 63 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
+        name
+      );
+}

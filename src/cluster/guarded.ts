@@ -1,0 +1,16 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { showFailure } from './dialogs';
+import { signedIn } from './signin';
+
+/** Do something; where it fails, say what was wrong and what to do. */
+export async function guarded(
+  trans: TranslationBundle,
+  work: () => Promise<void> | void
+): Promise<void> {
+  try {
+    await signedIn(trans, work);
+  } catch (error) {
+    await showFailure(error, trans);
+  }
+}

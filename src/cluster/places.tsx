@@ -1,0 +1,43 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import { ReadonlyJSONObject } from '@lumino/coreutils';
+import React from 'react';
+
+import { CommandIDs } from '../commands';
+
+/** A cell of a notebook, and perhaps a line in it. */
+export interface ICellPlace {
+  cell: string;
+  notebook?: string | null;
+  cell_id?: string | null;
+  line?: number | null;
+}
+
+/** A cell's name that leads to it. */
+export function CellLink(props: {
+  place: ICellPlace;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { place, commands, trans } = props;
+  const text = place.line
+    ? trans.__('cell %1, line %2', place.cell, place.line)
+    : trans.__('cell %1', place.cell);
+  if (!place.notebook) {
+    return <>{text}</>;
+  }
+  return (
+    <a
+      href="#"
+      className="jp-DtrainUi-place"
+      onClick={event => {
+        event.preventDefault();
+        void commands.execute(CommandIDs.showCell, {
+          ...place
+        } as ReadonlyJSONObject);
+      }}
+    >
+      {text}
+    </a>
+  );
+}

@@ -1,0 +1,82 @@
+import { URLExt } from '@jupyterlab/coreutils';
+import { ServerConnection } from '@jupyterlab/services';
+
+import { request } from '../request/rest';
+import {
+  CellRecord,
+  Cluster,
+  Diagnosis,
+  IClusterActions,
+  Output,
+  StartRequest
+} from '../tokens';
+
+/** What can be done with clusters, each a request to the server. */
+export class ClusterRequests implements IClusterActions {
+  /**
+   * @param _begun - told of a cluster that was just asked for.
+   */
+  constructor(
+    private _settings: ServerConnection.ISettings,
+    private _begun: (cluster: Cluster) => void
+  ) {}
+
+  async start(body: Partial<StartRequest>): Promise<Cluster> {
+    const cluster = await request<Cluster>(
+      this._settings,
+      'POST',
+      'clusters',
+      body
+    );
+    this._begun(cluster);
+    return cluster;
+  }
+
+  async stop(id: string): Promise<void> {
+    await request(this._settings, 'DELETE', `clusters/${id}`);
+  }
+
+  async interrupt(id: string): Promise<void> {
+    await request(this._settings, 'POST', `clusters/${id}/interrupt`, {});
+  }
+
+  async restart(
+    id: string,
+    ranks: number[] | null,
+    source: number | null = null
+  ): Promise<void> {
+    const path = `clusters/${id}/restart`;
+    await request(this._settings, 'POST', path, { ranks, source });
+  }
+
+  async leaveOut(id: string, ranks: number[]): Promise<void> {
+    const path = `clusters/${id}/leave-out`;
+    await request(this._settings, 'POST', path, { ranks });
+  }
+
+  async output(id: string): Promise<readonly Output[]> {
+    return request(this._settings, 'GET', `clusters/${id}/output?most=5000`);
+  }
+
+  async resize(id: string, ranks: number): Promise<void> {
+    await request(this._settings, 'POST', `clusters/${id}/resize`, { ranks });
+  }
+
+  async diagnose(id: string): Promise<Diagnosis> {
+    return request(this._settings, 'POST', `clusters/${id}/diagnose`, {});
+  }
+
+  exportUrl(id: string, format: 'csv' | 'json' | 'tensorboard'): string {
+    const { baseUrl, token, appendToken } = this._settings;
+    const path = `dtrain-lab/clusters/${id}/history`;
+    const query = appendToken && token ? { format, token } : { format };
+    return (
+      URLExt.join(baseUrl, path) +
+      URLExt.objectToQueryString(query as Record<string, string>)
+    );
+  }
+
+  async cells(id: string): Promise<readonly CellRecord[]> {
+    return request(this._settings, 'GET', `clusters/${id}/cells`);
+  }
+}

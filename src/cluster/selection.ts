@@ -1,0 +1,152 @@
+import { Signal } from '@lumino/signaling';
+
+import { Cluster, IClusters, ICurrentNotebook, ISelection } from '../tokens';
+import { attachedTo } from './attached';
+import { stillEnded } from './ended';
+
+/** Advice that is remembered as dismissed: ids of clusters are never used again. */
+const MOST_DISMISSED = 200;
+
+/** What is chosen in this page. Made right after the clusters, so that views hear of a change after it. */
+export class Selection implements ISelection {
+  readonly changed = new Signal<this, void>(this);
+
+  constructor(private _clusters: IClusters) {
+    _clusters.changed.connect(this._take, this);
+  }
+
+  get cluster(): Cluster | null {
+    const { clusters } = this._clusters;
+    return (
+      clusters.find(c => c.id === this._selected) ??
+      this._ended.find(c => c.id === this._selected) ??
+      this._ofNotebook() ??
+      clusters[clusters.length - 1] ??
+      null
+    );
+  }
+
+  select(id: string): void {
+    this._selected = id;
+    this.changed.emit();
+  }
+
+  /** A cluster was just asked for: it is what somebody wants to see. */
+  begin(id: string): void {
+    this._ended = [];
+    this.select(id);
+  }
+
+  get ended(): readonly Cluster[] {
+    return this._ended;
+  }
+
+  forget(id: string): void {
+    this._ended = this._ended.filter(c => c.id !== id);
+    this.changed.emit();
+  }
+
+  get rank(): number | null {
+    return this._rank;
+  }
+
+  selectRank(rank: number | null): void {
+    this._rank = rank;
+    this.changed.emit();
+  }
+
+  isDismissed(id: string, advice: string): boolean {
+    return this._dismissed.has(`${id}:${advice}`);
+  }
+
+  dismiss(id: string, advice: string): void {
+    this._dismissed.add(`${id}:${advice}`);
+    this.changed.emit();
+  }
+
+  /** All that was dismissed, for a later page. */
+  get dismissed(): readonly string[] {
+    return [...this._dismissed].slice(-MOST_DISMISSED);
+  }
+
+  /** What an earlier page has kept. */
+  restoreDismissed(keys: readonly string[]): void {
+    keys.forEach(key => this._dismissed.add(key));
+    this.changed.emit();
+  }
+
+  get notebook(): ICurrentNotebook {
+    return this._notebook;
+  }
+
+  setNotebook(notebook: ICurrentNotebook): void {
+    const { path, kernel, lacks } = this._notebook;
+    const same =
+      path === notebook.path &&
+      kernel === notebook.kernel &&
+      lacks === notebook.lacks;
+    if (!same) {
+      this._notebook = notebook;
+      if (path !== notebook.path) {
+        this._own = null;
+        this._follow();
+      }
+      this.changed.emit();
+    }
+  }
+
+  /** The cluster of the notebook in front; null where it uses none. */
+  private _ofNotebook(): Cluster | null {
+    const { path } = this._notebook;
+    return path ? attachedTo(this._clusters.clusters, path) : null;
+  }
+
+  /** Another notebook is in front, or it uses another cluster: what somebody chose before that is over. */
+  private _follow(): void {
+    const own = this._ofNotebook()?.id ?? null;
+    if (own && own !== this._own) {
+      this._own = own;
+      this._selected = null;
+    }
+  }
+
+  /** One that ends while it is shown stays, until another begins. */
+  private _take(): void {
+    const { clusters } = this._clusters;
+    if (clusters === this._before) {
+      return;
+    }
+    const shown = this._shownBefore();
+    const before = new Set(this._before.map(c => c.id));
+    const now = Date.now() / 1000;
+    this._ended = stillEnded(this._ended, this._before, clusters, now);
+    this._before = clusters;
+    if (this._ended.some(c => c.id === shown)) {
+      const begun = clusters.some(c => !before.has(c.id));
+      this._selected = begun ? null : shown;
+    }
+    this._follow();
+  }
+
+  private _shownBefore(): string | null {
+    const known = [...this._before, ...this._ended];
+    const chosen = known.find(c => c.id === this._selected);
+    const { path } = this._notebook;
+    const own = path ? attachedTo(this._before, path) : null;
+    const last = this._before[this._before.length - 1];
+    return (chosen ?? own ?? last)?.id ?? null;
+  }
+
+  private _before: readonly Cluster[] = [];
+  private _dismissed = new Set<string>();
+  private _ended: readonly Cluster[] = [];
+  private _notebook: ICurrentNotebook = {
+    path: null,
+    kernel: null,
+    lacks: false
+  };
+  /** Id of the cluster that the notebook in front used last. */
+  private _own: string | null = null;
+  private _rank: number | null = null;
+  private _selected: string | null = null;
+}

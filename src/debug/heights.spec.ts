@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+
+import { divide, IWish, LEAST } from './heights';
+
+const grows = (wanted: number, turn: number, most = 1): IWish => ({
+  wanted,
+  least: LEAST,
+  turn,
+  most,
+  weight: 1
+});
+const takes = (weight: number): IWish => ({
+  wanted: null,
+  least: LEAST,
+  turn: Infinity,
+  most: 0,
+  weight
+});
+
+it('gives sections what they have to say, and others what is left', () => {
+  const wishes = [
+    grows(180, 1),
+    grows(120, 3),
+    takes(3),
+    takes(2),
+    grows(60, 2)
+  ];
+  expect(divide(600, wishes)).toEqual([180, 120, 50 + 84, 50 + 56, 60]);
+});
+
+it('serves those first whose turn comes first, and leaves each a little', () => {
+  const wishes = [grows(300, 1), grows(400, 3, 0.75), takes(1), grows(100, 2)];
+  const heights = divide(600, wishes);
+  expect(heights).toEqual([300, LEAST + 75, LEAST + 25, 100]);
+  expect(divide(100, wishes)).toEqual([LEAST, LEAST, LEAST, LEAST]);
+  wishes[1].least = 84;
+  expect(divide(300, wishes)).toEqual([116, 84, LEAST, LEAST]);
+});
+
+it('leaves no room unused where all sections grow', () => {
+  const heights = divide(400, [grows(100, 1), grows(60, 2)]);
+  expect(heights).toEqual([220, 180]);
+});

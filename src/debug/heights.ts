@@ -1,0 +1,156 @@
+import { AccordionPanel, Widget } from '@lumino/widgets';
+import { MessageLoop } from '@lumino/messaging';
+
+/** What a section keeps in any case unless it says more, px: as JupyterLab's own do. */
+export const LEAST = 50;
+
+/** What a section of the sidebar asks for. */
+export interface IWish {
+  /** The height of what it has to say, px; null: it takes what others leave. */
+  wanted: number | null;
+  /** What it keeps in any case, px. */
+  least: number;
+  /** Sections with a lower number are served first. */
+  turn: number;
+  /** The part of what is left in its turn that it may take. */
+  most: number;
+  /** How sections that take what is left share it. */
+  weight: number;
+}
+
+/**
+ * Divide a sidebar's height among its open sections.
+ *
+ * @param space - of all of them, px.
+ * @returns a height for each, px; together they have all of it, where it is enough for the least.
+ */
+export function divide(space: number, wishes: readonly IWish[]): number[] {
+  const heights = wishes.map(({ least }) => least);
+  let left = Math.max(0, space - heights.reduce((n, h) => n + h, 0));
+  const served = wishes
+    .map((wish, i) => ({ ...wish, i }))
+    .sort((a, b) => a.turn - b.turn);
+  for (const { wanted, least, most, i } of served) {
+    const more = Math.min(Math.max(0, (wanted ?? 0) - least), left * most);
+    heights[i] += more;
+    left -= more;
+  }
+  const others = served.filter(wish => wish.wanted === null);
+  const takers = others.length ? others : served;
+  const sum = takers.reduce((n, { weight }) => n + weight, 0);
+  for (const { weight, i } of takers) {
+    heights[i] += (left * weight) / sum;
+  }
+  return heights;
+}
+
+/** How a section grows with an element that lies in it. */
+export interface IGrowth {
+  /** What the section has beside its content, px. */
+  beside: number;
+  least: number;
+  turn: number;
+  most: number;
+  /** It can't be made lower than it grows. */
+  firm: boolean;
+}
+
+/** Gives sections of an accordion the height of what they have to say, as far as there is room. */
+export class ContentHeights {
+  /**
+   * @param _weights - how sections that do not grow share what is left, by their place.
+   * @param _spare - a section that is closed, once, where there is not room for what the others have to say.
+   */
+  constructor(
+    private _accordion: AccordionPanel,
+    private _weights: readonly number[],
+    private _spare: Widget | null
+  ) {
+    _accordion.setRelativeSizes([..._weights]);
+    // whoever has moved a handle wants it so
+    _accordion.handleMoved.connect(() => {
+      this._shares = false;
+    });
+    this._observer = new ResizeObserver(() => this._apply());
+    this._observer.observe(_accordion.node);
+  }
+
+  /** Let a section grow with an element that lies in it. */
+  follow(section: Widget, content: HTMLElement, growth: IGrowth): void {
+    const known = this._growing.get(section);
+    if (known?.content === content) {
+      return;
+    }
+    if (known) {
+      this._observer.unobserve(known.content);
+    }
+    this._growing.set(section, { ...growth, content });
+    this._observer.observe(content);
+  }
+
+  dispose(): void {
+    this._observer.disconnect();
+    this._growing.clear();
+  }
+
+  private _apply(): void {
+    const all = this._accordion.widgets;
+    const titles = this._accordion.titles.reduce(
+      (sum, title) => sum + title.offsetHeight,
+      0
+    );
+    const seen = all.filter(w => w.isVisible);
+    const handles = this._accordion.spacing * seen.length;
+    const space = this._accordion.node.clientHeight - titles - handles;
+    if (space <= 0) {
+      return;
+    }
+    const wishes = seen.map(w => this._wish(w, all.indexOf(w)));
+    const needed = wishes.reduce(
+      (n, w) => n + Math.max(w.least, w.wanted ?? 0),
+      0
+    );
+    if (needed > space && this._spare?.isVisible) {
+      this._accordion.collapse(all.indexOf(this._spare));
+      this._spare = null;
+      this._apply();
+      return;
+    }
+    const heights = divide(space, wishes).map(Math.floor);
+    const now = heights.map((height, i) => `${all.indexOf(seen[i])}:${height}`);
+    if (now.join() === this._before) {
+      return;
+    }
+    this._before = now.join();
+    seen.forEach((section, i) => {
+      if (this._growing.get(section)?.firm) {
+        section.node.style.minHeight = `${Math.min(heights[i], wishes[i].wanted ?? 0)}px`;
+      }
+    });
+    if (this._shares) {
+      const sizes = this._accordion.relativeSizes();
+      seen.forEach((section, i) => {
+        sizes[all.indexOf(section)] = heights[i] / space;
+      });
+      this._accordion.setRelativeSizes(sizes);
+    }
+    MessageLoop.postMessage(this._accordion, Widget.Msg.FitRequest);
+  }
+
+  private _wish(section: Widget, place: number): IWish {
+    const growth = this._growing.get(section);
+    return {
+      wanted: growth ? growth.content.offsetHeight + growth.beside : null,
+      least: growth?.least ?? LEAST,
+      turn: growth?.turn ?? Infinity,
+      most: growth?.most ?? 0,
+      weight: this._weights[place] ?? 1
+    };
+  }
+
+  /** Heights that were given, and to whom. */
+  private _before = '';
+  private _shares = true;
+  private _observer: ResizeObserver;
+  private _growing = new Map<Widget, IGrowth & { content: HTMLElement }>();
+}

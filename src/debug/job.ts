@@ -1,0 +1,145 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
+import { IDebugger } from '@jupyterlab/debugger';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { attachedTo } from '../cluster/attached';
+import { CommandIDs } from '../commands';
+import { Jobs } from '../job/model';
+import { goTo } from '../job/notebook';
+import { runQuietly } from '../notebook/kernel';
+import { IClusters, Job } from '../tokens';
+import { pressBug } from './bug';
+import { DebugModel } from './model';
+
+interface IAround {
+  app: JupyterFrontEnd;
+  clusters: IClusters;
+  tracker: INotebookTracker;
+  debug: IDebugger;
+  model: DebugModel;
+  trans: TranslationBundle;
+  onError: (error: unknown) => void;
+}
+
+const TOLD_MS = 12_000;
+
+/** The command that debugs a job: a running one itself, one that failed again in a cluster. */
+export function addDebugJob(around: IAround): void {
+  const { app, clusters, trans, onError } = around;
+  const jobs = new Jobs(app.serviceManager.serverSettings);
+  app.commands.addCommand(CommandIDs.debugJob, {
+    label: trans.__('Debug a Job'),
+    caption: trans.__(
+      'Debug a running job from its notebook; one that failed, in a cluster'
+    ),
+    execute: async args => {
+      const id = String(args.id ?? '');
+      const known = clusters.jobs.find(j => j.id === id);
+      const job = known ?? (await jobs.get(id).catch(onError));
+      if (!job) {
+        return;
+      }
+      const panel = (await app.commands.execute('docmanager:open', {
+        path: job.notebook,
+        factory: 'Notebook'
+      })) as NotebookPanel | undefined;
+      if (!panel) {
+        return; // JupyterLab has said why
+      }
+      await panel.context.ready;
+      await panel.sessionContext.ready;
+      try {
+        await (job.ended_at === null
+          ? running(job, panel, around)
+          : failed(job, panel, around));
+      } catch (error) {
+        onError(error);
+      }
+    },
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: { id: { type: 'string', description: 'Of the job' } }
+      }
+    }
+  });
+}
+
+async function running(
+  job: Job,
+  panel: NotebookPanel,
+  { app, debug, trans }: IAround
+): Promise<void> {
+  const kernel = panel.sessionContext.session?.kernel;
+  if (!kernel) {
+    throw new Error(trans.__('The notebook has no kernel.'));
+  }
+  const error = await runQuietly(kernel, debugCode(job.id));
+  if (error) {
+    throw new Error(error.evalue);
+  }
+  app.shell.activateById('jp-debugger-sidebar');
+  Notification.info(
+    debug.session?.isStarted
+      ? trans.__('Breakpoints of this notebook stop %1 now.', job.name)
+      : trans.__(
+          'Turn the debugger on (the bug in the toolbar): breakpoints of this notebook stop %1 then.',
+          job.name
+        ),
+    { autoClose: TOLD_MS }
+  );
+}
+
+/** Its notebook at the line, the debugger on; what is left to do is said. */
+async function failed(
+  job: Job,
+  panel: NotebookPanel,
+  { app, clusters, model, trans }: IAround
+): Promise<void> {
+  app.shell.activateById(panel.id);
+  const at = job.error;
+  if (at?.cell) {
+    await goTo(panel, at.cell, at.line ?? 1);
+  }
+  const cluster = attachedTo(clusters.clusters, panel.context.path);
+  if (cluster && !model.view?.on) {
+    pressBug(panel);
+  }
+  app.shell.activateById('jp-debugger-sidebar');
+  const { world } = job;
+  Notification.info(
+    // JupyterLab cuts what is longer than 140 letters
+    cluster
+      ? trans.__(
+          'Run its cells: where a rank fails, “Look where it failed” shows its variables.'
+        )
+      : trans.__(
+          'Start a cluster, turn the debugger on and run the cells: “Look where it failed” shows a rank’s variables.'
+        ),
+    {
+      autoClose: TOLD_MS,
+      actions: cluster
+        ? []
+        : [
+            {
+              label: trans.__('Start…'),
+              callback: () =>
+                void app.commands.execute(CommandIDs.startCluster, {
+                  ranks: world.size,
+                  ask: true
+                })
+            }
+          ]
+    }
+  );
+}
+
+/** What a notebook's kernel runs to debug a job. */
+function debugCode(id: string): string {
+  return [
+    "__import__('dtrain_lab').load_ipython_extension(get_ipython())",
+    `__import__('dtrain_lab.api.job', fromlist=['job']).job(${JSON.stringify(id)}).debug()`
+  ].join('\n');
+}

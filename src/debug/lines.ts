@@ -1,0 +1,217 @@
+import { RangeSet, StateEffect, StateField } from '@codemirror/state';
+import {
+  Decoration,
+  DecorationSet,
+  EditorView,
+  gutterLineClass,
+  GutterMarker,
+  WidgetType
+} from '@codemirror/view';
+import { Cell } from '@jupyterlab/cells';
+
+/**
+ * At a line: ranks that stand there, wait in a collective, or are what others wait for.
+ *
+ * `asks`: a breakpoint that asks something of a rank before it stops, beside which nothing is written.
+ */
+export interface IMark {
+  line: number;
+  kind: 'paused' | 'waits' | 'stuck' | 'asks';
+  text: string;
+}
+
+interface IShow {
+  owner: string;
+  marks: readonly IMark[];
+}
+
+const show = StateEffect.define<IShow>();
+/** Room between code and what is beside it, px. */
+const BESIDE = 24;
+
+/** At the end of a line: who is there. */
+class Marks extends WidgetType {
+  constructor(private _marks: readonly IMark[]) {
+    super();
+  }
+
+  override eq(other: Marks): boolean {
+    return JSON.stringify(other._marks) === JSON.stringify(this._marks);
+  }
+
+  toDOM(view: EditorView): HTMLElement {
+    const node = document.createElement('span');
+    node.className = 'jp-DtrainDebug-marks';
+    for (const { kind, text } of this._marks) {
+      const mark = document.createElement('span');
+      mark.dataset.kind = kind;
+      mark.textContent = text;
+      node.appendChild(mark);
+    }
+    const observer = new ResizeObserver(() => place(node, view));
+    observer.observe(view.scrollDOM);
+    this._observers.set(node, observer);
+    return node;
+  }
+
+  override destroy(node: HTMLElement): void {
+    this._observers.get(node)?.disconnect();
+  }
+
+  private _observers = new WeakMap<HTMLElement, ResizeObserver>();
+}
+
+/** Put marks beside the code of their line, or below it where they would lie on it. */
+function place(node: HTMLElement, view: EditorView): void {
+  view.requestMeasure({
+    key: node,
+    read: () => {
+      const line = node.parentElement;
+      if (!line) {
+        return false;
+      }
+      const code = document.createRange();
+      code.setStart(line, 0);
+      code.setEndBefore(node);
+      const { left } = line.getBoundingClientRect();
+      const { right } = code.getBoundingClientRect();
+      const room = view.scrollDOM.clientWidth - Math.max(0, right - left);
+      const widths = [...node.children].map(
+        mark => (mark as HTMLElement).offsetWidth + BESIDE
+      );
+      return room < widths.reduce((sum, width) => sum + width, 0);
+    },
+    write: below => {
+      if (node.hasAttribute('data-below') !== below) {
+        node.toggleAttribute('data-below', below);
+        // the line is higher now, or lower
+        view.requestMeasure();
+      }
+    }
+  });
+}
+
+/** Marks by who has put them, and how they are drawn. */
+interface IDrawn {
+  marks: Readonly<Record<string, readonly IMark[]>>;
+  decorations: DecorationSet;
+  /** Lines whose breakpoints ask something. */
+  asking: RangeSet<GutterMarker>;
+}
+
+const field = StateField.define<IDrawn>({
+  create: () => ({
+    marks: {},
+    decorations: Decoration.none,
+    asking: RangeSet.empty
+  }),
+  update: (drawn, transaction) => {
+    let { marks } = drawn;
+    for (const effect of transaction.effects) {
+      if (effect.is(show)) {
+        marks = { ...marks, [effect.value.owner]: effect.value.marks };
+      }
+    }
+    if (marks === drawn.marks) {
+      const { changes } = transaction;
+      const decorations = drawn.decorations.map(changes);
+      return { marks, decorations, asking: drawn.asking.map(changes) };
+    }
+    const all = Object.values(marks).flat();
+    const { doc } = transaction.state;
+    return {
+      marks,
+      decorations: decorate(
+        all.filter(m => m.kind !== 'asks'),
+        doc
+      ),
+      asking: asking(all, doc)
+    };
+  },
+  provide: value => [
+    EditorView.decorations.from(value, d => d.decorations),
+    gutterLineClass.from(value, d => d.asking)
+  ]
+});
+
+const markedLine = Decoration.line({ class: 'jp-DtrainDebug-markedLine' });
+const stuckLine = Decoration.line({
+  class: 'jp-DtrainDebug-markedLine jp-DtrainDebug-stuckLine'
+});
+
+function decorate(
+  marks: readonly IMark[],
+  doc: EditorView['state']['doc']
+): DecorationSet {
+  const lines = [...new Set(marks.map(m => m.line))].filter(
+    line => line >= 1 && line <= doc.lines
+  );
+  const ranges = lines.flatMap(number => {
+    const here = marks.filter(m => m.line === number);
+    const line = doc.line(number);
+    const widget = new Marks(here);
+    const end = Decoration.widget({ widget, side: 1 }).range(line.to);
+    const stuck = here.some(m => m.kind === 'stuck');
+    return [(stuck ? stuckLine : markedLine).range(line.from), end];
+  });
+  return Decoration.set(ranges, true);
+}
+
+/** Draws the breakpoint of its line as a diamond. */
+class Asks extends GutterMarker {
+  override elementClass = 'jp-DtrainDebug-asks';
+}
+
+const asks = new Asks();
+
+function asking(
+  marks: readonly IMark[],
+  doc: EditorView['state']['doc']
+): RangeSet<GutterMarker> {
+  const lines = marks.filter(m => m.kind === 'asks').map(m => m.line);
+  return RangeSet.of(
+    [...new Set(lines)]
+      .filter(line => line >= 1 && line <= doc.lines)
+      .map(line => asks.range(doc.line(line).from)),
+    true
+  );
+}
+
+/** What is used of JupyterLab's editor. */
+interface IEditor {
+  editor: EditorView;
+  injectExtension: (extension: typeof field) => void;
+}
+
+/** Editors that have the field. */
+const prepared = new WeakSet<IEditor>();
+
+/**
+ * Marks at lines of cells, of one owner: a debugger, a verdict. What others show beside them stays.
+ */
+export class LineMarks {
+  constructor(private _owner: string) {}
+
+  /** Show these marks in a cell, and no others of this owner; one that was never in view has no lines yet. */
+  put(cell: Cell, marks: readonly IMark[]): void {
+    const editor = cell.editor as unknown as IEditor | null;
+    if (!editor || cell.model.type !== 'code') {
+      return;
+    }
+    const text = JSON.stringify(marks);
+    if (text === (this._shown.get(editor) ?? '[]')) {
+      return;
+    }
+    if (!prepared.has(editor)) {
+      prepared.add(editor);
+      editor.injectExtension(field);
+    }
+    this._shown.set(editor, text);
+    editor.editor.dispatch({
+      effects: show.of({ owner: this._owner, marks })
+    });
+  }
+
+  /** Editor → the marks that it shows, as text. */
+  private _shown = new WeakMap<IEditor, string>();
+}

@@ -1,0 +1,53 @@
+import { IDebugger } from '@jupyterlab/debugger';
+
+import { SetBreakpoint } from './model';
+
+/** A breakpoint of JupyterLab's, with what ranks are asked before they stop. */
+export interface IPoint {
+  /** As JupyterLab calls its place everywhere: "Cell [9]:6", "model.py:42". */
+  name: string;
+  path: string;
+  line: number;
+  /** Null where no rank has it. */
+  asks: SetBreakpoint | null;
+  /** Null where only ranks have it. */
+  own: IDebugger.IBreakpoint | null;
+}
+
+/** What is read of JupyterLab's model. */
+export type Known = Pick<
+  IDebugger.Model.IBreakpoints,
+  'breakpoints' | 'getDisplayName'
+>;
+
+/** All breakpoints: JupyterLab's own, and those that only ranks have. */
+export function pointsOf(
+  known: Known,
+  asked: readonly SetBreakpoint[]
+): IPoint[] {
+  const name = (point: IDebugger.IBreakpoint): string =>
+    `${known.getDisplayName(point)}:${point.line ?? ''}`;
+  const found: IPoint[] = [];
+  for (const [file, points] of known.breakpoints) {
+    for (const own of points) {
+      const path = own.source?.path ?? file;
+      const line = own.line ?? 0;
+      const asks = asked.find(a => a.path === path && a.line === line) ?? null;
+      found.push({ name: name(own), path, line, asks, own });
+    }
+  }
+  for (const asks of asked) {
+    const { path, line } = asks;
+    if (!found.some(p => p.path === path && p.line === line)) {
+      const bare = { source: { path }, line, verified: true };
+      found.push({
+        name: name(bare as IDebugger.IBreakpoint),
+        path,
+        line,
+        asks,
+        own: null
+      });
+    }
+  }
+  return found.sort((a, b) => a.path.localeCompare(b.path) || a.line - b.line);
+}

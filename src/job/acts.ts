@@ -1,0 +1,91 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { guarded } from '../cluster/actions';
+import { confirmLoss } from '../cluster/dialogs';
+import { CommandIDs } from '../commands';
+import { executedPath } from './executed';
+import { Jobs } from './model';
+
+/** Arguments of commands that are about a job. */
+export const JOB_ARGS = {
+  args: {
+    type: 'object',
+    properties: {
+      id: { type: 'string', description: 'Id of the job' },
+      name: { type: 'string', description: 'Its name' }
+    }
+  }
+} as const;
+
+/** What can be done with a job, as commands. `deleted`: told of one that is gone. */
+export function addActs(
+  app: JupyterFrontEnd,
+  jobs: Jobs,
+  trans: TranslationBundle,
+  deleted: (id: string) => void
+): void {
+  const { commands } = app;
+  const act = (
+    id: string,
+    label: string,
+    run: (job: string, name: string) => Promise<void>
+  ): void => {
+    commands.addCommand(id, {
+      label,
+      execute: args =>
+        guarded(trans, () =>
+          run(String(args.id ?? ''), String(args.name ?? args.id ?? ''))
+        ),
+      describedBy: JOB_ARGS
+    });
+  };
+  act(CommandIDs.cancelJob, trans.__('Cancel…'), async (id, name) => {
+    const sure = await confirmLoss(
+      trans.__('Cancel the job %1?', name),
+      trans.__('Its ranks end. What it wrote stays, its checkpoints too.'),
+      trans.__('Cancel job'),
+      trans
+    );
+    if (sure) {
+      await jobs.cancel(id);
+    }
+  });
+  act(CommandIDs.deleteJob, trans.__('Delete…'), async (id, name) => {
+    const sure = await confirmLoss(
+      trans.__('Delete the job %1?', name),
+      trans.__(
+        'Its folder is removed: log, executed notebook and checkpoints.'
+      ),
+      trans.__('Delete'),
+      trans
+    );
+    if (sure) {
+      await jobs.remove(id);
+      deleted(id);
+    }
+  });
+  act(CommandIDs.resumeJob, trans.__('Resume'), async id => {
+    const job = await jobs.resume(id);
+    await commands.execute(CommandIDs.openJob, { id: job.id, name: job.name });
+  });
+  act(CommandIDs.openExecuted, trans.__('Open Executed Notebook'), async id => {
+    const job = await jobs.get(id);
+    // asked here, too: a refusal in words beats a document that can't be read
+    await jobs.executed(id);
+    await commands.execute('docmanager:open', {
+      path: executedPath(job),
+      factory: 'Notebook'
+    });
+  });
+  act(CommandIDs.jobStacks, trans.__('Stacks'), async (id, name) => {
+    await commands.execute(CommandIDs.showStacks, { id, name, job: true });
+  });
+  act(CommandIDs.duplicateJob, trans.__('Duplicate…'), async id => {
+    const { notebook } = await jobs.requestOf(id);
+    await commands.execute(CommandIDs.submitNotebook, {
+      path: notebook,
+      like: id
+    });
+  });
+}

@@ -1,0 +1,184 @@
+/** Parameters as they are typed: lines of "name = value", as the notebook's tagged cell has them. */
+
+/** A parameter as it is typed; `value` is JSON, as Python writes it, or a plain text. */
+export interface IParameter {
+  name: string;
+  value: string;
+}
+
+/** A line that is no assignment. */
+export class NoAssignment extends Error {
+  constructor(readonly line: string) {
+    super(line);
+  }
+}
+
+/** A name as Python takes it, in any alphabet. */
+export const NAME = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
+
+const ASSIGNS = /^[\p{ID_Start}_][\p{ID_Continue}]*\s*=[^=]/u;
+const NUMBER = /^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d+)?$/i;
+
+/**
+ * Lines of "name = value", one by one.
+ *
+ * @throws NoAssignment
+ */
+export function linesOf(text: string): IParameter[] {
+  const found: IParameter[] = [];
+  for (const line of text.split('\n')) {
+    const bare = line.replace(/\s#.*$/, '').trim();
+    if (!bare || bare.startsWith('#')) {
+      continue;
+    }
+    const at = bare.indexOf('=');
+    if (at < 1) {
+      throw new NoAssignment(bare);
+    }
+    const [name, value] = [bare.slice(0, at), bare.slice(at + 1)];
+    found.push({ name: name.trim(), value: value.trim() });
+  }
+  return found;
+}
+
+/**
+ * Parameters by name; those that stand in the notebook in the same words are left to it.
+ *
+ * @throws NoAssignment
+ */
+export function parametersOf(
+  text: string,
+  defaults = ''
+): Record<string, unknown> {
+  const usual = new Map(linesOf(defaults).map(p => [p.name, p.value]));
+  return Object.fromEntries(
+    linesOf(text)
+      .filter(({ name, value }) => usual.get(name) !== value)
+      .map(({ name, value }) => [name, valueOf(value)])
+  );
+}
+
+/** The text with another value of one parameter; comments and other lines stay. */
+export function withValue(text: string, name: string, value: string): string {
+  return text
+    .split('\n')
+    .map(line => {
+      const at = line.indexOf('=');
+      const comment = /\s+#.*$/.exec(line)?.[0] ?? '';
+      return at > 0 && line.slice(0, at).trim() === name
+        ? `${name} = ${value}${comment}`
+        : line;
+    })
+    .join('\n');
+}
+
+/** The notebook's assignments with the values that were given; those it does not have come after them. */
+export function withGiven(
+  defaults: string,
+  given: Readonly<Record<string, unknown>>
+): string {
+  const usual = new Map(linesOf(defaults).map(p => [p.name, p.value]));
+  let text = defaults;
+  for (const [name, value] of Object.entries(given)) {
+    const known = usual.get(name);
+    if (known === undefined) {
+      text += `${text ? '\n' : ''}${name} = ${JSON.stringify(value)}`;
+    } else if (plain(valueOf(known)) !== plain(value)) {
+      text = withValue(text, name, JSON.stringify(value));
+    }
+  }
+  return text;
+}
+
+/**
+ * What was typed, over assignments of the notebook that have changed since: what was not given another value follows
+ * the notebook.
+ *
+ * @param before - the notebook's assignments that the text began with
+ * @param now - as they are now
+ */
+export function followed(text: string, before: string, now: string): string {
+  try {
+    const usual = new Map(linesOf(before).map(p => [p.name, p.value]));
+    const known = new Set(linesOf(now).map(p => p.name));
+    let found = now;
+    for (const { name, value } of linesOf(text)) {
+      if (usual.get(name) === value) {
+        continue;
+      }
+      found = known.has(name)
+        ? withValue(found, name, value)
+        : `${found}${found ? '\n' : ''}${name} = ${value}`;
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof NoAssignment) {
+      return text; // it stays as it was typed, with its fault beside it
+    }
+    throw error;
+  }
+}
+
+/** A value to compare: 1.0 and 1 are the same, as they are once they were sent. */
+function plain(value: unknown): string {
+  return JSON.stringify(JSON.parse(JSON.stringify(value)));
+}
+
+/** What a text stands for: JSON, a value as Python writes it, or itself. */
+export function valueOf(text: string): unknown {
+  const python: Record<string, unknown> = {
+    True: true,
+    False: false,
+    None: null
+  };
+  if (text in python) {
+    return python[text];
+  }
+  const quoted = /^'([^'\\]*)'$/.exec(text);
+  if (quoted) {
+    return quoted[1];
+  }
+  if (NUMBER.test(text)) {
+    return numberOf(text);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    // a bare word is a text
+    return text;
+  }
+}
+
+/** A number; one with a point stays one where the browser can write it so. */
+function numberOf(text: string): unknown {
+  const value = Number(text.replace(/_/g, ''));
+  const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
+  return rawJSON && Number.isInteger(value) && /[.e]/i.test(text)
+    ? rawJSON(value.toFixed(1))
+    : value;
+}
+
+/** What is wrong with a value, beside the one that the notebook has. */
+export type ValueFault = 'empty' | 'no number' | 'number expected' | null;
+
+export function faultOf(text: string, usual: string | undefined): ValueFault {
+  if (!text) {
+    return 'empty';
+  }
+  const value = valueOf(text);
+  if (typeof value !== 'string' || /^['"]/.test(text)) {
+    return null;
+  }
+  if (/^[+-]?\.?\d/.test(text)) {
+    return 'no number';
+  }
+  return usual !== undefined && NUMBER.test(usual) ? 'number expected' : null;
+}
+
+/** Simple assignments of the cell that is tagged `parameters`. */
+export function defaultsOf(source: string): string {
+  return source
+    .split('\n')
+    .filter(line => ASSIGNS.test(line))
+    .join('\n');
+}

@@ -1,0 +1,84 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { TimeChart } from '../ranks/chart';
+import { Job, JobMetrics } from '../tokens';
+import { formatGiB, formatRate, formatShare } from '../ui/format';
+import { jobState } from './words';
+
+/** Throughput and memory over the job's time; nothing before there are two points. */
+export function Charts(props: {
+  job: Job;
+  metrics: JobMetrics | null;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { job, metrics, trans } = props;
+  const points = metrics?.history ?? [];
+  if (points.length < 2) {
+    return null;
+  }
+  const times = points.map(p => p.at * 1000);
+  const until = job.ended_at ? (job.ended_at + 2) * 1000 : Date.now();
+  const span = Math.max(10, (until - times[0]) / 1000 + 2);
+  const last = points[points.length - 1];
+  const marks = job.ended_at
+    ? [{ at: job.ended_at * 1000, label: jobState(job, trans) }]
+    : [];
+  return (
+    <div className="jp-DtrainUi-charts">
+      <section className="jp-DtrainJob-chartBox">
+        <h2>
+          {trans.__('Throughput, samples/s')}{' '}
+          <b>{formatRate(last.samples_per_s)}</b>{' '}
+          <span className="jp-DtrainUi-under">
+            {trans.__('communication %1', formatShare(last.comm_overhead))}
+          </span>
+        </h2>
+        <TimeChart
+          times={times}
+          window={span}
+          until={until}
+          marks={marks}
+          format={formatRate}
+          series={[
+            {
+              label: trans.__('samples/s'),
+              values: points.map(p => p.samples_per_s),
+              colour: '--jp-brand-color1'
+            }
+          ]}
+          summary={trans.__(
+            'Throughput: %1 samples per second at last',
+            formatRate(last.samples_per_s)
+          )}
+        />
+      </section>
+      <section className="jp-DtrainJob-chartBox">
+        <h2>
+          {trans.__('Memory of the fullest rank, GiB')}{' '}
+          <b>{formatGiB(last.memory_bytes)}</b>
+        </h2>
+        <TimeChart
+          times={times}
+          window={span}
+          until={until}
+          marks={marks}
+          format={v => v.toFixed(1)}
+          series={[
+            {
+              label: trans.__('GiB'),
+              values: points.map(p =>
+                p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
+              ),
+              colour: '--jp-brand-color1'
+            }
+          ]}
+          summary={trans.__(
+            'Memory: %1 GiB at last',
+            formatGiB(last.memory_bytes)
+          )}
+        />
+      </section>
+    </div>
+  );
+}

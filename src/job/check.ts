@@ -1,0 +1,119 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { useEffect, useRef, useState } from 'react';
+
+import { RequestError } from '../request/rest';
+import { JobPlan } from '../tokens';
+import { Jobs } from './model';
+import { INotebook } from './notebook';
+import { refusalOf } from './refusal';
+import { followedIn, IFilled } from './filled';
+import { Wanted, wantedOf } from './request';
+
+/** After an edit the plan is asked for so much later, ms. */
+const CHECK_AFTER = 400;
+
+/** What the server says of a form. */
+export interface IChecked {
+  plan: JobPlan | null;
+  error: RequestError | null;
+  busy: boolean;
+  at?: Date;
+}
+
+interface IChecking {
+  filled: IFilled | null;
+  /** The form itself can be sent. */
+  sound: boolean;
+  jobs: Jobs;
+  notebook: INotebook;
+  trans: TranslationBundle;
+}
+
+interface IRound {
+  /** Ask the scheduler, too. */
+  asks: boolean;
+}
+
+/** A request as the server takes it, with what the kernel has in memory. */
+export async function wantedWith(
+  filled: IFilled,
+  notebook: INotebook
+): Promise<Wanted> {
+  const names = await notebook.names();
+  const { form, defaults } = followedIn(filled, notebook);
+  return { ...wantedOf(form, notebook.path, defaults), names };
+}
+
+/**
+ * What the server says of the form as it is: after each edit, when the notebook is saved, and when the
+ * network is back.
+ */
+export function useCheck(props: IChecking): {
+  checked: IChecked;
+  again: () => void;
+  refuse: (error: RequestError) => void;
+} {
+  const { filled, sound, jobs, notebook, trans } = props;
+  const [checked, setChecked] = useState<IChecked>({
+    plan: null,
+    error: null,
+    busy: true
+  });
+  const [round, setRound] = useState<IRound>({ asks: false });
+  const done = useRef<IRound | null>(null);
+  const latest = useRef(0);
+
+  useEffect(() => {
+    const anew = (): void => setRound({ asks: false });
+    const end = notebook.onSaved(anew);
+    window.addEventListener('online', anew);
+    return () => {
+      end();
+      window.removeEventListener('online', anew);
+    };
+  }, [notebook]);
+
+  useEffect(() => {
+    if (!filled) {
+      return;
+    }
+    const mine = ++latest.current;
+    if (!sound) {
+      setChecked(before => ({ ...before, error: null, busy: false }));
+      return;
+    }
+    setChecked(before => ({ ...before, busy: true }));
+    const timer = window.setTimeout(() => {
+      const asks = round.asks && done.current !== round;
+      done.current = round;
+      void check(filled, jobs, notebook, asks, trans).then(found => {
+        if (mine === latest.current) {
+          setChecked(found);
+        }
+      });
+    }, CHECK_AFTER);
+    return () => clearTimeout(timer);
+  }, [filled, sound, round, jobs, notebook, trans]);
+
+  return {
+    checked,
+    again: () => setRound({ asks: true }),
+    refuse: error => setChecked(({ plan }) => ({ plan, error, busy: false }))
+  };
+}
+
+async function check(
+  filled: IFilled,
+  jobs: Jobs,
+  notebook: INotebook,
+  asks: boolean,
+  trans: TranslationBundle
+): Promise<IChecked> {
+  try {
+    const plan = await jobs.plan(await wantedWith(filled, notebook), asks);
+    return { plan, error: null, busy: false, at: new Date() };
+  } catch (failure) {
+    const error = refusalOf(failure, trans);
+    return { plan: null, error, busy: false };
+  }
+}

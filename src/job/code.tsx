@@ -1,0 +1,103 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useEffect, useRef, useState } from 'react';
+
+/** Writes code into an element, in the theme's colours. */
+export type Highlight = (
+  code: string,
+  language: string,
+  into: HTMLElement
+) => Promise<void>;
+
+/** A line that is wrong, and why. */
+export interface IMark {
+  line: number;
+  text: string;
+}
+
+/** More text than this is shown plain. */
+const COLOURED = 200_000;
+
+/** Code with numbers of its lines. */
+export function Code(props: {
+  text: string;
+  language: string;
+  marks: readonly IMark[];
+  /** Lines at its beginning that are folded until somebody asks. */
+  fold: number;
+  highlight: Highlight;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { text, language, marks, fold, highlight, trans } = props;
+  const [open, setOpen] = useState(false);
+  const element = useRef<HTMLPreElement>(null);
+  const lines = text.replace(/\n$/, '').split('\n');
+  const hidden = open ? 0 : fold;
+  const shown = hidden ? lines.slice(hidden).join('\n') : text;
+  useEffect(() => {
+    const into = element.current;
+    if (!into) {
+      return;
+    }
+    into.textContent = shown;
+    if (!language || shown.length > COLOURED) {
+      return;
+    }
+    let gone = false;
+    const coloured = document.createElement('pre');
+    void highlight(shown, language, coloured).then(() => {
+      if (!gone) {
+        into.replaceChildren(...coloured.childNodes);
+      }
+    });
+    return () => {
+      gone = true;
+    };
+  }, [shown, language, highlight]);
+  return (
+    <>
+      {fold > 0 && (
+        <button
+          type="button"
+          className="jp-DtrainJob-fold"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+        >
+          {open ? '▾' : '▸'}{' '}
+          {trans._n(
+            '%1 line before your first cell',
+            '%1 lines before your first cell: rank, device and process group',
+            fold
+          )}
+        </button>
+      )}
+      <div className="jp-DtrainJob-code-lines">
+        <pre aria-hidden="true">
+          {lines
+            .map((_, n) => n + 1)
+            .slice(hidden)
+            .join('\n')}
+        </pre>
+        <div>
+          {marks
+            .filter(mark => mark.line >= hidden)
+            .map(mark => (
+              <p
+                key={mark.line}
+                className="jp-DtrainJob-lineMark"
+                style={
+                  {
+                    '--jp-dtrain-line': mark.line - hidden
+                  } as React.CSSProperties
+                }
+              >
+                {/* room for the line itself: what is wrong stands behind it */}
+                <span aria-hidden="true">{lines[mark.line]}</span>{' '}
+                <b>{mark.text}</b>
+              </p>
+            ))}
+          <pre ref={element} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+import { PathExt } from '@jupyterlab/coreutils';
+import { Contents, ServerConnection } from '@jupyterlab/services';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import { Job } from '../tokens';
+import { Jobs } from './model';
+
+const DRIVE = 'dtrain-jobs';
+
+/** Path under which a job's executed notebook is opened; its tab tells it from the notebook's own. */
+export function executedPath(
+  job: Pick<Job, 'id' | 'name' | 'notebook'>
+): string {
+  const name = PathExt.basename(job.notebook, '.ipynb');
+  return `${DRIVE}:${job.id}/${name} (${job.name}).ipynb`;
+}
+
+/**
+ * Executed notebooks of jobs, to read: their folders may lie outside the server's root, or on another machine.
+ */
+export class ExecutedDrive implements Contents.IDrive {
+  constructor(
+    private _jobs: Jobs,
+    readonly serverSettings: ServerConnection.ISettings
+  ) {}
+
+  readonly name = DRIVE;
+
+  get fileChanged(): ISignal<this, Contents.IChangedArgs> {
+    return this._fileChanged;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    this._isDisposed = true;
+    Signal.clearData(this);
+  }
+
+  async get(
+    localPath: string,
+    options?: Contents.IFetchOptions
+  ): Promise<Contents.IModel> {
+    const [id, name] = localPath.split('/');
+    const now = new Date().toISOString();
+    const known = {
+      path: localPath,
+      name: name ?? id,
+      writable: false,
+      created: now,
+      last_modified: now,
+      mimetype: ''
+    };
+    if (!name) {
+      const format = 'json';
+      return { ...known, type: 'directory', format, content: [] };
+    }
+    const content =
+      options?.content === false ? null : await this._jobs.executed(id);
+    return { ...known, type: 'notebook', format: 'json', content };
+  }
+
+  getDownloadUrl(): Promise<string> {
+    return refused();
+  }
+
+  newUntitled(): Promise<Contents.IModel> {
+    return refused();
+  }
+
+  delete(): Promise<void> {
+    return refused();
+  }
+
+  rename(): Promise<Contents.IModel> {
+    return refused();
+  }
+
+  save(): Promise<Contents.IModel> {
+    return refused();
+  }
+
+  copy(): Promise<Contents.IModel> {
+    return refused();
+  }
+
+  createCheckpoint(): Promise<Contents.ICheckpointModel> {
+    return refused();
+  }
+
+  listCheckpoints(): Promise<Contents.ICheckpointModel[]> {
+    return Promise.resolve([]);
+  }
+
+  restoreCheckpoint(): Promise<void> {
+    return refused();
+  }
+
+  deleteCheckpoint(): Promise<void> {
+    return refused();
+  }
+
+  private _isDisposed = false;
+  private _fileChanged = new Signal<this, Contents.IChangedArgs>(this);
+}
+
+function refused(): Promise<never> {
+  return Promise.reject(
+    new Error(
+      'An executed notebook is what a job has left: save it under another name.'
+    )
+  );
+}

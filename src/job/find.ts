@@ -1,0 +1,70 @@
+import { useEffect, useRef, useState } from 'react';
+
+import { ILogRow } from './lines';
+import { IReader } from './reader';
+
+/** What is looked for in a log, and the row where it was found last. */
+export interface IHit {
+  text: string;
+  key: string | null;
+}
+
+/** The next row with a text; -1 where there is none. */
+export function nextRow(
+  rows: readonly ILogRow[],
+  text: string,
+  from: number
+): number {
+  return rows.findIndex((row, i) => i >= from && row.text.includes(text));
+}
+
+/**
+ * Find in a log: first in the rows that are here, then in what comes after them, then from the log's start.
+ *
+ * @param first - the first row in view
+ * @param show - brings a row into view
+ */
+export function useFind(
+  rows: readonly ILogRow[],
+  reader: IReader,
+  first: () => number,
+  show: (index: number) => void
+): { hit: IHit | null; find: (text: string) => void } {
+  const [hit, setHit] = useState<IHit | null>(null);
+  /** Asked of the server: its answer holds the next one. */
+  const asked = useRef<{ text: string; lines: unknown } | null>(null);
+  const goTo = (text: string, index: number): void => {
+    setHit({ text, key: rows[index].key });
+    show(index);
+  };
+  const find = (text: string): void => {
+    asked.current = null;
+    reader.calm();
+    if (!text) {
+      setHit(null);
+      return;
+    }
+    const known = rows.findIndex(row => row.key === hit?.key);
+    const again = hit?.text === text && known >= 0;
+    const index = nextRow(rows, text, again ? known + 1 : first());
+    if (index >= 0) {
+      goTo(text, index);
+      return;
+    }
+    setHit({ text, key: null });
+    asked.current = { text, lines: reader.lines };
+    reader.find(text);
+  };
+  useEffect(() => {
+    const wanted = asked.current;
+    if (!wanted || wanted.lines === reader.lines) {
+      return;
+    }
+    asked.current = null;
+    const index = nextRow(rows, wanted.text, 0);
+    if (index >= 0) {
+      goTo(wanted.text, index);
+    }
+  });
+  return { hit, find };
+}

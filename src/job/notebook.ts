@@ -1,0 +1,132 @@
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { Contents, Kernel } from '@jupyterlab/services';
+
+import { namesIn } from '../notebook/kernel';
+import { defaultsOf } from './assignments';
+
+/** The notebook that is submitted. */
+export interface INotebook {
+  path: string;
+  /** Assignments of its tagged cell, as they are now. */
+  readonly parameters: string;
+  /** Save it, if it has changed; whether it had. */
+  save(): Promise<boolean>;
+  /** Call when it has been saved; returns what ends that. */
+  onSaved(call: () => void): () => void;
+  /** Names that its kernel has in memory; null where there is none, or it is busy. */
+  names(): Promise<string[] | null>;
+  open(cell?: string, line?: number): void;
+}
+
+/** Opens a notebook, at a line of a cell. */
+export type OpenNotebook = (
+  path: string,
+  cell?: string,
+  line?: number
+) => Promise<NotebookPanel | undefined>;
+
+/** A notebook as the form needs it, also when its tab is closed and opened again. */
+export function notebookOf(
+  path: string,
+  tracker: INotebookTracker | null,
+  contents: Contents.IManager,
+  open: OpenNotebook
+): INotebook {
+  const panel = (): NotebookPanel | undefined =>
+    tracker?.find(p => p.context.path === path);
+  /** Those that were seen last: its tab may be closed. */
+  let parameters = '';
+  return {
+    path,
+    get parameters(): string {
+      const open = panel();
+      if (open?.context.isReady) {
+        parameters = parametersIn(open);
+      }
+      return parameters;
+    },
+    save: async () => {
+      const context = panel()?.context;
+      if (!context?.model.dirty) {
+        return false;
+      }
+      await context.save();
+      return true;
+    },
+    onSaved: call => {
+      const changed = (_: unknown, change: Contents.IChangedArgs): void => {
+        if (change.type === 'save' && change.newValue?.path === path) {
+          call();
+        }
+      };
+      contents.fileChanged.connect(changed);
+      return () => {
+        contents.fileChanged.disconnect(changed);
+      };
+    },
+    names: async () => {
+      const kernel = panel()?.sessionContext.session?.kernel;
+      return kernel && (await isIdle(kernel)) ? namesIn(kernel) : null;
+    },
+    open: (cell, line) => void open(path, cell, line)
+  };
+}
+
+/** Is it idle, or about to be: after something short of JupyterLab's, say? */
+function isIdle(kernel: Kernel.IKernelConnection): Promise<boolean> {
+  if (kernel.status === 'idle') {
+    return Promise.resolve(true);
+  }
+  return new Promise(resolve => {
+    const end = (idle: boolean): void => {
+      window.clearTimeout(timer);
+      kernel.statusChanged.disconnect(look);
+      resolve(idle);
+    };
+    const look = (_: unknown, status: Kernel.Status): void => {
+      if (status === 'idle') {
+        end(true);
+      }
+    };
+    const timer = window.setTimeout(() => end(false), IDLE_WITHIN_MS);
+    kernel.statusChanged.connect(look);
+  });
+}
+
+const IDLE_WITHIN_MS = 1000;
+
+function parametersIn(panel: NotebookPanel): string {
+  const cells = panel.content.model?.cells;
+  let found = '';
+  for (let i = 0; cells && i < cells.length; i++) {
+    const cell = cells.get(i);
+    const tags = (cell.getMetadata('tags') as string[] | undefined) ?? [];
+    if (tags.includes('parameters')) {
+      found = defaultsOf(cell.sharedModel.getSource());
+    }
+  }
+  return found;
+}
+
+/** Go to the code cell of a name ("[3]": the third), and the line in it. */
+export async function goTo(
+  panel: NotebookPanel,
+  cell: string,
+  line: number
+): Promise<void> {
+  const { content } = panel;
+  const wanted = Number(cell.replace(/\D/g, ''));
+  let count = 0;
+  const index = content.widgets.findIndex(
+    w => w.model.type === 'code' && ++count === wanted
+  );
+  if (index < 0) {
+    return;
+  }
+  content.activeCellIndex = index;
+  await content.scrollToItem(index, 'center');
+  const target = content.widgets[index];
+  await target.ready;
+  content.mode = 'edit';
+  target.editor?.setCursorPosition({ line: line - 1, column: 0 });
+}

@@ -1,0 +1,132 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import {
+  Dialog,
+  Notification,
+  showDialog,
+  WidgetTracker
+} from '@jupyterlab/apputils';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import { PathExt } from '@jupyterlab/coreutils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IStateDB } from '@jupyterlab/statedb';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { CommandIDs } from '../commands';
+import { IClusters } from '../tokens';
+import { submitIcon } from '../ui/icons';
+import { draftsIn } from './drafts';
+import { Jobs } from './model';
+import { notebookOf, OpenNotebook } from './notebook';
+import type { SubmitView } from './widgets';
+
+/** What the form leans on; what a front end lacks is null. */
+export interface IAround {
+  app: JupyterFrontEnd;
+  model: IClusters;
+  jobs: Jobs;
+  notebooks: INotebookTracker | null;
+  browser: IDefaultFileBrowser | null;
+  languages: IEditorLanguageRegistry | null;
+  state: IStateDB | null;
+  openNotebook: OpenNotebook;
+  trans: TranslationBundle;
+}
+
+/** The command that opens the form of a notebook. */
+export function addSubmit(around: IAround): void {
+  const { app, model, jobs, notebooks, browser, languages, trans } = around;
+  const { commands, shell } = app;
+  const forms = new WidgetTracker<SubmitView>({ namespace: 'dtrain-submit' });
+  const drafts = draftsIn(around.state);
+  const { contents } = app.serviceManager;
+
+  const chosen = (): string | null => {
+    const current = shell.currentWidget;
+    const panel = notebooks?.currentWidget;
+    if (panel && (current === panel || !browser)) {
+      return panel.context.path;
+    }
+    const items = browser ? [...browser.selectedItems()] : [];
+    const file = items.find(i => PathExt.extname(i.path) === '.ipynb');
+    return panel?.context.path ?? file?.path ?? null;
+  };
+  const highlight = async (
+    code: string,
+    language: string,
+    into: HTMLElement
+  ): Promise<void> => {
+    const known = languages?.findBest(language) ?? null;
+    await (languages
+      ? languages.highlight(code, known, into)
+      : into.append(code));
+  };
+  const confirmLarge = async (ranks: number): Promise<boolean> => {
+    const { button } = await showDialog({
+      title: trans.__('Submit %1 ranks?', ranks),
+      body: trans.__('They use so many GPUs until the job ends.'),
+      buttons: [
+        Dialog.cancelButton(),
+        Dialog.okButton({ label: trans.__('Submit') })
+      ]
+    });
+    return button.accept;
+  };
+
+  commands.addCommand(CommandIDs.submitNotebook, {
+    label: args =>
+      args.toolbar ? trans.__('Submit') : trans.__('Submit Notebook…'),
+    caption: trans.__('Run this notebook as a job on many nodes'),
+    icon: args => (args.toolbar ? submitIcon : undefined),
+    isEnabled: args => !!(args.path ?? chosen()),
+    execute: async args => {
+      const picked = args.fromBrowser
+        ? [...(browser?.selectedItems() ?? [])][0]?.path
+        : undefined;
+      const path = (args.path as string | undefined) ?? picked ?? chosen();
+      if (!path) {
+        Notification.info(trans.__('Open a notebook first.'));
+        return;
+      }
+      const { SubmitView } = await import('./widgets');
+      const like = (args.like as string | undefined) ?? null;
+      const found = forms.find(
+        f => f.id === `dtrain-lab-submit-${path}` && !like
+      );
+      if (found) {
+        shell.activateById(found.id);
+        return;
+      }
+      if (!notebooks?.find(p => p.context.path === path)) {
+        await around.openNotebook(path);
+      }
+      await notebooks?.find(p => p.context.path === path)?.context.ready;
+      const view = new SubmitView({
+        notebook: notebookOf(path, notebooks, contents, around.openNotebook),
+        drafts,
+        highlight,
+        like,
+        model,
+        jobs,
+        commands,
+        trans,
+        confirmLarge
+      });
+      void forms.add(view);
+      shell.add(view, 'main');
+      shell.activateById(view.id);
+    },
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: {
+          path: { type: 'string', description: 'The notebook' },
+          like: { type: 'string', description: 'Job that fills the form' }
+        }
+      }
+    }
+  });
+  notebooks?.currentChanged.connect(() =>
+    commands.notifyCommandChanged(CommandIDs.submitNotebook)
+  );
+}

@@ -1,0 +1,66 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+
+import { Bar } from './bar';
+import { RunState } from './run';
+import { IStanding } from './state';
+
+const trans = nullTranslator.load('dtrain_lab');
+const actions = { choose: () => undefined, interrupt: null, stacks: null };
+
+/** What the bar of a cell says. */
+function said(
+  state: RunState,
+  ranks: number[],
+  failure = '',
+  more: Partial<IStanding> = {}
+): string {
+  const known = { record: null, cluster: null, seconds: null };
+  const node = document.createElement('div');
+  node.innerHTML = renderToStaticMarkup(
+    <Bar
+      standing={{ ...known, state, ranks, ...more }}
+      ranks={ranks}
+      choice="together"
+      failure={failure}
+      told={false}
+      actions={actions}
+      trans={trans}
+    />
+  );
+  const text = node.querySelector('.jp-DtrainOutput-state')?.textContent ?? '';
+  return text.trim();
+}
+
+it('counts no ranks of a cell that waits and whose ranks are not known yet', () => {
+  expect(said('waiting', [])).toBe('queued');
+  expect(said('waiting', [0, 1])).toBe('2 ranks queued');
+});
+
+it('keeps what ranks hung in once they are interrupted, and names whose variables are lost', () => {
+  const mere = 'Ranks 0-1 were interrupted; variables are kept.';
+  expect(said('interrupted', [0, 1], mere, { plain: true })).toBe(
+    'Interrupted. Variables are kept.'
+  );
+  for (const cause of [
+    'Rank 1 called broadcast where rank 0 called all_reduce.',
+    'Rank 1 was restarted: its variables are lost.'
+  ]) {
+    const whole = `${cause} Rank 0 was interrupted in all_reduce; variables are kept.`;
+    expect(said('interrupted', [0, 1], whole)).toBe(`Interrupted. ${whole}`);
+  }
+});
+
+it('says of a cell only what was known when the server was last heard of', () => {
+  const since = new Date(2026, 0, 1, 12, 6, 31);
+  const text = said('running', [0, 1], '', { unheard: { since } });
+  expect(text).toBe(
+    `2 ranks No connection to the server. At ${since.toLocaleTimeString()} it was running.`
+  );
+  expect(said('running', [0, 1], '', { unheard: { since: null } })).toBe(
+    '2 ranks No connection to the server.'
+  );
+  expect(said('done', [0, 1], '', { unheard: { since } })).toBe('2 ranks');
+});

@@ -1,0 +1,222 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { errorPercent, formatRate, formatShare } from '../ui/format';
+import { Glyph } from '../ui/glyph';
+import { shownFigures } from '../ui/now';
+import { sentence } from '../ui/sentence';
+import {
+  glyphOf,
+  isAlarm,
+  IStanding,
+  lostText,
+  timeText,
+  troubleOf,
+  troubleText
+} from './state';
+import { shortSentence } from './traceback';
+
+/** Which output is shown: of all ranks together, by rank, or of one. */
+export type Choice = 'together' | 'by rank' | number;
+
+/** Rank chips up to here; more are chosen from a list. */
+const MOST_CHIPS = 16;
+
+/** What the bar can do. */
+export interface IBarActions {
+  choose: (choice: Choice) => void;
+  /** Null where it can't be done. */
+  interrupt: (() => void) | null;
+  stacks: (() => void) | null;
+}
+
+/** The bar of a cell: state, time, figures; which output is shown, or what to do in trouble. */
+export function Bar(props: {
+  standing: IStanding;
+  ranks: readonly number[];
+  choice: Choice;
+  /** What became of a cell that failed; empty where nothing is known. */
+  failure: string;
+  /** What was raised is shown below. */
+  told: boolean;
+  actions: IBarActions;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { standing, ranks, trans, actions } = props;
+  const { state, cluster } = standing;
+  const trouble = troubleOf(standing);
+  // without a server nothing of it is known now
+  const unheard = lostText(standing, trans);
+  const alarm = isAlarm(trouble) && !unheard;
+  const glyph = glyphOf(standing, trans);
+  const paused = glyph?.kind === 'paused';
+  const failed = state === 'failed';
+  const time = timeText(standing, trans);
+  const [head, rest] = props.told
+    ? shortSentence(props.failure)
+    : [props.failure, ''];
+  // a cell that has not come to its cluster yet has no ranks that are known
+  const count = ranks.length > 0 && (
+    <b>{trans._n('%1 rank', '%1 ranks', ranks.length)}</b>
+  );
+  return (
+    <div
+      className="jp-DtrainOutput-bar"
+      data-state={state ?? undefined}
+      data-paused={paused || undefined}
+      data-failed={failed || alarm || undefined}
+      role="group"
+      aria-label={trans.__('Output of ranks')}
+    >
+      {glyph && <Glyph kind={glyph.kind} label={glyph.word} />}
+      <span className="jp-DtrainOutput-state">
+        {unheard ? (
+          <>
+            {count} <span>{unheard}</span>
+          </>
+        ) : alarm && trouble ? (
+          <b role="alert">{troubleText(trouble, trans)}</b>
+        ) : failed ? (
+          <>
+            <b>{head || trans.__('Failed.')}</b> {rest && <span>{rest}</span>}{' '}
+            <span>{time}</span>
+          </>
+        ) : state === 'interrupted' ? (
+          <>
+            <b title={props.failure}>{trans.__('Interrupted.')}</b>{' '}
+            <span title={props.failure}>
+              {standing.plain || !props.failure
+                ? trans.__('Variables are kept.')
+                : props.failure}
+            </span>{' '}
+            <span>{time}</span>
+          </>
+        ) : state === 'not run' ? (
+          <b>{props.failure || trans.__('The cell did not run.')}</b>
+        ) : paused && cluster ? (
+          <>
+            <b>{sentence(cluster, trans)}</b> <span>{time}</span>
+          </>
+        ) : (
+          <>
+            {count} <span>{time}</span>{' '}
+            {trouble && <span>{troubleText(trouble, trans)}</span>}{' '}
+            {state === 'running' && trouble?.kind !== 'unknown' && (
+              <span>{figures(standing, trans)}</span>
+            )}
+          </>
+        )}
+      </span>
+      {alarm ? (
+        <span className="jp-DtrainOutput-chips">
+          <Action
+            label={trans.__('Interrupt')}
+            title={trans.__('Interrupt, keep variables')}
+            act={actions.interrupt}
+            why={trans.__('You may not interrupt this cluster.')}
+          />
+          <Action
+            label={trans.__('Stacks')}
+            title={trans.__('Where each rank stands')}
+            act={actions.stacks}
+            why={trans.__('You may not see the stacks of this cluster.')}
+          />
+        </span>
+      ) : (
+        ranks.length > 1 && <Chips {...props} />
+      )}
+    </div>
+  );
+}
+
+/** A button that says why it can't be pressed, where it can't. */
+export function Action(props: {
+  label: string;
+  act: (() => void) | null;
+  why: string;
+  title?: string;
+}): JSX.Element {
+  const { label, act, why, title } = props;
+  return (
+    <button
+      type="button"
+      className="jp-DtrainOutput-button"
+      aria-disabled={act ? undefined : true}
+      title={act ? title : why}
+      onClick={() => act?.()}
+    >
+      {label}
+    </button>
+  );
+}
+
+function Chips(props: {
+  ranks: readonly number[];
+  choice: Choice;
+  actions: IBarActions;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { ranks, choice, actions, trans } = props;
+  const many = ranks.length > MOST_CHIPS;
+  const chips: Choice[] = ['together', 'by rank', ...(many ? [] : ranks)];
+  return (
+    <span className="jp-DtrainOutput-chips">
+      {chips.map(chip => (
+        <button
+          key={chip}
+          type="button"
+          aria-pressed={choice === chip}
+          aria-label={
+            typeof chip === 'number' ? trans.__('Rank %1', chip) : undefined
+          }
+          onClick={() => actions.choose(chip)}
+        >
+          <span>
+            {chip === 'together'
+              ? trans.__('Together')
+              : chip === 'by rank'
+                ? trans.__('By rank')
+                : chip}
+          </span>
+        </button>
+      ))}
+      {many && (
+        <select
+          aria-label={trans.__('Show one rank')}
+          value={typeof choice === 'number' ? choice : ''}
+          onChange={event =>
+            actions.choose(
+              event.target.value === ''
+                ? 'together'
+                : Number(event.target.value)
+            )
+          }
+        >
+          <option value="">{trans.__('Rank…')}</option>
+          {ranks.map(rank => (
+            <option key={rank} value={rank}>
+              {trans.__('Rank %1', rank)}
+            </option>
+          ))}
+        </select>
+      )}
+    </span>
+  );
+}
+
+/** Throughput and communication; of steps that are not made any more, nothing. */
+function figures(standing: IStanding, trans: TranslationBundle): string {
+  const metrics = standing.cluster?.metrics;
+  const now = metrics && shownFigures(metrics);
+  if (!now?.current || now.samples === null) {
+    return '';
+  }
+  const { samples, overhead, error } = now;
+  return trans.__(
+    '%1 samples/s · communication %2',
+    formatRate(samples),
+    `${formatShare(overhead)}${
+      error && overhead !== null ? ` ± ${errorPercent(error)}` : ''
+    }`
+  );
+}

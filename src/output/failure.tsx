@@ -1,0 +1,194 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useState } from 'react';
+
+import { CellRecord } from '../tokens';
+import { Glyph } from '../ui/glyph';
+import { Action } from './bar';
+import { Text } from './text';
+import { IFolded, IFrameText, ITraceback } from './traceback';
+
+/** What can be done with a failure. */
+export interface IFailureActions {
+  /** Show a line of a cell. */
+  place: (cell: string, line: number) => void;
+  /** How a file is called, and how it is opened; null where it can't be. */
+  file: (path: string) => {
+    name: string;
+    open: ((line: number) => void) | null;
+  };
+  /** Look at a rank in the debugger; or why not. */
+  debug: (rank: number) => { act: (() => void) | null; why: string };
+  compare: () => { act: (() => void) | null; why: string };
+}
+
+/** What ranks have raised: the first one's traceback, those of others behind a line each. */
+export function Failure(props: {
+  tracebacks: readonly ITraceback[];
+  record: CellRecord | null;
+  actions: IFailureActions;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const [first, ...others] = props.tracebacks;
+  if (!first) {
+    return null;
+  }
+  return (
+    <div
+      className="jp-DtrainOutput-failure"
+      role="group"
+      aria-label={props.trans.__('Failure')}
+    >
+      <Headline traceback={first} {...props} />
+      <Traceback traceback={first} {...props} />
+      {others.map((traceback, i) => (
+        <details key={i}>
+          <summary>
+            <Headline traceback={traceback} {...props} />
+          </summary>
+          <Traceback traceback={traceback} {...props} />
+        </details>
+      ))}
+    </div>
+  );
+}
+
+function Headline(props: {
+  traceback: ITraceback;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { traceback, trans } = props;
+  return (
+    <span className="jp-DtrainOutput-headline">
+      <Glyph kind="failed" label={trans.__('failed')} />
+      <b>
+        {trans.__('%1 failed:', traceback.who)} <Text text={traceback.what} />
+      </b>
+    </span>
+  );
+}
+
+function Traceback(props: {
+  traceback: ITraceback;
+  record: CellRecord | null;
+  actions: IFailureActions;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { traceback, record, actions, trans } = props;
+  const [unfolded, setUnfolded] = useState(false);
+  const rank = traceback.ranks[0] ?? record?.result?.failures[0]?.rank ?? 0;
+  const folded = traceback.frames.reduce(
+    (n, frame) => n + ('folded' in frame ? frame.folded : 0),
+    0
+  );
+  const library = libraryFrames(record, rank, traceback);
+  const debug = actions.debug(rank);
+  const compare = actions.compare();
+  const frames = unfolded && library ? library : traceback.frames;
+  return (
+    <>
+      <div className="jp-DtrainOutput-frames">
+        {traceback.more.map((row, i) => (
+          <div key={`more ${i}`}>
+            <Text text={row} />
+          </div>
+        ))}
+        {frames.map((frame, i) =>
+          'folded' in frame ? (
+            library ? null : (
+              <div key={i} className="jp-DtrainOutput-range">
+                {trans._n(
+                  '… %1 library frame',
+                  '… %1 library frames',
+                  frame.folded
+                )}
+              </div>
+            )
+          ) : (
+            <Frame key={i} frame={frame} actions={actions} trans={trans} />
+          )
+        )}
+      </div>
+      <div className="jp-DtrainOutput-actions">
+        <Action label={trans.__('Debug rank %1 here', rank)} {...debug} />
+        <Action label={trans.__('Compare variables')} {...compare} />
+        {folded > 0 && library && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            aria-expanded={unfolded}
+            onClick={() => setUnfolded(!unfolded)}
+          >
+            {trans._n('%1 library frame', '%1 library frames', folded)}
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Frame(props: {
+  frame: IFrameText;
+  actions: IFailureActions;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { frame, actions, trans } = props;
+  const { cell, file, line, inside, lines } = frame;
+  const known = file === null ? null : actions.file(file);
+  const name =
+    cell !== null
+      ? trans.__('cell %1, line %2', cell, line)
+      : `${known?.name}:${line}`;
+  const open =
+    cell !== null
+      ? () => actions.place(cell, line)
+      : known?.open && (() => known.open?.(line));
+  return (
+    <>
+      <div title={file ?? undefined}>
+        {open ? (
+          <button type="button" className="jp-DtrainUi-link" onClick={open}>
+            {name}
+          </button>
+        ) : (
+          name
+        )}
+        {inside}
+      </div>
+      {lines.map(({ text, here }, i) => (
+        <div key={i} data-here={here || undefined}>
+          {text}
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** All frames of a rank, those of libraries too, as its cluster knows them; null where it does not. */
+function libraryFrames(
+  record: CellRecord | null,
+  rank: number,
+  traceback: ITraceback
+): (IFrameText | IFolded)[] | null {
+  const failure = record?.result?.failures.find(f => f.rank === rank);
+  if (!failure?.frames.length) {
+    return null;
+  }
+  const own = traceback.frames.filter((f): f is IFrameText => !('folded' in f));
+  return failure.frames.map(frame => {
+    const same = own.find(
+      o =>
+        o.line === frame.line &&
+        (o.cell ? o.cell === frame.cell : o.file === frame.file)
+    );
+    const text = `${'-'.repeat(Math.max(1, 5 - `${frame.line}`.length))}> ${frame.line} ${frame.source}`;
+    return (
+      same ?? {
+        cell: frame.cell,
+        file: frame.cell ? null : frame.file,
+        line: frame.line,
+        inside: frame.function ? `, in ${frame.function}` : '',
+        lines: frame.source ? [{ text, here: false }] : []
+      }
+    );
+  });
+}

@@ -1,0 +1,183 @@
+import { expect, it } from 'vitest';
+
+import { foldLines, numbersOf } from './fold';
+import { ILine, parseLines } from './lines';
+
+const fold = (text: string): ILine[] => foldLines(parseLines(text, false));
+
+/** A line as it is read. */
+function shown({ text, range }: ILine): string {
+  if (!range) {
+    return text;
+  }
+  const { start, end, low, high, inline } = range;
+  return inline
+    ? `${text.slice(0, start)}${low}…${high}${text.slice(end)}`
+    : `${text} (${low} to ${high})`;
+}
+
+it('folds lines that differ in one measured number to the lowest rank and the range', () => {
+  const [line, ...more] = fold(
+    '[1] epoch 0 loss 2.180\n[0] epoch 0 loss 2.137\n[2] epoch 0 loss 2.101\n'
+  );
+  expect(more).toEqual([]);
+  expect(line.ranks).toEqual([0, 1, 2]);
+  expect(shown(line)).toBe('epoch 0 loss 2.137 (2.101 to 2.180)');
+});
+
+it('puts a range where its number stands', () => {
+  const lines = fold(
+    '[0] rank 0 of 2 on cpu; the sum over all ranks is 2\n' +
+      '[1] rank 1 of 2 on cpu; the sum over all ranks is 2\n'
+  );
+  expect(lines.map(shown)).toEqual([
+    'rank 0…1 of 2 on cpu; the sum over all ranks is 2'
+  ]);
+  expect(fold('[0] from 0\n[1] from 1\n').map(shown)).toEqual(['from 0…1']);
+});
+
+it('folds nothing that differs in two numbers', () => {
+  expect(fold('[0] loss 2.1 acc 0.5\n[1] loss 2.2 acc 0.6\n')).toHaveLength(2);
+  // nor by way of a third line
+  expect(fold('[0] a 1 b 1\n[1] a 2 b 1\n[2] a 1 b 2\n')).toHaveLength(2);
+});
+
+it('puts neighbours that differ in more than one number in the order of ranks', () => {
+  const came =
+    '[1] epoch 1 loss 2.3 acc 0.5\n[0] epoch 1 loss 2.2 acc 0.6\n' +
+    '[0] epoch 2 loss 2.1 acc 0.7\n[1] epoch 2 loss 2.0 acc 0.8\n' +
+    '[1] saved\n[0] epoch 3 loss 1.9 acc 0.9\n';
+  const lines = fold(came);
+  expect(lines.map(line => line.ranks)).toEqual([[0], [1], [0], [1], [1], [0]]);
+  // each rank's own lines stay in the order in which it printed them
+  expect(lines.map(line => line.text)[4]).toBe('saved');
+});
+
+it.each([
+  ['pid 4711', 'pid 4712'],
+  ['id=1 done', 'id=2 done'],
+  ['2026-11-23 started', '2026-11-24 started'],
+  ['at 12:00:01', 'at 12:00:02'],
+  ['from 10.0.0.1', 'from 10.0.0.2'],
+  ['0x1f', '0x2f'],
+  ['commit 12ab34', 'commit 13ab34'],
+  ['saved model-1.pt', 'saved model-2.pt'],
+  ['data/part-0412.parquet', 'data/part-0413.parquet'],
+  ['on cuda:0', 'on cuda:1'],
+  ['port 29500', 'port 29501'],
+  ['started 1764000000', 'started 1764000001'],
+  ['version 1.2.3', 'version 1.2.4'],
+  ['gpu 0', 'gpu 1'],
+  ['Nov 23', 'Nov 24'],
+  ['code 007', 'code 008']
+])('never folds what tells things apart: %s', (a, b) => {
+  expect(fold(`[0] ${a}\n[1] ${b}\n`)).toHaveLength(2);
+});
+
+it('leaves a value that stands out a line of its own', () => {
+  const lines = fold('[2] 0 rows\n[0] 24,000 rows\n[3] 24,012 rows\n');
+  expect(lines.map(l => [l.ranks, shown(l)])).toEqual([
+    [[0, 3], '24,000…24,012 rows'],
+    [[2], '0 rows']
+  ]);
+  expect(fold('[0] loss 2.1\n[1] loss 900.5\n')).toHaveLength(2);
+  expect(fold('[0] loss 2.1\n[1] loss nan\n')).toHaveLength(2);
+});
+
+it('folds lines that other lines came between, and keeps the order of each rank', () => {
+  const lines = fold('[0] a 1\n[0] b 1\n[1] a 2\n[1] b 2\n[0] a 3\n');
+  expect(lines.map(l => [l.text, l.ranks.length])).toEqual([
+    ['a 1', 2],
+    ['b 1', 2],
+    ['a 3', 1]
+  ]);
+});
+
+it('folds a rank that is far behind', () => {
+  const steps = Array.from({ length: 1000 }, (_, i) => `step ${i} loss 0.5`);
+  const text = [0, 1].flatMap(r => steps.map(s => `[${r}] ${s}\n`)).join('');
+  const lines = fold(text);
+  expect(lines.map(l => l.text)).toEqual(steps);
+  expect(lines.every(l => l.ranks.length === 2 && !l.range)).toBe(true);
+});
+
+it('knows no order between stdout and stderr of a rank', () => {
+  const lines = [
+    ...parseLines('[1] epoch 1 loss 2.1\n', false),
+    ...parseLines('[1] 100%\n[0] 100%\n', true),
+    ...parseLines('[0] epoch 1 loss 2.0\n', false)
+  ];
+  expect(foldLines(lines).map(l => [l.text, l.ranks.length])).toEqual([
+    ['epoch 1 loss 2.0', 2],
+    ['100%', 2]
+  ]);
+});
+
+it('never folds two lines of one rank, nor stdout with stderr, nor what has no rank', () => {
+  expect(fold('[0] 1\n[0] 2\n')).toHaveLength(2);
+  expect(fold('same\nsame\n')).toHaveLength(2);
+  const mixed = [
+    ...parseLines('[0] 1\n', false),
+    ...parseLines('[1] 1\n', true)
+  ];
+  expect(foldLines(mixed)).toHaveLength(2);
+});
+
+/** Numbers without chance: the same ones each time. */
+function* random(seed: number): Generator<number> {
+  for (let x = seed; ;) {
+    x = (x * 1103515245 + 12345) % 2147483648;
+    yield x / 2147483648;
+  }
+}
+
+it('says of any lines nothing that no rank has printed', () => {
+  const next = random(7);
+  const pick = <T>(of: readonly T[]): T =>
+    of[Math.floor((next.next().value as number) * of.length)];
+  const words = ['loss', 'rank', 'step', 'id', 'took', 'acc:', 'x=', 'of'];
+  const numbers = ['0', '1', '2', '2.5', '2.51', '900', '12:01', '1e-3', '0x1'];
+  for (let round = 0; round < 300; round++) {
+    const printed = new Map<number, string[]>();
+    let text = '';
+    for (let i = 0; i < 12; i++) {
+      const rank = Math.floor((next.next().value as number) * 4);
+      const line = `${pick(words)} ${pick(numbers)} ${pick(words)} ${pick(numbers)}`;
+      printed.set(rank, [...(printed.get(rank) ?? []), line]);
+      text += `[${rank}] ${line}\n`;
+    }
+    const folded = fold(text);
+    for (const [rank, lines] of printed) {
+      const mine = folded.filter(l => l.ranks.includes(rank));
+      // every line of every rank is there, in its order, and is the shown one but for the one number
+      expect(mine).toHaveLength(lines.length);
+      mine.forEach((line, i) => {
+        if (!line.range) {
+          expect(lines[i]).toBe(line.text);
+          return;
+        }
+        const { start, end, low, high } = line.range;
+        const head = line.text.slice(0, start);
+        const tail = line.text.slice(end);
+        expect(lines[i].startsWith(head) && lines[i].endsWith(tail)).toBe(true);
+        const value = Number(
+          lines[i].slice(head.length, lines[i].length - tail.length)
+        );
+        expect(value).toBeGreaterThanOrEqual(Number(low));
+        expect(value).toBeLessThanOrEqual(Number(high));
+      });
+    }
+  }
+});
+
+it('finds numbers with their units and keys, and no others', () => {
+  const of = (text: string): string[] => numbersOf(text).map(n => n.text);
+  expect(of('took 3.2s, loss=2.1 (12%) 1,024 samples/s -1e-3.')).toEqual([
+    '3.2',
+    '2.1',
+    '12',
+    '1,024',
+    '-1e-3'
+  ]);
+  expect(of('a1 v2 x-3 \u001b[31m4\u001b[0m')).toEqual([]);
+});

@@ -1,0 +1,261 @@
+import { ILine } from './lines';
+
+/** A number of a line that may differ between ranks. */
+interface INumber {
+  start: number;
+  end: number;
+  text: string;
+  value: number;
+  whole: boolean;
+}
+
+/** A line whose number differs: where it stands, and both ends of what the ranks printed. */
+export interface IRange {
+  start: number;
+  end: number;
+  low: string;
+  high: string;
+  /** The range takes the number's place; otherwise it follows the line, as "2.137 (2.101 to 2.180)". */
+  inline: boolean;
+}
+
+const UNIT =
+  '(?:%|[µunm]?s|min|h|d|x|it|[kMGTP]?i?B|[kKMGT]|[kMG]?Hz|°?C|W|px|GFLOPS|TFLOPS)?(?:/(?:s|it|step|rank|batch|epoch))?';
+/** A word that is a number: after a key and brackets, before a unit and punctuation. */
+const WORD = new RegExp(
+  `^([("'[{<]*(?:([A-Za-z_][\\w.]*)[=:])?[("'[{<]*)` +
+    `([-+]?(?:\\d{1,3}(?:,\\d{3})+|\\d+)(?:\\.\\d+)?(?:e[-+]?\\d+)?)` +
+    `${UNIT}(?:/\\d+)?[)\\]}"'>,;:.!?]*$`,
+  'i'
+);
+/** What is numbered after these words is told apart by its number, and is never a range. */
+const IDENTITY = new Set(
+  (
+    'id ids pid ppid uid gid tid uuid key port seed hash sha md5 token cuda gpu device dev node host ip addr ' +
+    'address version job thread process date day year line ' +
+    'jan feb mar apr may jun jul aug sep oct nov dec'
+  ).split(' ')
+);
+/** From here on a whole number is an id, or a time. */
+const MOST_WHOLE = 1e9;
+const ESCAPE = '\u001b';
+
+/** Numbers that may be folded: no part of a date, a time, an address, a path, a version or a name. */
+export function numbersOf(text: string): INumber[] {
+  if (text.includes(ESCAPE)) {
+    return [];
+  }
+  const found: INumber[] = [];
+  let before = '';
+  for (const word of text.matchAll(/\S+/g)) {
+    const match = WORD.exec(word[0]);
+    if (match && mayDiffer(match[3], match[2] ?? before)) {
+      const start = word.index + match[1].length;
+      const number = match[3];
+      found.push({
+        start,
+        end: start + number.length,
+        text: number,
+        value: Number(number.replace(/,/g, '')),
+        whole: /^[-+]?[\d,]+$/.test(number)
+      });
+    }
+    before = word[0];
+  }
+  return found;
+}
+
+function mayDiffer(number: string, key: string): boolean {
+  const words = key.toLowerCase().split(/[^a-z0-9]+/);
+  const last = words.filter(Boolean).pop() ?? '';
+  const plain = number.replace(/^[-+]/, '');
+  return !(
+    IDENTITY.has(last) ||
+    /^0\d/.test(plain) ||
+    (/^\d+$/.test(plain) && Number(plain) >= MOST_WHOLE)
+  );
+}
+
+/** Whole numbers that lie so near to each other may be told as a range, however small they are. */
+const NEAR_WHOLE = 64;
+
+/** Values that belong together: one that stands out keeps its own line. */
+function near(low: number, high: number, whole: boolean): boolean {
+  if (whole) {
+    return high - low <= NEAR_WHOLE || (low > 0 && high <= 3 * low);
+  }
+  return (
+    high - low < 1 ||
+    (low > 0 && high <= 10 * low) ||
+    (high < 0 && low >= 10 * high)
+  );
+}
+
+/** Lines of different ranks that are shown as one. */
+class Group {
+  constructor(
+    readonly shape: string,
+    line: ILine,
+    private _numbers: readonly INumber[]
+  ) {
+    this._add(line, _numbers);
+  }
+
+  /** Take a line of other ranks, if no more than one number differs among all of them. */
+  take(line: ILine, numbers: readonly INumber[]): boolean {
+    if (line.ranks.some(rank => this.ranks.has(rank))) {
+      return false;
+    }
+    const differ = numbers.flatMap((n, i) =>
+      n.text === this._numbers[i].text ? [] : [i]
+    );
+    const at = differ[0] ?? this._at;
+    if (differ.length > 1 || (this._at >= 0 && at !== this._at)) {
+      return false;
+    }
+    if (at >= 0) {
+      const all = [...this._run.map(r => r.numbers[at]), numbers[at]];
+      const values = all.map(n => n.value);
+      const whole = all.every(n => n.whole);
+      if (!near(Math.min(...values), Math.max(...values), whole)) {
+        return false;
+      }
+    }
+    this._at = at;
+    this._add(line, numbers);
+    return true;
+  }
+
+  /** One line for all: the lowest rank's, with the range of what differs. */
+  line(): ILine {
+    if (this._run.length === 1) {
+      return this._run[0].line;
+    }
+    const run = [...this._run].sort(
+      (a, b) => a.line.ranks[0] - b.line.ranks[0]
+    );
+    const ranks = run.flatMap(r => r.line.ranks).sort((a, b) => a - b);
+    const [{ line, numbers }] = run;
+    if (this._at < 0) {
+      return { ...line, ranks };
+    }
+    const all = run.map(r => r.numbers[this._at]);
+    const sorted = [...all].sort((a, b) => a.value - b.value);
+    const { start, end } = numbers[this._at];
+    const rest = line.text.slice(end);
+    const range: IRange = {
+      start,
+      end,
+      low: sorted[0].text,
+      high: sorted[sorted.length - 1].text,
+      inline: all.every(n => n.whole) || !/^\s*[a-zµ%/]{0,8}\.?$/i.test(rest)
+    };
+    return { ...line, ranks, range };
+  }
+
+  readonly ranks = new Set<number>();
+
+  private _add(line: ILine, numbers: readonly INumber[]): void {
+    this._run.push({ line, numbers });
+    line.ranks.forEach(rank => this.ranks.add(rank));
+  }
+
+  /** Which number differs; -1 while none does. */
+  private _at = -1;
+  private _run: { line: ILine; numbers: readonly INumber[] }[] = [];
+}
+
+/** Groups of a shape to which a line is compared. */
+const MOST_COMPARED = 64;
+
+/**
+ * Fold lines of different ranks that differ in no more than one number into the lowest rank's.
+ *
+ * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also where other lines
+ * came between; each rank's own lines keep their order, those of stdout and those of stderr: between the two
+ * there is none. A range stands for one number only, so that nothing is said that no rank has printed.
+ */
+export function foldLines(lines: readonly ILine[]): ILine[] {
+  const groups: Group[] = [];
+  /** Shape → indices of its groups, in order. */
+  const known = new Map<string, number[]>();
+  /** Rank and stream → index of the group that has its last line. */
+  const last = new Map<string, number>();
+  for (const line of lines) {
+    const numbers = line.ranks.length ? numbersOf(line.text) : [];
+    const shape = `${line.error}${shapeOf(line.text, numbers)}`;
+    const alike = known.get(shape) ?? [];
+    const behind = Math.max(
+      -1,
+      ...line.ranks.map(r => last.get(`${r} ${line.error}`) ?? -1)
+    );
+    const from = line.ranks.length ? after(alike, behind) : alike.length;
+    let at = -1;
+    for (let i = from; i < alike.length && i < from + MOST_COMPARED; i++) {
+      if (groups[alike[i]].take(line, numbers)) {
+        at = alike[i];
+        break;
+      }
+    }
+    if (at < 0) {
+      at = groups.push(new Group(shape, line, numbers)) - 1;
+      // lines of nobody in particular are not folded
+      if (line.ranks.length) {
+        known.set(shape, alike);
+        alike.push(at);
+      }
+    }
+    for (const rank of line.ranks) {
+      last.set(`${rank} ${line.error}`, at);
+    }
+  }
+  return inRankOrder(groups).map(group => group.line());
+}
+
+/** Neighbours that say the same in other numbers stand in the order of their ranks, not in which they came. */
+function inRankOrder(groups: readonly Group[]): Group[] {
+  const found: Group[] = [];
+  let run: Group[] = [];
+  const end = (): void => {
+    const first = (group: Group): number => Math.min(...group.ranks);
+    found.push(...run.sort((a, b) => first(a) - first(b)));
+    run = [];
+  };
+  for (const group of groups) {
+    const next =
+      group.ranks.size > 0 &&
+      run[0]?.shape === group.shape &&
+      run.every(known => [...group.ranks].every(r => !known.ranks.has(r)));
+    if (!next) {
+      end();
+    }
+    run.push(group);
+  }
+  end();
+  return found;
+}
+
+function shapeOf(text: string, numbers: readonly INumber[]): string {
+  let shape = '';
+  let from = 0;
+  for (const { start, end } of numbers) {
+    shape += `${text.slice(from, start)}\u0000`;
+    from = end;
+  }
+  return shape + text.slice(from);
+}
+
+/** Position of the first index that is larger. */
+function after(sorted: readonly number[], index: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] > index) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}

@@ -1,0 +1,356 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { PageConfig } from '@jupyterlab/coreutils';
+import { IOutput, IStream } from '@jupyterlab/nbformat';
+import { NotebookPanel } from '@jupyterlab/notebook';
+import { ServiceManager } from '@jupyterlab/services';
+import { JSONExt, JSONObject } from '@lumino/coreutils';
+import { IDisposable } from '@lumino/disposable';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import { components } from '../api/types';
+import { request, RequestError } from '../request/rest';
+import { CellRecord } from '../tokens';
+import { JournalOutputs } from './journal';
+import { readOutputs } from './read';
+import { CellRecords } from './records';
+import {
+  IFound,
+  INotebook,
+  IRun,
+  isOver,
+  misses,
+  numberOf,
+  readRun,
+  RUN_KEY,
+  runOf
+} from './run';
+
+type Entry = components['schemas']['Output'];
+
+const PIECE = 2000;
+
+/**
+ * The runs of a notebook's cells: what is known of each, and what the notebook has missed put back.
+ *
+ * Cells run on ranks also while no page, or no kernel, is there to show what they put out: the head's journal has
+ * it. So whatever a document had saved of a run is replaced by all of it, and a cell that still runs is followed.
+ */
+export class NotebookRuns implements IDisposable {
+  constructor(
+    private _panel: NotebookPanel,
+    private _records: CellRecords,
+    private _services: ServiceManager.IManager
+  ) {
+    _records.changed.connect(this._sync, this);
+    _panel.content.modelContentChanged.connect(this._sync, this);
+    _panel.sessionContext.kernelChanged.connect(this._sync, this);
+    _panel.disposed.connect(() => this.dispose());
+    void this._sync();
+  }
+
+  /** Emitted when more is known of a cell. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (!this._isDisposed) {
+      this._isDisposed = true;
+      this._records.want(this, false);
+      this._records.changed.disconnect(this._sync, this);
+      Signal.clearData(this);
+    }
+  }
+
+  /** The run that a cell shows, where its cluster still knows it. */
+  found(cell: CodeCell): IFound | null {
+    const asked = requestOf(cell);
+    if (asked) {
+      return this._records.byRequest(asked);
+    }
+    const found = this._records.find(this._notebook(), cell.model.id);
+    const run = this.run(cell);
+    return found && run?.run === found.record.id && !run.cleared ? found : null;
+  }
+
+  /** The run that a cell shows, as the notebook keeps it. */
+  run(cell: CodeCell): IRun | null {
+    return readRun(cell.model.getMetadata(RUN_KEY));
+  }
+
+  /** Is this page's kernel running the cell, or about to? */
+  isLive(cell: CodeCell): boolean {
+    return requestOf(cell) !== null;
+  }
+
+  /** Somebody has pressed Interrupt, or a cell has begun: ask at once. */
+  refresh(): void {
+    this._records.refresh();
+  }
+
+  /** Everything that a run has put out. */
+  async all(found: IFound): Promise<JournalOutputs> {
+    const journal = new JournalOutputs().keepAll();
+    const { record, cluster } = found;
+    await this._read(record, cluster.id, record.first_seq - 1, journal);
+    return journal;
+  }
+
+  private async _sync(): Promise<void> {
+    const { content, context } = this._panel;
+    if (!context.isReady || this._isDisposed) {
+      void context.ready.then(() => this._sync());
+      return;
+    }
+    let waits = false;
+    for (const cell of content.widgets) {
+      if (!(cell instanceof CodeCell)) {
+        continue;
+      }
+      this._watch(cell);
+      if (this.isLive(cell)) {
+        const found = this.found(cell);
+        const known = found && runOf(found.record);
+        // its end is written when the kernel has told all of it
+        if (known && !isOver(known.state)) {
+          write(cell, known);
+        }
+        waits = waits || isDistributed(cell) || !!known;
+        continue;
+      }
+      const found = this._records.find(this._notebook(), cell.model.id);
+      if (!found) {
+        this._endUnrecorded(cell);
+        continue;
+      }
+      const { record } = found;
+      const run = this.run(cell);
+      const { executionCount } = cell.model;
+      const asked = this._asked.get(cell);
+      const dropped = !this._mended.has(record.id) && isDropped(cell);
+      if (misses(record, run, executionCount, asked, dropped)) {
+        if (dropped) {
+          this._mended.add(record.id);
+        }
+        waits = waits || record.state !== 'ended';
+        void this._follow(cell, found);
+      } else if (!run?.cleared) {
+        // a cell begun with --no-wait, or one whose end the page was told of before the head's record
+        waits = waits || record.state !== 'ended';
+        write(cell, runOf(record));
+      }
+    }
+    this._records.want(this, waits);
+    this._changed.emit();
+  }
+
+  /** A cell that failed as its cluster was stopped has no record any more: keep what the kernel has told. */
+  private _endUnrecorded(cell: CodeCell): void {
+    const run = this.run(cell);
+    const ended = this._endedAt.get(cell);
+    if (!run || run.cleared || isOver(run.state) || ended === undefined) {
+      return;
+    }
+    const output = readOutputs(cell);
+    if (output.failure) {
+      const state = output.failure.interrupted ? 'interrupted' : 'failed';
+      write(cell, { ...run, state, ended });
+    }
+  }
+
+  /** Know by which message this page runs a cell, and when somebody clears its outputs. */
+  private _watch(cell: CodeCell): void {
+    if (this._watched.has(cell)) {
+      return;
+    }
+    this._watched.add(cell);
+    const { model } = cell;
+    model.stateChanged.connect((_, { name }) => {
+      if (name === 'executionState') {
+        if (model.executionState === 'running') {
+          this._endedAt.delete(cell);
+        } else if (this._asked.has(cell)) {
+          this._endedAt.set(cell, Math.round(Date.now()) / 1000);
+        }
+        // the message is made right after the state has changed
+        queueMicrotask(() => {
+          const asked = requestOf(cell);
+          if (asked) {
+            this._asked.set(cell, asked);
+          }
+          if (isDistributed(cell) || this.run(cell)) {
+            this._records.refresh();
+          }
+        });
+      }
+    });
+    model.outputs.changed.connect(() => {
+      const run = this.run(cell);
+      const none = !model.outputs.length && !this._writing;
+      if (none && run && !run.cleared && !this.isLive(cell)) {
+        write(cell, { ...run, cleared: true });
+      }
+    });
+  }
+
+  /** Put back what there is of a run so far. */
+  private async _follow(cell: CodeCell, found: IFound): Promise<void> {
+    const { record, cluster } = found;
+    let known = this._followed.get(cell);
+    if (known?.busy) {
+      return;
+    }
+    if (known?.run !== record.id) {
+      const journal = new JournalOutputs();
+      known = { run: record.id, journal, after: record.first_seq - 1 };
+      this._followed.set(cell, known);
+    }
+    known.busy = true;
+    try {
+      known.after = await this._read(
+        record,
+        cluster.id,
+        known.after,
+        known.journal
+      );
+    } catch (error) {
+      if (!(error instanceof RequestError && error.status === 404)) {
+        throw error;
+      }
+      // the cluster has ended meanwhile: what the cell shows stays, and the next records say so
+      return;
+    } finally {
+      known.busy = false;
+    }
+    if (cell.isDisposed || this._isDisposed || this.isLive(cell)) {
+      return;
+    }
+    this._writing = true;
+    try {
+      put(cell, known.journal.outputs(record));
+      if (record.state === 'ended') {
+        cell.model.executionCount = numberOf(record);
+        cell.model.executionState = 'idle';
+        this._followed.delete(cell);
+      } else {
+        cell.model.executionCount = null;
+        cell.model.executionState = 'running';
+      }
+      write(cell, runOf(record));
+    } finally {
+      this._writing = false;
+    }
+    this._changed.emit();
+  }
+
+  private async _read(
+    record: CellRecord,
+    cluster: string,
+    after: number,
+    journal: JournalOutputs
+  ): Promise<number> {
+    const path = `clusters/${cluster}/output`;
+    const { serverSettings } = this._services;
+    for (;;) {
+      const query = `after=${after}&most=${PIECE}&cell=${encodeURIComponent(record.id)}`;
+      const more = await request<Entry[]>(
+        serverSettings,
+        'GET',
+        `${path}?${query}`
+      );
+      journal.add(more);
+      after = more[more.length - 1]?.seq ?? after;
+      if (more.length < PIECE) {
+        return after;
+      }
+    }
+  }
+
+  private _notebook(): INotebook {
+    const { context, sessionContext } = this._panel;
+    const { localPath } = context;
+    const own = sessionContext.session?.kernel?.id ?? null;
+    return {
+      kernel: own,
+      path: localPath,
+      root: PageConfig.getOption('serverRoot'),
+      elsewhere: kernel =>
+        [...this._services.sessions.running()].some(
+          s => s.kernel?.id === kernel && s.path !== context.path
+        )
+    };
+  }
+
+  /** Cell → the message by which this page has run it last. */
+  private _asked = new WeakMap<CodeCell, string>();
+  private _changed = new Signal<this, void>(this);
+  /** Cell → when the kernel has told this page that it ended, seconds since 1970. */
+  private _endedAt = new WeakMap<CodeCell, number>();
+  private _followed = new WeakMap<
+    CodeCell,
+    { run: string; journal: JournalOutputs; after: number; busy?: boolean }
+  >();
+  private _isDisposed = false;
+  /** Runs of which the server had dropped output, which was put back. */
+  private _mended = new Set<string>();
+  private _watched = new WeakSet<CodeCell>();
+  /** Outputs change by our own doing. */
+  private _writing = false;
+}
+
+/** Is this a cell of ranks, by its magic? */
+function isDistributed(cell: CodeCell): boolean {
+  return /^%%distributed\b/.test(cell.model.sharedModel.getSource());
+}
+
+const DROPPED = /^IOPub (?:data|message) rate exceeded\./m;
+
+/** Has the server said that it dropped output of this cell, which came faster than it passes on? */
+function isDropped(cell: CodeCell): boolean {
+  const { outputs } = cell.model;
+  return Array.from({ length: outputs.length }, (_, i) => outputs.get(i)).some(
+    output =>
+      output.type === 'stream' &&
+      DROPPED.test(String((output.toJSON() as IStream).text))
+  );
+}
+
+/** Id of the message by which this page runs a cell now; null where it does not. */
+function requestOf(cell: CodeCell): string | null {
+  const future = cell.outputArea.future as
+    CodeCell['outputArea']['future'] | undefined;
+  return cell.model.executionState === 'running' && future && !future.isDisposed
+    ? future.msg.header.msg_id
+    : null;
+}
+
+/** Keep a run in the notebook, outside of what can be undone. */
+function write(cell: CodeCell, run: IRun): void {
+  const value = run as unknown as JSONObject;
+  const before = cell.model.getMetadata(RUN_KEY) as JSONObject | undefined;
+  if (!JSONExt.deepEqual(before ?? null, value)) {
+    cell.model.sharedModel.transact(() => {
+      cell.model.setMetadata(RUN_KEY, value);
+    }, false);
+  }
+}
+
+/** Make outputs what they should be; those that are so already are not drawn again. */
+function put(cell: CodeCell, wanted: readonly IOutput[]): void {
+  const { outputs } = cell.model;
+  if (outputs.length > wanted.length) {
+    outputs.fromJSON([...wanted]);
+    return;
+  }
+  wanted.forEach((output, i) => {
+    if (i >= outputs.length) {
+      outputs.add(output);
+    } else if (!JSONExt.deepEqual(outputs.get(i).toJSON(), output)) {
+      outputs.set(i, output);
+    }
+  });
+}

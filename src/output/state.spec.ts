@@ -1,0 +1,130 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { makeCluster } from '../testing/clusters';
+import { record } from '../testing/record';
+import { CellRecord, Verdict } from '../tokens';
+import { IRun } from './run';
+import {
+  glyphOf,
+  IStanding,
+  isAlarm,
+  standingOf,
+  timeText,
+  troubleOf,
+  troubleText
+} from './state';
+
+const trans = nullTranslator.load('dtrain_lab');
+
+const cell = (count: number | null, source = '%%distributed\nx'): CodeCell =>
+  ({
+    model: {
+      executionCount: count,
+      sharedModel: { getSource: () => source }
+    }
+  }) as unknown as CodeCell;
+
+const verdict = (more: Partial<Verdict>): Verdict => ({
+  id: 'v',
+  kind: 'stuck',
+  code: 'stuck',
+  values: {},
+  text: 'Rank 1 is stuck. 1 rank waits for it.',
+  ranks: [1],
+  peers: [0],
+  operation: 'all_reduce',
+  sequence: 1,
+  bytes: null,
+  where: null,
+  since_s: 14,
+  hint: '',
+  actions: [],
+  ...more
+});
+
+function standing(
+  more: Partial<CellRecord>,
+  verdicts: Verdict[] = []
+): IStanding {
+  const cluster = makeCluster();
+  const metrics = { ...cluster.metrics, verdicts };
+  const found = { record: record(more), cluster: { ...cluster, metrics } };
+  return standingOf(cell(3), found, null, false, false);
+}
+
+const RUNNING = { state: 'running' as const, ended_at: null };
+
+it('never says done of what is not known to be', () => {
+  const of = (
+    count: number | null,
+    run: IRun | null,
+    source?: string
+  ): string | null =>
+    standingOf(cell(count, source), null, run, false, false).state;
+  const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
+  expect(of(null, run)).toBeNull();
+  expect(of(null, null)).toBeNull();
+  expect(of(3, null)).toBe('done');
+  expect(of(3, null, '%%distributed --no-wait\nx')).toBeNull();
+  const kept: IRun = { ...run, state: 'interrupted', started: 1, ended: 3 };
+  expect(standingOf(cell(null), null, kept, false, false)).toMatchObject({
+    state: 'interrupted',
+    seconds: 2,
+    ranks: [0, 1]
+  });
+  // its cluster was stopped, and has taken the record along: the failure is told all the same
+  expect(standingOf(cell(3), null, run, false, true)).toMatchObject({
+    state: 'failed',
+    ranks: [0, 1]
+  });
+  expect(standingOf(cell(null), null, run, true, false).state).toBe('waiting');
+});
+
+it('counts the time of the ranks', () => {
+  expect(standing({}).seconds).toBe(2.5);
+  expect(timeText(standing({}), trans)).toBe('2.5 s');
+  const waits = standing({
+    state: 'waiting',
+    started_at: null,
+    ended_at: null
+  });
+  expect(waits.seconds).toBeNull();
+});
+
+it('says whom a cell waits for', () => {
+  const of = (waits_for: CellRecord['waits_for']): string =>
+    timeText(
+      standing({ state: 'waiting', started_at: null, waits_for }),
+      trans
+    );
+  expect(of([{ cell: '[3]', notebook: '/x/other.ipynb' }])).toBe(
+    'waiting for [3] of other.ipynb'
+  );
+  expect(of([{ cell: '[2]', notebook: '/home/u/work/a.ipynb' }])).toBe(
+    'waiting for [2]'
+  );
+  expect(of([{ cell: null, notebook: null }])).toContain('a program');
+  expect(of([])).toBe('waiting for ranks');
+});
+
+it('tells of trouble on its own ranks, of what needs somebody first', () => {
+  const slow = verdict({ kind: 'slow', text: 'Rank 1 is slow.' });
+  const stuck = standing(RUNNING, [slow, verdict({})]);
+  const found = troubleOf(stuck);
+  expect(isAlarm(found)).toBe(true);
+  expect(glyphOf(stuck, trans)?.kind).toBe('stuck');
+  expect(troubleText(found!, trans)).toBe(
+    'Rank 1 is stuck. 1 rank waits for it in all_reduce, for 14 s.'
+  );
+  const ended = 'Rank 0 waits in all_reduce; rank 1 has ended the cell.';
+  const left = verdict({ code: 'ended', text: ended });
+  expect(troubleText(left, trans)).toBe(`${ended} 14 s`);
+  const merely = standing(RUNNING, [slow]);
+  expect(isAlarm(troubleOf(merely))).toBe(false);
+  expect(glyphOf(merely, trans)?.kind).toBe('slow');
+  const elsewhere = verdict({ ranks: [7], peers: [6] });
+  expect(troubleOf(standing(RUNNING, [elsewhere]))).toBeNull();
+  expect(troubleOf(standing({}, [verdict({})]))).toBeNull();
+});

@@ -1,0 +1,209 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { CellRecord, Cluster, Verdict } from '../tokens';
+import { formatSpan, formatTime } from '../ui/format';
+import { GlyphKind } from '../ui/glyph';
+import { isDetached } from './read';
+import { IFound, IRun, isOver, RunState, stateOf } from './run';
+
+/** How a cell stands, as far as anybody knows. */
+export interface IStanding {
+  state: RunState | null;
+  record: CellRecord | null;
+  cluster: Cluster | null;
+  /** Seconds that the ranks have run it, or ran it; null where that is not known. */
+  seconds: number | null;
+  /** Ranks that run it; empty where not known. */
+  ranks: readonly number[];
+  /** It was interrupted, and no more than that is told of it. */
+  plain?: boolean;
+  /** There is no connection to the server, and this is from when it was last heard of. */
+  unheard?: { since: Date | null };
+}
+
+/** Put together what is known of a cell: by its cluster, by the notebook, by its outputs. */
+export function standingOf(
+  cell: CodeCell,
+  found: IFound | null,
+  run: IRun | null,
+  live: boolean,
+  failed: boolean
+): IStanding {
+  const { executionCount, sharedModel } = cell.model;
+  if (found) {
+    const { record, cluster } = found;
+    const state = stateOf(record);
+    const began = record.started_at;
+    const end = record.ended_at ?? (isOver(state) ? null : Date.now() / 1000);
+    return {
+      state,
+      record,
+      cluster,
+      seconds: began === null || end === null ? null : Math.max(0, end - began),
+      ranks: record.ranks,
+      plain: record.result?.plain
+    };
+  }
+  const nothing = { record: null, cluster: null, seconds: null, ranks: [] };
+  if (live) {
+    return { ...nothing, state: 'waiting' };
+  }
+  if (run && !run.cleared) {
+    const known = isOver(run.state);
+    const times = run.started !== undefined && run.ended !== undefined;
+    return {
+      ...nothing,
+      // a cluster that was stopped took its record along: the kernel has told the end
+      state: known ? run.state : failed ? 'failed' : null,
+      seconds: known && times ? run.ended! - run.started! : null,
+      ranks: run.ranks,
+      plain: run.plain
+    };
+  }
+  if (executionCount === null || isDetached(sharedModel.getSource())) {
+    return { ...nothing, state: null };
+  }
+  return { ...nothing, state: failed ? 'failed' : 'done' };
+}
+
+/** What is wrong with the ranks of a cell that runs: what keeps them from going on comes first. */
+export function troubleOf(standing: IStanding): Verdict | null {
+  const { state, record, cluster } = standing;
+  if (state !== 'running' || !record || !cluster) {
+    return null;
+  }
+  const here = cluster.metrics.verdicts.filter(v =>
+    [...v.ranks, ...v.peers].some(rank => record.ranks.includes(rank))
+  );
+  const order: Verdict['kind'][] = [
+    'mismatch',
+    'stuck',
+    'lost',
+    'unknown',
+    'slow'
+  ];
+  return (
+    order.map(kind => here.find(v => v.kind === kind)).find(Boolean) ?? null
+  );
+}
+
+/** Does nothing go on by itself? */
+export function isAlarm(verdict: Verdict | null): boolean {
+  return (
+    verdict !== null && ['stuck', 'mismatch', 'lost'].includes(verdict.kind)
+  );
+}
+
+/** A verdict, and for how long. */
+export function troubleText(
+  verdict: Verdict,
+  trans: TranslationBundle
+): string {
+  const text = verdict.text.trim();
+  const { since_s: since } = verdict;
+  if (!isAlarm(verdict) || since === null) {
+    return text;
+  }
+  if (verdict.code !== 'stuck') {
+    // a sentence that does not end with who waits: a time at its end would be of something else
+    return trans.__('%1 %2', text, formatSpan(since));
+  }
+  const { operation } = verdict;
+  const plain = text.replace(/\.$/, '');
+  const named =
+    operation && !text.includes(operation)
+      ? trans.__('%1 in %2', plain, operation)
+      : plain;
+  return trans.__('%1, for %2.', named, formatSpan(since));
+}
+
+/** Glyph and word of a state; null where none is known. */
+export function glyphOf(
+  standing: IStanding,
+  trans: TranslationBundle
+): { kind: GlyphKind; word: string } | null {
+  if (lostText(standing, trans)) {
+    return { kind: 'off', word: trans.__('no connection') };
+  }
+  const verdict = troubleOf(standing);
+  if (isAlarm(verdict)) {
+    return { kind: 'stuck', word: trans.__('stuck') };
+  }
+  if (standing.cluster?.state === 'paused' && standing.state === 'running') {
+    return { kind: 'paused', word: trans.__('paused') };
+  }
+  switch (standing.state) {
+    case 'waiting':
+      return { kind: 'starting', word: trans.__('waiting') };
+    case 'running':
+      return verdict
+        ? { kind: 'slow', word: trans.__('running') }
+        : { kind: 'busy', word: trans.__('running') };
+    case 'done':
+      return { kind: 'good', word: trans.__('done') };
+    case 'failed':
+      return { kind: 'failed', word: trans.__('failed') };
+    case 'interrupted':
+      return { kind: 'interrupted', word: trans.__('interrupted') };
+    case 'not run':
+      return { kind: 'todo', word: trans.__('did not run') };
+    default:
+      return null;
+  }
+}
+
+/** What is known of a cell that had not ended when the server was last heard of; empty while there is a server. */
+export function lostText(
+  { state, unheard }: IStanding,
+  trans: TranslationBundle
+): string {
+  if (!unheard || state === null || isOver(state)) {
+    return '';
+  }
+  const time = unheard.since?.toLocaleTimeString();
+  const was = state === 'running' ? trans.__('running') : trans.__('waiting');
+  return time
+    ? trans.__('No connection to the server. At %1 it was %2.', time, was)
+    : trans.__('No connection to the server.');
+}
+
+/** Whom a cell waits for, or for how long it has run. */
+export function timeText(
+  standing: IStanding,
+  trans: TranslationBundle
+): string {
+  const { state, record, seconds } = standing;
+  if (state === 'waiting') {
+    return waitsText(record, trans);
+  }
+  if (seconds === null) {
+    return '';
+  }
+  return state === 'running'
+    ? trans.__('running for %1', formatSpan(seconds))
+    : formatTime(seconds);
+}
+
+function waitsText(
+  record: CellRecord | null,
+  trans: TranslationBundle
+): string {
+  if (!record) {
+    return trans.__('queued');
+  }
+  const [first, ...more] = record.waits_for;
+  if (!first) {
+    return trans.__('waiting for ranks');
+  }
+  if (!first.cell) {
+    return trans.__('waiting for a program that uses these ranks');
+  }
+  const name = first.notebook?.split('/').pop();
+  const own = !first.notebook || first.notebook === record.notebook;
+  const who =
+    own || !name ? first.cell : trans.__('%1 of %2', first.cell, name);
+  return more.length
+    ? trans.__('waiting for %1 and %2 more', who, more.length)
+    : trans.__('waiting for %1', who);
+}

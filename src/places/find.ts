@@ -1,0 +1,73 @@
+/** A place in the user's code, as the head tells it. */
+export interface IPlace {
+  notebook?: string | null;
+  /** Name of the cell, "[7]". */
+  cell?: string | null;
+  /** The notebook's own id of the cell. */
+  cell_id?: string | null;
+  file?: string | null;
+  /** From 1. */
+  line?: number | null;
+}
+
+/** What is known of a cell of an open notebook. */
+export interface ICellFacts {
+  id: string;
+  code: boolean;
+  /** Execution count; null where it has none, or runs. */
+  count: number | null;
+}
+
+/**
+ * A file's path as JupyterLab has it; null where it lies outside the server's folder.
+ *
+ * @param file - its path on the machine, or as JupyterLab has it.
+ * @param root - the server's folder.
+ */
+export function labPath(file: string, root: string): string | null {
+  if (!file.startsWith('/')) {
+    return file;
+  }
+  const folder = root.replace(/\/+$/, '');
+  return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1) : null;
+}
+
+/**
+ * Is this open notebook the one that a kernel calls so?
+ *
+ * @param path - of the open notebook, as JupyterLab has it.
+ * @param notebook - its path on the machine of its kernel.
+ * @param root - the server's folder; empty where it is not known.
+ */
+export function isNotebook(
+  path: string,
+  notebook: string,
+  root: string
+): boolean {
+  const known = root ? labPath(notebook, root) : null;
+  // a root that is reached through a link has another name for the kernel
+  return known === null ? notebook.endsWith(`/${path}`) : known === path;
+}
+
+/**
+ * Index of a cell: by its id, else by its number; −1 where the notebook has it no more.
+ *
+ * @param byPosition - numbers are positions among code cells, as in a job's notebook.
+ */
+export function cellIndex(
+  cells: readonly ICellFacts[],
+  place: IPlace,
+  byPosition = false
+): number {
+  const byId = cells.findIndex(
+    cell => cell.code && !!place.cell_id && cell.id === place.cell_id
+  );
+  if (byId >= 0 || !place.cell) {
+    return byId;
+  }
+  const wanted = Number(place.cell.replace(/\D/g, ''));
+  let position = 0;
+  return cells.findIndex(
+    cell => cell.code && (byPosition ? ++position : cell.count) === wanted
+  );
+}

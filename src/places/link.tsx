@@ -1,0 +1,42 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import { ReadonlyJSONObject } from '@lumino/coreutils';
+import React from 'react';
+
+import { CommandIDs } from '../commands';
+import { IPlace } from './find';
+import { placeWords } from './words';
+
+/** A place that a click opens: the notebook scrolls to its cell and line, a file opens at its line. */
+export function PlaceLink(props: {
+  place: IPlace;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  /** Cell numbers are positions, as in a job's notebook. */
+  byPosition?: boolean;
+}): JSX.Element | null {
+  const { place, commands, trans } = props;
+  const words = placeWords(place, trans);
+  if (words === null) {
+    return null;
+  }
+  const { notebook, cell, cell_id, file, line } = place;
+  const args = { notebook, cell, cell_id, file, line };
+  return (
+    // not a button: its words break where the line ends, as those around them do
+    <a
+      href="#"
+      className="jp-DtrainUi-link"
+      title={file ?? notebook ?? undefined}
+      onClick={event => {
+        event.preventDefault();
+        void commands.execute(CommandIDs.goToPlace, {
+          ...(args as ReadonlyJSONObject),
+          byPosition: !!props.byPosition
+        });
+      }}
+    >
+      {words}
+    </a>
+  );
+}

@@ -1,0 +1,18 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { IPlace } from './find';
+
+/** A place in words: "cell [7], line 6", "data.py, line 40"; null where it is not known. */
+export function placeWords(
+  place: IPlace | null | undefined,
+  trans: TranslationBundle
+): string | null {
+  if (!place?.line) {
+    return null;
+  }
+  if (place.cell) {
+    return trans.__('cell %1, line %2', place.cell, place.line);
+  }
+  const name = place.file?.split('/').pop();
+  return name ? trans.__('%1, line %2', name, place.line) : null;
+}

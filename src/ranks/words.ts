@@ -1,0 +1,25 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Rank } from '../tokens';
+import { GlyphKind } from '../ui/glyph';
+import { stateWord } from '../ui/sentence';
+
+/** The glyph of a rank: slow is a mark, and the state stays in the words. */
+export function rankGlyph(rank: Rank): GlyphKind {
+  const moves = ['busy', 'in collective', 'idle'].includes(rank.state);
+  return rank.slow && moves ? 'slow' : rank.state;
+}
+
+/** The words of that glyph. */
+export function rankWord(rank: Rank, trans: TranslationBundle): string {
+  const word = stateWord(rank.state, trans);
+  return rankGlyph(rank) === 'slow' ? trans.__('slow, %1', word) : word;
+}
+
+const FIRST: readonly GlyphKind[] = ['lost', 'stuck', 'slow'];
+
+/** Place of a rank in an order where those that differ come first. */
+export function weightOf(rank: Rank): number {
+  const at = FIRST.indexOf(rankGlyph(rank));
+  return at < 0 ? FIRST.length : at;
+}

@@ -1,0 +1,264 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { ServerConnection } from '@jupyterlab/services';
+import { CommandRegistry } from '@lumino/commands';
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { CommandIDs } from '../commands';
+import { makeCluster, makeRank } from '../testing/clusters';
+import { Cluster, Site } from '../tokens';
+import { ClustersModel } from '../cluster/model';
+import { HISTORY } from '../cluster/points';
+import { Selection } from '../cluster/selection';
+import { DistributedPanel } from './panel';
+
+const SITE: Site = {
+  node: 'box',
+  cpus: 2,
+  gpus: 0,
+  memory_bytes: 1,
+  default_ranks: 2,
+  most_ranks: 64,
+  local: true,
+  may_write: true
+};
+
+class TestModel extends ClustersModel {
+  shown: boolean[] = [];
+
+  constructor() {
+    super(ServerConnection.makeSettings());
+  }
+
+  override get site(): Site | null {
+    return this.testSite;
+  }
+
+  override setVisible(visible: boolean): void {
+    this.shown.push(visible);
+  }
+
+  testSite: Site | null = SITE;
+}
+
+let panel: DistributedPanel;
+
+function show(clusters: Cluster[]): {
+  model: TestModel;
+  ran: [string, unknown][];
+} {
+  const model = new TestModel();
+  const commands = new CommandRegistry();
+  const ran: [string, unknown][] = [];
+  for (const id of Object.values(CommandIDs)) {
+    commands.addCommand(id, { execute: args => void ran.push([id, args]) });
+  }
+  const selection = new Selection(model);
+  panel = new DistributedPanel(
+    model,
+    selection,
+    commands,
+    nullTranslator.load('x')
+  );
+  Widget.attach(panel, document.body);
+  MessageLoop.flush();
+  model.receive({ type: 'clusters', seq: 0, clusters });
+  return { model, ran };
+}
+
+async function text(part: string): Promise<void> {
+  await vi.waitFor(() => expect(panel.node.textContent).toContain(part));
+}
+
+function button(name: string): HTMLButtonElement {
+  return [...panel.node.querySelectorAll('button')].find(
+    b => b.textContent?.trim() === name
+  )!;
+}
+
+afterEach(() => {
+  panel.dispose();
+});
+
+it('offers one button and the snippet where no cluster runs', async () => {
+  const { ran } = show([]);
+  await text('No cluster is running.');
+  expect(panel.node.textContent).toContain('This machine has 2 cores');
+  expect(panel.node.textContent).toContain('%%distributed cells');
+  button('Start 2 ranks here').click();
+  expect(ran).toEqual([[CommandIDs.startCluster, { ranks: 2 }]]);
+});
+
+it('shows grey bars before it knows the site', async () => {
+  const { model } = show([]);
+  model.testSite = null;
+  model.changed.emit();
+  await vi.waitFor(() =>
+    expect(panel.node.querySelector('[aria-busy]')).not.toBeNull()
+  );
+});
+
+it('says the one sentence, as a status', async () => {
+  show([makeCluster()]);
+  await text('Ready. 2 ranks wait for a cell.');
+  expect(
+    panel.node.querySelector('.jp-DtrainCluster-card [role=status]')
+  ).not.toBeNull();
+  expect(panel.node.querySelector('[role=alert]')).toBeNull();
+});
+
+it('puts a lost rank first and offers to restart it', async () => {
+  const ranks = [makeRank(0), makeRank(1, { state: 'lost' })];
+  const { ran } = show([
+    makeCluster({
+      ranks,
+      state: 'degraded',
+      summary: {
+        code: 'lost',
+        values: { ranks: '1' },
+        text: 'Rank 1 was lost. The cell has failed.'
+      }
+    })
+  ]);
+  await text('Rank 1 was lost. The cell has failed.');
+  expect(panel.node.querySelector('[role=alert]')).not.toBeNull();
+  const rows = [...panel.node.querySelectorAll('[data-rank]')];
+  expect(rows.map(r => r.getAttribute('data-rank'))).toEqual(['1', '0']);
+  button('Restart rank 1').click();
+  expect(ran).toEqual([[CommandIDs.restartRanks, { id: 'c1', ranks: [1] }]]);
+  button('Go on with 1').click();
+  expect(ran[1]).toEqual([CommandIDs.leaveOutRanks, { id: 'c1' }]);
+});
+
+it('shows progress and a way out while it starts', async () => {
+  const progress = [
+    { phase: 'load', done: 1, total: 1, elapsed_s: 3.2, late_nodes: [] },
+    { phase: 'fork', done: 1, total: 2, elapsed_s: 0.4, late_nodes: [] }
+  ];
+  show([makeCluster({ state: 'starting', progress, may: ['stop'] })]);
+  await text('Start ranks');
+  expect(panel.node.textContent).toContain('1 of 2');
+  expect(button('Cancel')).toBeDefined();
+});
+
+it('names the reason of a failed start', async () => {
+  show([
+    makeCluster({
+      state: 'failed',
+      may: ['remove'],
+      summary: {
+        code: 'node_failed',
+        values: {},
+        text: 'x did not start: no torch'
+      },
+      reason: {
+        code: 'node_failed',
+        message: 'no torch',
+        hint: 'Install it.',
+        since_s: null,
+        expected_start_at: null,
+        ahead: null,
+        alternatives: [],
+        final: true
+      }
+    })
+  ]);
+  await text('x did not start: no torch');
+  await text('Install it.');
+  expect(button('Copy report')).toBeDefined();
+});
+
+it('moves through ranks with the arrow keys and opens one with Enter', async () => {
+  show([makeCluster()]);
+  await text('Ready.');
+  const row = (): HTMLElement => panel.node.querySelector('[data-rank="0"]')!;
+  row().focus();
+  row().dispatchEvent(
+    new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true })
+  );
+  expect(document.activeElement?.getAttribute('data-rank')).toBe('1');
+  document.activeElement!.dispatchEvent(
+    new KeyboardEvent('keydown', { key: 'Enter', bubbles: true })
+  );
+  await text('Process');
+  expect(panel.node.textContent).toContain('1001');
+});
+
+it('has one row a node with a square a rank above 16 ranks', async () => {
+  const ranks = Array.from({ length: 64 }, (_, i) =>
+    makeRank(i, { node: `gpu-${i >> 3}`, state: i === 9 ? 'lost' : 'busy' })
+  );
+  show([makeCluster({ ranks })]);
+  await text('gpu-7');
+  expect(panel.node.querySelectorAll('.jp-DtrainRanks-node')).toHaveLength(8);
+  expect(panel.node.querySelectorAll('[data-state=lost]')).toHaveLength(1);
+  await text('7 of 8');
+});
+
+it('offers nothing to those who may only watch', async () => {
+  const { model } = show([makeCluster({ may: [] })]);
+  model.testSite = { ...SITE, may_write: false };
+  model.changed.emit();
+  await text('You can watch this cluster.');
+  expect(button('+ Start')).toBeUndefined();
+  expect(panel.node.querySelector('.jp-DtrainUi-actions')).toBeNull();
+});
+
+it('asks for frames only while it is seen', () => {
+  const { model } = show([]);
+  panel.hide();
+  panel.show();
+  MessageLoop.flush();
+  expect(model.shown).toEqual([true, false, true]);
+});
+
+it('keeps a bounded history and forgets clusters that are gone', () => {
+  const { model } = show([]);
+  vi.useFakeTimers();
+  const generation = (seq: number): number => (seq < 3000 ? 0 : 1);
+  for (let seq = 0; seq < 9000; seq++) {
+    vi.advanceTimersByTime(500);
+    const world = { size: 2, generation: generation(seq) };
+    model.receive({
+      type: 'clusters',
+      seq,
+      clusters: [makeCluster({ world })]
+    });
+    expect(model.history('c1').length).toBeLessThanOrEqual(HISTORY);
+  }
+  const points = model.history('c1');
+  const [first, last] = [points[0], points[points.length - 1]];
+  // an hour of them, the latest minutes in full, and no gap in the older ones
+  expect(last.at - first.at).toBeGreaterThan(3_400_000);
+  const gaps = points.slice(1).map((p, i) => p.at - points[i].at);
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(3000);
+  expect(Math.max(...gaps.slice(-500))).toBe(500);
+  // where the world was rebuilt is still marked, to the half second
+  const rebuilt = points.findIndex(p => p.generation === 1);
+  expect(last.at - points[rebuilt].at).toBe((8999 - 3000) * 500);
+  model.receive({ type: 'clusters', seq: 0, clusters: [] });
+  expect(model.history('c1')).toHaveLength(0);
+  vi.useRealTimers();
+});
+
+it('leaves out figures that come too often, and never a change of state', () => {
+  const { model } = show([]);
+  vi.useFakeTimers();
+  model.configure({ updatesPerSecond: 1 });
+  const frame = (seq: number, state: Cluster['state']): Frame => ({
+    type: 'clusters',
+    seq,
+    clusters: [makeCluster({ state })]
+  });
+  model.receive(frame(0, 'ready'));
+  vi.advanceTimersByTime(400);
+  model.receive(frame(1, 'ready'));
+  expect(model.history('c1')).toHaveLength(1);
+  model.receive(frame(2, 'degraded'));
+  expect(model.history('c1')).toHaveLength(2);
+  vi.advanceTimersByTime(1000);
+  model.receive(frame(3, 'degraded'));
+  expect(model.history('c1')).toHaveLength(3);
+  vi.useRealTimers();
+});

@@ -1,0 +1,301 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import { Message } from '@lumino/messaging';
+import React, { useState } from 'react';
+
+import { CommandIDs } from '../commands';
+import { JobSection } from '../job/section';
+import { hasEnded } from '../job/words';
+import { menuOfRanks } from '../ranks/menu';
+import { RankRows } from '../ranks/rows';
+import { Cluster, IClusters, ISelection } from '../tokens';
+import { useChanges } from '../ui/changes';
+import { formatCount } from '../ui/format';
+import { distributedIcon } from '../ui/icons';
+import { openContextMenu } from '../ui/menu';
+import { Section } from '../ui/section';
+import { SeenWidget } from '../ui/seen';
+import { Disconnected, KernelLacks, ReadOnly } from '../cluster/banners';
+import { ClusterCard } from '../cluster/card';
+import { Empty, NoJobs } from '../cluster/empty';
+import { ClusterList, countOf } from '../cluster/list';
+import { PastCard } from '../cluster/past';
+import { ProfileList } from '../cluster/profileList';
+import { isThere } from '../cluster/progress';
+import { PanelToolbar } from './toolbar';
+
+interface IBodyProps {
+  model: IClusters;
+  selection: ISelection;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}
+
+/** Sections that are folded, or open, since somebody chose so. */
+type Folds = Readonly<Record<string, boolean>>;
+
+function Body(props: IBodyProps): JSX.Element {
+  const { model, selection, commands, trans } = props;
+  const [folds, setFolds] = useState<Folds>({});
+  useChanges(model.changed, selection.changed);
+  const section = (name: string, usually: boolean) => {
+    const open = folds[name] ?? usually;
+    return { open, onToggle: () => setFolds({ ...folds, [name]: !open }) };
+  };
+  const { site } = model;
+  const selected = selection.cluster;
+  const lost = model.link === 'lost';
+  const mayWrite = site?.may_write ?? false;
+  const living = selected && !isOver(selected) ? selected : null;
+  return (
+    <>
+      <PanelToolbar {...props} />
+      <div className="jp-DtrainCluster-body" data-stale={lost || undefined}>
+        {lost && <Disconnected model={model} trans={trans} />}
+        {selection.notebook.lacks && <KernelLacks trans={trans} />}
+        <Section
+          title={trans.__('Clusters')}
+          note={lost ? asOf(model, trans) : countOf(model.clusters, trans)}
+          {...section('clusters', true)}
+        >
+          {(model.clusters.length > 0 || selected) && (
+            <ClusterList {...props} disabled={lost || !mayWrite} />
+          )}
+          {site && !mayWrite && selected && <ReadOnly trans={trans} />}
+          <Shown {...props} />
+        </Section>
+        {living && living.state !== 'pending' && (
+          <RanksSection {...props} cluster={living} section={section} />
+        )}
+        <Section
+          title={trans.__('Jobs')}
+          note={jobNote(model, trans)}
+          {...section('jobs', model.jobs.length > 0 || !selected)}
+        >
+          {model.jobs.length > 0 ? (
+            <JobSection model={model} commands={commands} trans={trans} />
+          ) : (
+            <NoJobs commands={commands} trans={trans} />
+          )}
+        </Section>
+        <Section
+          title={trans.__('Profiles')}
+          note={model.profiles.length ? `${model.profiles.length}` : ''}
+          {...section('profiles', false)}
+        >
+          <ProfileList
+            profiles={model.profiles}
+            mayWrite={mayWrite && !lost}
+            commands={commands}
+            trans={trans}
+          />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+/** The cluster that was chosen; without one, how to have one. */
+function Shown(props: IBodyProps): JSX.Element {
+  const { model, selection, commands, trans } = props;
+  const { site, profiles } = model;
+  const selected = selection.cluster;
+  if (!selected) {
+    return (
+      <Empty
+        site={site}
+        profiles={profiles}
+        commands={commands}
+        trans={trans}
+      />
+    );
+  }
+  const history = model.history(selected.id);
+  if (model.link === 'lost') {
+    return (
+      <PastCard
+        cluster={selected}
+        history={history}
+        seen={model.seen}
+        trans={trans}
+      />
+    );
+  }
+  return (
+    <ClusterCard
+      cluster={selected}
+      ignored={model.ignored(selected.id)}
+      selection={selection}
+      history={history}
+      commands={commands}
+      trans={trans}
+      now={Date.now()}
+    />
+  );
+}
+
+function RanksSection(
+  props: IBodyProps & {
+    cluster: Cluster;
+    section: (
+      name: string,
+      usually: boolean
+    ) => { open: boolean; onToggle: () => void };
+  }
+): JSX.Element {
+  const { selection, commands, trans, cluster } = props;
+  return (
+    <Section
+      title={trans.__('Ranks')}
+      note={alive(cluster, trans)}
+      {...props.section('ranks', cluster.state !== 'starting')}
+    >
+      <RankRows
+        cluster={cluster}
+        selected={selection.rank}
+        onSelect={rank => selection.selectRank(rank)}
+        onMenu={(event, ranks) =>
+          openContextMenu(event, commands, menuOfRanks(cluster, ranks))
+        }
+        trans={trans}
+      />
+      <p className="jp-DtrainUi-open">
+        <button
+          type="button"
+          className="jp-DtrainUi-button"
+          onClick={() =>
+            void commands.execute(CommandIDs.showRanks, { id: cluster.id })
+          }
+        >
+          {trans.__('Open ranks view')}
+        </button>
+      </p>
+    </Section>
+  );
+}
+
+function isOver(cluster: Cluster): boolean {
+  return cluster.state === 'stopped' || cluster.state === 'failed';
+}
+
+function asOf(model: IClusters, trans: TranslationBundle): string {
+  return model.seen
+    ? trans.__('as of %1', model.seen.toLocaleTimeString())
+    : '';
+}
+
+function jobNote(model: IClusters, trans: TranslationBundle): string {
+  const count = model.jobs.filter(j => !hasEnded(j)).length;
+  if (count) {
+    return trans.__('%1 active', count);
+  }
+  return model.jobs.length ? '' : trans.__('none');
+}
+
+function alive(cluster: Cluster, trans: TranslationBundle): string {
+  const living = cluster.ranks.filter(
+    r => r.state !== 'lost' && isThere(r)
+  ).length;
+  return trans.__(
+    '%1 of %2',
+    formatCount(living),
+    formatCount(cluster.ranks.length)
+  );
+}
+
+/** The sidebar. Nothing is sent or drawn while it is hidden. */
+export class DistributedPanel extends SeenWidget {
+  constructor(
+    private _model: IClusters,
+    private _selection: ISelection,
+    private _commands: CommandRegistry,
+    private _trans: TranslationBundle
+  ) {
+    super((seen, viewer) => _model.setVisible(seen, viewer));
+    this.id = 'dtrain-lab-panel';
+    this.addClass('jp-DtrainCluster');
+    this.title.icon = distributedIcon;
+    this.title.caption = _trans.__('Distributed');
+    this.node.tabIndex = -1;
+    this.node.setAttribute('aria-label', _trans.__('Distributed training'));
+    this.node.addEventListener('focusin', event => {
+      this._focused = event.target as Element;
+    });
+    this.node.addEventListener('focusout', event => {
+      if (event.relatedTarget) {
+        this._focused = null;
+      }
+    });
+    this._gone.observe(this.node, { childList: true, subtree: true });
+  }
+
+  override dispose(): void {
+    this._gone.disconnect();
+    super.dispose();
+  }
+
+  /** Into the panel by keyboard: to the chosen cluster, else to its first button. */
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    this.node.focus();
+    this._focusFirst();
+  }
+
+  /** As soon as there is something to do: what is shown for the first time has to be asked for. */
+  private _focusFirst(): void {
+    requestAnimationFrame(() => {
+      void (this.renderPromise ?? Promise.resolve()).then(() => {
+        if (document.activeElement !== this.node) {
+          return;
+        }
+        if (this._model.site || this._model.link === 'lost') {
+          this._first()?.focus();
+        } else {
+          const retry = (): void => {
+            this._model.changed.disconnect(retry);
+            this._focusFirst();
+          };
+          this._model.changed.connect(retry);
+        }
+      });
+    });
+  }
+
+  private _first(): HTMLElement | null {
+    const places = ['[aria-pressed="true"]', '.jp-mod-primary', 'button'];
+    for (const place of places) {
+      const found = this.node.querySelector<HTMLElement>(place);
+      if (found) {
+        return found;
+      }
+    }
+    return null;
+  }
+
+  /** What had the focus is gone, as Start once a cluster starts: the keyboard stays in the panel. */
+  private _keepFocus(): void {
+    const { activeElement, body } = document;
+    if (
+      this._focused &&
+      !this._focused.isConnected &&
+      (!activeElement || activeElement === body)
+    ) {
+      this._focused = null;
+      this._first()?.focus();
+    }
+  }
+
+  private _focused: Element | null = null;
+  private _gone = new MutationObserver(() => this._keepFocus());
+
+  protected render(): JSX.Element | null {
+    return this.seen ? (
+      <Body
+        model={this._model}
+        selection={this._selection}
+        commands={this._commands}
+        trans={this._trans}
+      />
+    ) : null;
+  }
+}

@@ -1,0 +1,121 @@
+import {
+  ILayoutRestorer,
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { ILauncher } from '@jupyterlab/launcher';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import { addClusterCommands } from '../cluster/actions';
+import {
+  announceCells,
+  announceLimit,
+  announceTrouble
+} from '../cluster/notices';
+import { addProfileCommands } from '../cluster/profiles';
+import { CommandIDs } from '../commands';
+import { cellInView } from '../places/seen';
+import {
+  Cluster,
+  IClusterActions,
+  IClusters,
+  IPreferences,
+  ISelection
+} from '../tokens';
+import { distributedIcon } from '../ui/icons';
+import { DistributedPanel } from './panel';
+
+/** The sidebar and its commands. */
+export const panelPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'dtrain-lab:panel',
+  description: 'The Distributed sidebar: clusters and their ranks.',
+  autoStart: true,
+  requires: [IClusters, ISelection, IClusterActions],
+  optional: [
+    ICommandPalette,
+    ILauncher,
+    ILayoutRestorer,
+    INotebookTracker,
+    ISettingRegistry,
+    ITranslator
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    model: IClusters,
+    selection: ISelection,
+    actions: IClusterActions,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null,
+    restorer: ILayoutRestorer | null,
+    tracker: INotebookTracker | null,
+    registry: ISettingRegistry | null,
+    translator: ITranslator | null
+  ): void => {
+    const trans = (translator ?? nullTranslator).load('dtrain_lab');
+    const { commands, shell } = app;
+    addClusterCommands(commands, model, selection, actions, trans);
+    const { serverSettings } = app.serviceManager;
+    addProfileCommands(commands, model, serverSettings, trans);
+    // before that nothing is in view yet, and all of it would be told again after a reload
+    void app.restored.then(() =>
+      announceTrouble(model, trans, cluster => troubleInView(cluster))
+    );
+    announceLimit(model, trans);
+    announceCells(model, actions, trans, path => {
+      const shown = tracker?.find(panel => panel.context.path === path);
+      return !document.hidden && !!shown?.isVisible;
+    });
+    void registry?.load(panelPlugin.id).then(settings => {
+      const take = (): void => {
+        model.configure(settings.composite as unknown as IPreferences);
+      };
+      settings.changed.connect(take);
+      take();
+    });
+    const panel = new DistributedPanel(model, selection, commands, trans);
+    const troubleInView = (cluster: Cluster): boolean =>
+      !document.hidden &&
+      ((panel.isVisible && selection.cluster?.id === cluster.id) ||
+        cellInView(tracker, cluster));
+    shell.add(panel, 'left', { rank: 600, type: 'Distributed' });
+    restorer?.add(panel, panel.id);
+    commands.addCommand(CommandIDs.showPanel, {
+      label: trans.__('Distributed Panel'),
+      caption: trans.__('Clusters and ranks of distributed training'),
+      icon: distributedIcon,
+      execute: () => shell.activateById(panel.id),
+      describedBy: { args: { type: 'object', properties: {} } }
+    });
+    for (const command of [
+      CommandIDs.showPanel,
+      CommandIDs.startCluster,
+      CommandIDs.stopCluster,
+      CommandIDs.interruptRanks,
+      CommandIDs.restartRanks,
+      CommandIDs.resizeCluster,
+      CommandIDs.diagnose,
+      CommandIDs.attachNotebook,
+      CommandIDs.goToTrouble,
+      CommandIDs.leaveOutRanks,
+      CommandIDs.showLastOutput,
+      CommandIDs.showChange,
+      CommandIDs.editProfile,
+      CommandIDs.checkProfile,
+      CommandIDs.signIn,
+      CommandIDs.copyReport,
+      CommandIDs.ignoreVerdict,
+      CommandIDs.showIgnored
+    ]) {
+      palette?.addItem({ command, category: trans.__('Distributed') });
+    }
+    launcher?.add({
+      command: CommandIDs.startCluster,
+      category: trans.__('Distributed'),
+      rank: 1,
+      args: { ask: true, launcher: true }
+    });
+  }
+};

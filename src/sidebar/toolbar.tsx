@@ -1,0 +1,86 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../commands';
+import { IClusters, ISelection } from '../tokens';
+import { Action } from '../ui/action';
+import { IMenuItem, openMenu } from '../ui/menu';
+
+/** What the panel can always do: start, submit, and the rest in a menu. */
+export function PanelToolbar(props: {
+  model: IClusters;
+  selection: ISelection;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { model, commands, trans } = props;
+  const { path } = props.selection.notebook;
+  const mayWrite = model.site?.may_write ?? false;
+  const lost =
+    model.link === 'lost'
+      ? trans.__('There is no connection to the server.')
+      : null;
+  const noNotebook =
+    path === null
+      ? trans.__('First open the notebook you want to submit.')
+      : null;
+  return (
+    <div className="jp-DtrainCluster-toolbar">
+      <h1>{trans.__('Distributed')}</h1>
+      <span role="toolbar" aria-label={trans.__('Distributed')}>
+        {mayWrite && (
+          <>
+            <Action
+              label={trans.__('Start')}
+              icon="add"
+              compact
+              className="jp-DtrainUi-tool"
+              why={lost}
+              onClick={() =>
+                void commands.execute(CommandIDs.startCluster, { ask: true })
+              }
+            />
+            <Action
+              label={trans.__('Submit')}
+              icon="submit"
+              compact
+              className="jp-DtrainUi-tool"
+              why={lost ?? noNotebook}
+              onClick={() =>
+                void commands.execute(CommandIDs.submitNotebook, {
+                  path
+                })
+              }
+            />
+          </>
+        )}
+        <button
+          type="button"
+          className="jp-DtrainUi-tool"
+          aria-haspopup="menu"
+          aria-label={trans.__('More')}
+          onClick={event => {
+            const at = event.currentTarget.getBoundingClientRect();
+            openMenu(commands, menu(commands), at.left, at.bottom);
+          }}
+        >
+          ⋯
+        </button>
+      </span>
+    </div>
+  );
+}
+
+/** The rest of what the panel can do; what is not installed is left out. */
+function menu(commands: CommandRegistry): IMenuItem[] {
+  const items: IMenuItem[] = [
+    { command: CommandIDs.showRanks, args: {} },
+    { command: CommandIDs.showJobs, args: {} },
+    { command: CommandIDs.goToTrouble, args: {} },
+    { command: CommandIDs.editProfile, args: {} },
+    { command: CommandIDs.openQuickstart, args: {} },
+    { command: 'settingeditor:open', args: { query: 'Distributed' } }
+  ];
+  return items.filter(item => commands.hasCommand(item.command));
+}

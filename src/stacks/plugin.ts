@@ -1,0 +1,138 @@
+import {
+  ILayoutRestorer,
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import {
+  Clipboard,
+  ICommandPalette,
+  Notification,
+  WidgetTracker
+} from '@jupyterlab/apputils';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+import { CommandIDs } from '../commands';
+import { request } from '../request/rest';
+import { IClusters, ISelection, Stack, Verdict } from '../tokens';
+import type { IStacksOf, StacksView } from './view';
+
+/** The Stacks view in the main area. */
+export const stacksPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'dtrain-lab:stacks',
+  description: 'The Stacks view: where the ranks of a cluster or a job are.',
+  autoStart: true,
+  requires: [IClusters, ISelection],
+  optional: [ICommandPalette, ILayoutRestorer, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    model: IClusters,
+    selection: ISelection,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+    translator: ITranslator | null
+  ): void => {
+    const trans = (translator ?? nullTranslator).load('dtrain_lab');
+    const { commands, shell } = app;
+    const settings = app.serviceManager.serverSettings;
+    const tracker = new WidgetTracker<StacksView>({
+      namespace: 'dtrain-stacks'
+    });
+
+    const wanted = (args: ReadonlyPartialJSONObject): IStacksOf | null => {
+      const kind = args.job ? 'job' : 'cluster';
+      const id = (args.id as string | undefined) ?? selection.cluster?.id;
+      const known =
+        kind === 'job'
+          ? model.jobs.find(j => j.id === id)
+          : model.clusters.find(c => c.id === id);
+      const name = known?.name ?? (args.name as string | undefined) ?? id;
+      return id && name ? { kind, id, name } : null;
+    };
+    const verdictOf = ({ kind, id }: IStacksOf): Verdict | null => {
+      const known = (kind === 'job' ? model.jobs : model.clusters).find(
+        world => world.id === id
+      );
+      // whoever asks for stacks wants to know who is waited for, also after it was put aside
+      return model.ignored(id) ?? known?.metrics?.verdicts[0] ?? null;
+    };
+
+    commands.addCommand(CommandIDs.showStacks, {
+      label: trans.__('Show Stacks'),
+      caption: trans.__('Where the ranks are: their stacks, equal ones folded'),
+      isEnabled: args => {
+        const cluster =
+          model.clusters.find(c => c.id === args.id) ?? selection.cluster;
+        return !!args.job || (cluster?.may.includes('stacks') ?? !!args.id);
+      },
+      execute: async args => {
+        const of = wanted(args);
+        if (!of) {
+          return;
+        }
+        let view = tracker.find(
+          v => v.of.id === of.id && v.of.kind === of.kind
+        );
+        const ranks = (args.ranks as number[] | undefined) ?? null;
+        if (!view) {
+          const { StacksView } = await import('./view');
+          view = new StacksView({
+            of,
+            ask: () =>
+              request<Stack[]>(settings, 'GET', `${of.kind}s/${of.id}/stacks`),
+            verdict: () => verdictOf(of),
+            changed: model.changed,
+            copy: text => {
+              Clipboard.copyToSystem(text);
+              Notification.success(
+                trans.__('The stacks are on the clipboard.')
+              );
+            },
+            commands,
+            trans
+          });
+          view.ask(ranks);
+          void tracker.add(view);
+          shell.add(view, 'main');
+        } else {
+          view.ask(ranks);
+        }
+        shell.activateById(view.id);
+      },
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: {
+            id: { type: 'string', description: 'Id of the cluster or job' },
+            name: { type: 'string', description: 'Its name' },
+            job: { type: 'boolean', description: 'It is a job' },
+            ranks: {
+              type: 'array',
+              items: { type: 'number' },
+              description: 'Ranks; all unless told'
+            }
+          }
+        }
+      }
+    });
+    let possible = '';
+    model.changed.connect(() => {
+      const now = model.clusters
+        .map(c => `${c.id} ${c.may.includes('stacks')}`)
+        .join();
+      if (now !== possible) {
+        possible = now;
+        commands.notifyCommandChanged(CommandIDs.showStacks);
+      }
+    });
+    void restorer?.restore(tracker, {
+      command: CommandIDs.showStacks,
+      name: view => `${view.of.kind}-${view.of.id}`,
+      args: ({ of }) => ({ id: of.id, name: of.name, job: of.kind === 'job' })
+    });
+    palette?.addItem({
+      command: CommandIDs.showStacks,
+      category: trans.__('Distributed')
+    });
+  }
+};

@@ -1,0 +1,119 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { PlaceLink } from '../places/link';
+import { StackFrame } from '../tokens';
+import { formatRanks } from '../ui/format';
+import { Glyph, GlyphKind } from '../ui/glyph';
+import { IRun, IStackGroup, userFrame } from './group';
+import { doingOf, titleOf } from './words';
+
+interface IGroupProps {
+  group: IStackGroup;
+  byPosition: boolean;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}
+
+/** Ranks that stand at one place: who, what they do, their frames. */
+export function Group(props: IGroupProps): JSX.Element {
+  const { group, trans } = props;
+  const title = titleOf(group, trans);
+  const doing = doingOf(group, trans);
+  const own = userFrame(group);
+  return (
+    <section
+      className="jp-DtrainStacks-group"
+      aria-label={title}
+      data-blamed={group.blamed ? (group.moves ? 'slow' : 'stuck') : undefined}
+    >
+      <h3>
+        <Glyph kind={glyphOf(group)} label="" />
+        <b title={formatRanks(group.ranks)}>{title}</b>
+        {own && (
+          <PlaceLink
+            place={own.where}
+            byPosition={props.byPosition}
+            commands={props.commands}
+            trans={trans}
+          />
+        )}
+        {doing && <span>{doing}</span>}
+      </h3>
+      {group.runs.length > 0 && (
+        <ol aria-label={trans.__('Frames, most recent call last')}>
+          {group.runs.map((run, i) => (
+            <Run key={i} run={run} {...props} />
+          ))}
+        </ol>
+      )}
+      {group.text && (
+        <details className="jp-DtrainStacks-threads">
+          <summary>
+            {trans.__('All threads of rank %1', group.ranks[0])}
+          </summary>
+          <pre tabIndex={0}>{group.text}</pre>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Run(props: IGroupProps & { run: IRun }): JSX.Element {
+  const { run, trans } = props;
+  const frames = run.frames.map((frame, i) => (
+    <Line key={i} frame={frame} {...props} />
+  ));
+  if (!run.library) {
+    return <>{frames}</>;
+  }
+  const last = run.frames[run.frames.length - 1];
+  return (
+    <li>
+      <details className="jp-DtrainStacks-library">
+        <summary>
+          {trans._n('%1 library frame', '%1 library frames', frames.length)}
+          <span>{last.where.function}</span>
+        </summary>
+        <ol>{frames}</ol>
+      </details>
+    </li>
+  );
+}
+
+function Line(props: IGroupProps & { frame: StackFrame }): JSX.Element {
+  const { frame, byPosition, commands, trans } = props;
+  const { where, source } = frame;
+  return (
+    <li className="jp-DtrainStacks-frame">
+      {frame.library ? (
+        <span title={where.file ?? ''}>
+          {where.file?.split('/').slice(-3).join('/')}:{where.line}
+        </span>
+      ) : (
+        <PlaceLink
+          place={where}
+          byPosition={byPosition}
+          commands={commands}
+          trans={trans}
+        />
+      )}
+      <span>{where.function}</span>
+      {source && <code>{source.trim()}</code>}
+    </li>
+  );
+}
+
+function glyphOf(group: IStackGroup): GlyphKind {
+  if (group.error) {
+    return 'off';
+  }
+  if (group.blamed) {
+    return group.moves ? 'slow' : 'stuck';
+  }
+  if (group.operation) {
+    return 'in collective';
+  }
+  return group.runs.length ? 'busy' : 'idle';
+}

@@ -1,0 +1,85 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { StackFrame } from '../tokens';
+import { formatRanks } from '../ui/format';
+import { IStackGroup } from './group';
+
+/** Ranks are named in a title up to so many characters. */
+const MOST_NAMED = 24;
+
+/** Whose stack it is: "Rank 5", "Ranks 0–4, 6", "63 ranks". */
+export function titleOf(group: IStackGroup, trans: TranslationBundle): string {
+  const { ranks } = group;
+  if (ranks.length === 1) {
+    return trans.__('Rank %1', ranks[0]);
+  }
+  const named = formatRanks(ranks);
+  return named.length > MOST_NAMED
+    ? trans._n('%1 rank', '%1 ranks', ranks.length)
+    : trans.__('Ranks %1', named);
+}
+
+/** What they do, as far as it is known. */
+export function doingOf(
+  group: IStackGroup,
+  trans: TranslationBundle
+): string | null {
+  if (group.error) {
+    return group.error;
+  }
+  if (group.blamed && !group.operation) {
+    return group.ranks.length === 1
+      ? trans.__('the others wait for it')
+      : trans.__('the others wait for them');
+  }
+  if (group.operation) {
+    return trans.__('in %1', group.operation);
+  }
+  return group.runs.length ? null : trans.__('no cell runs here');
+}
+
+/** A frame's file or cell, and line. */
+export function frameWords(frame: StackFrame): string {
+  const { cell, file, line } = frame.where;
+  return cell ? `cell ${cell}, line ${line}` : `${file}:${line}`;
+}
+
+/** All of it as plain text. */
+export function stacksText(
+  name: string,
+  groups: readonly IStackGroup[],
+  trans: TranslationBundle
+): string {
+  const parts = groups.map(group => {
+    const doing = doingOf(group, trans);
+    const lines = [`${titleOf(group, trans)}${doing ? `: ${doing}` : ''}`];
+    for (const frame of group.runs.flatMap(run => run.frames)) {
+      const { function: inside } = frame.where;
+      lines.push(`  ${frameWords(frame)}${inside ? `, in ${inside}` : ''}`);
+      if (frame.source) {
+        lines.push(`    ${frame.source.trim()}`);
+      }
+    }
+    if (!group.runs.length && group.text) {
+      lines.push(group.text.trimEnd());
+    }
+    return lines.join('\n');
+  });
+  return [trans.__('Stacks: %1', name), ...parts].join('\n\n') + '\n';
+}
+
+/** The one sentence: who stands apart. */
+export function sentenceOf(
+  groups: readonly IStackGroup[],
+  trans: TranslationBundle
+): string {
+  const count = groups.reduce((sum, g) => sum + g.ranks.length, 0);
+  if (groups.length === 1) {
+    return trans._n(
+      'One rank.',
+      'All %1 ranks stand at the same place.',
+      count
+    );
+  }
+  return trans.__('%1 ranks stand at %2 places.', count, groups.length);
+}

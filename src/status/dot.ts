@@ -1,0 +1,45 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+
+import { IClusters } from '../tokens';
+import { isTrouble } from '../ui/sentence';
+import { statusText } from './words';
+
+/** The sidebar whose tab has the dot. */
+const PANEL = 'dtrain-lab-panel';
+const CLASS = 'jp-DtrainStatus-trouble';
+
+/** A red dot on the sidebar's tab, with the trouble as its words, for as long as a cluster needs somebody. */
+export function markTab(
+  shell: JupyterFrontEnd.IShell,
+  model: IClusters,
+  trans: TranslationBundle
+): void {
+  let usual: string | null = null;
+  model.changed.connect(() => {
+    const panel = find(shell);
+    if (!panel) {
+      return;
+    }
+    const { title } = panel;
+    usual ??= title.caption;
+    const trouble = model.clusters.find(isTrouble);
+    const classes = title.className.split(' ').filter(c => c && c !== CLASS);
+    title.className = [...classes, ...(trouble ? [CLASS] : [])].join(' ');
+    title.caption = trouble
+      ? trans.__('%1. %2', usual, statusText(trouble, trans))
+      : usual;
+  });
+}
+
+function find(shell: JupyterFrontEnd.IShell): Widget | null {
+  for (const area of ['left', 'right']) {
+    for (const widget of shell.widgets(area)) {
+      if (widget.id === PANEL) {
+        return widget;
+      }
+    }
+  }
+  return null;
+}

@@ -1,0 +1,96 @@
+import { expect, it } from 'vitest';
+
+import { nullTranslator } from '@jupyterlab/translation';
+
+import { makeCluster, makeVerdict } from '../testing/clusters';
+import { Cluster, Job } from '../tokens';
+import { jobsText, statusOf, statusText } from './words';
+
+const trans = nullTranslator.load('');
+
+function withMetrics(more: Partial<Cluster['metrics']>): Cluster {
+  return makeCluster({ metrics: { ...makeCluster().metrics, ...more } });
+}
+
+it('names the stuck rank and for how long', () => {
+  const stuck = makeVerdict({ ranks: [5], since_s: 14.2 });
+  expect(statusText(withMetrics({ verdicts: [stuck] }), trans)).toBe(
+    'local-2: rank 5 is stuck, 14 s'
+  );
+  const more = makeVerdict({ ranks: [3, 4, 5], since_s: 74 });
+  expect(statusText(withMetrics({ verdicts: [more] }), trans)).toBe(
+    'local-2: ranks 3–5 are stuck, 1 min 14 s'
+  );
+});
+
+it('says of other trouble its first sentence', () => {
+  const text = 'Rank 3 called broadcast where 7 ranks called all_reduce.';
+  const verdict = makeVerdict({ kind: 'mismatch', code: 'mismatch', text });
+  const cluster = withMetrics({ verdicts: [verdict] });
+  cluster.summary = { code: 'mismatch', values: {}, text };
+  expect(statusText(cluster, trans)).toBe(
+    'local-2: rank 3 called broadcast where 7 ranks called all_reduce, 14 s'
+  );
+});
+
+it('shows figures of steps that are made now only', () => {
+  const figures = { samples_per_s: 1286, comm_overhead: 0.23 };
+  expect(statusText(withMetrics({ ...figures, current: true }), trans)).toBe(
+    'local-2: 2 ranks · 1,286 samples/s · communication 23 %'
+  );
+  expect(statusText(withMetrics({ ...figures, current: false }), trans)).toBe(
+    'local-2: 2 ranks'
+  );
+});
+
+it('names the slow rank before the figures', () => {
+  const slow = makeVerdict({ kind: 'slow', code: 'slow', ranks: [37] });
+  const figures = { samples_per_s: 8463, comm_overhead: 0.31 };
+  expect(statusText(withMetrics({ ...figures, verdicts: [slow] }), trans)).toBe(
+    'local-2: rank 37 is slow · 8,463 samples/s · communication 31 %'
+  );
+  const works = { text: 'Rank 1 works on. 1 rank waits for it.', ranks: [1] };
+  const behind = makeVerdict({ kind: 'slow', code: 'behind', ...works });
+  expect(statusText(withMetrics({ verdicts: [behind] }), trans)).toBe(
+    'local-2: rank 1 works on'
+  );
+});
+
+it('says how far a start is, and how long a request may wait', () => {
+  const starting = makeCluster({
+    state: 'starting',
+    summary: { code: 'starting', values: { done: 49, total: 1024 }, text: '' }
+  });
+  expect(statusText(starting, trans)).toBe(
+    'local-2: starting, 49 of 1,024 ranks'
+  );
+  const pending = makeCluster({
+    state: 'pending',
+    reason: { expected_start_at: 1320 } as Cluster['reason']
+  });
+  expect(statusText(pending, trans, 0)).toBe('local-2: waiting, about 22 min');
+});
+
+it('claims nothing of a cluster without a server', () => {
+  const trouble = withMetrics({ verdicts: [makeVerdict()] });
+  expect(statusOf(trouble, 'open', trans).trouble).toBe(true);
+  expect(statusOf(trouble, 'lost', trans)).toEqual({
+    text: 'local-2: no connection',
+    glyph: 'off',
+    word: 'no connection',
+    trouble: false
+  });
+  expect(statusOf(null, 'lost', trans).text).toBe('Distributed: no connection');
+  expect(statusOf(null, 'open', trans).text).toBe('No cluster');
+});
+
+it('counts jobs that take up ranks now', () => {
+  const job = (state: Job['state']): Job => ({ state }) as Job;
+  expect(jobsText([job('queued'), job('succeeded')], trans)).toBeNull();
+  expect(jobsText([job('running'), job('failed')], trans)).toBe(
+    '1 job running'
+  );
+  expect(jobsText([job('running'), job('stopping')], trans)).toBe(
+    '2 jobs running'
+  );
+});

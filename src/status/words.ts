@@ -1,0 +1,165 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Cluster, Job, Link } from '../tokens';
+import {
+  formatCount,
+  formatRate,
+  formatRanks,
+  formatShare,
+  formatSpan
+} from '../ui/format';
+import { GlyphKind } from '../ui/glyph';
+import {
+  clusterGlyph,
+  isTrouble,
+  ranksText,
+  sentence,
+  stateWord
+} from '../ui/sentence';
+import { alarmOf } from '../ui/verdict';
+
+/** "rank 5 is stuck", of a cluster that needs somebody. */
+export function troubleWords(
+  cluster: Cluster,
+  trans: TranslationBundle
+): string {
+  const alarm = alarmOf(cluster.metrics);
+  if (alarm?.code === 'stuck') {
+    return alarm.ranks.length === 1
+      ? trans.__('rank %1 is stuck', alarm.ranks[0])
+      : trans.__('ranks %1 are stuck', formatRanks(alarm.ranks));
+  }
+  return lowered(firstSentence(sentence(cluster, trans)));
+}
+
+function firstSentence(text: string): string {
+  return text.split(/\.(?:\s|$)/)[0];
+}
+
+/** As it stands after a colon. */
+function lowered(text: string): string {
+  return text.replace(/^Rank/, word => word.toLowerCase());
+}
+
+/** "rank 37 is slow"; null where no rank holds the others up. */
+function slowWords(cluster: Cluster, trans: TranslationBundle): string | null {
+  const slow = cluster.metrics.verdicts.find(v => v.kind === 'slow');
+  if (slow?.code !== 'slow') {
+    return slow ? lowered(firstSentence(slow.text)) : null;
+  }
+  return slow.ranks.length === 1
+    ? trans.__('rank %1 is slow', slow.ranks[0])
+    : trans.__('ranks %1 are slow', formatRanks(slow.ranks));
+}
+
+/** "starting, 49 of 64 ranks", "waiting, about 22 min"; null once all ranks are there. */
+function startWords(
+  cluster: Cluster,
+  trans: TranslationBundle,
+  now: number
+): string | null {
+  const word = stateWord(cluster.state, trans);
+  if (cluster.state === 'pending') {
+    const at = cluster.reason?.expected_start_at ?? null;
+    const left = at === null ? 0 : Math.round((at - now) / 60);
+    return left > 0 ? trans.__('%1, about %2 min', word, left) : word;
+  }
+  const { code, values } = cluster.summary;
+  return cluster.state === 'starting' && code === 'starting'
+    ? trans.__(
+        '%1, %2 of %3',
+        word,
+        formatCount(Number(values.done ?? 0)),
+        ranksText(Number(values.total ?? 0), trans)
+      )
+    : null;
+}
+
+/** What the status bar shows. */
+export interface IStatus {
+  text: string;
+  glyph: GlyphKind;
+  /** Of the glyph. */
+  word: string;
+  /** Somebody is needed. */
+  trouble: boolean;
+}
+
+/** How a cluster stands, as far as that is known: without a server it is not. */
+export function statusOf(
+  cluster: Cluster | null,
+  link: Link,
+  trans: TranslationBundle
+): IStatus {
+  if (link === 'lost') {
+    const word = trans.__('no connection');
+    const name = cluster?.name ?? trans.__('Distributed');
+    const text = trans.__('%1: %2', name, word);
+    return { text, glyph: 'off', word, trouble: false };
+  }
+  if (!cluster) {
+    const text = trans.__('No cluster');
+    return { text, glyph: 'todo', word: '', trouble: false };
+  }
+  return {
+    text: statusText(cluster, trans),
+    glyph: clusterGlyph(cluster),
+    word: stateWord(cluster.state, trans),
+    trouble: isTrouble(cluster)
+  };
+}
+
+/** "2 jobs running"; null where no job runs. */
+export function jobsText(
+  jobs: readonly Job[],
+  trans: TranslationBundle
+): string | null {
+  const count = jobs.filter(isRunning).length;
+  return count ? trans._n('%1 job running', '%1 jobs running', count) : null;
+}
+
+/** Does a job take up ranks now? */
+export function isRunning({ state }: Job): boolean {
+  return state === 'running' || state === 'stopping';
+}
+
+/**
+ * "sft-8: rank 5 is stuck, 14 s", "local-4: 4 ranks · 2,140 samples/s · communication 12 %".
+ *
+ * @param now - seconds since 1970.
+ */
+export function statusText(
+  cluster: Cluster,
+  trans: TranslationBundle,
+  now = Date.now() / 1000
+): string {
+  const { name } = cluster;
+  if (isTrouble(cluster)) {
+    const since = alarmOf(cluster.metrics)?.since_s ?? null;
+    const words = troubleWords(cluster, trans);
+    return since === null
+      ? trans.__('%1: %2', name, words)
+      : trans.__('%1: %2, %3', name, words, formatSpan(since));
+  }
+  if (cluster.state === 'paused') {
+    return trans.__('%1: %2', name, sentence(cluster, trans));
+  }
+  const { samples_per_s, comm_overhead, current } = cluster.metrics;
+  const starts = startWords(cluster, trans, now);
+  if (starts) {
+    return trans.__('%1: %2', name, starts);
+  }
+  const parts = [
+    slowWords(cluster, trans) ?? ranksText(cluster.world.size, trans)
+  ];
+  if (cluster.state !== 'ready') {
+    parts.push(stateWord(cluster.state, trans));
+  }
+  if (current && samples_per_s !== null) {
+    parts.push(trans.__('%1 samples/s', formatRate(samples_per_s)));
+  }
+  if (current && comm_overhead !== null) {
+    parts.push(trans.__('communication %1', formatShare(comm_overhead)));
+  }
+  return `${name}: ${parts.join(' · ')}`;
+}

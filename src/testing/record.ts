@@ -1,0 +1,22 @@
+import { CellRecord } from '../tokens';
+
+/** A cell that has ended, as a head tells of it. */
+export function record(more: Partial<CellRecord> = {}): CellRecord {
+  return {
+    id: 'x.1',
+    cell: '[3]',
+    ranks: [0, 1],
+    state: 'ended',
+    first_seq: 0,
+    notebook: '/home/u/work/a.ipynb',
+    cell_id: 'c',
+    detached: false,
+    started_at: 10,
+    ended_at: 12.5,
+    waits_for: [],
+    kernel: 'k1',
+    request: 'm1',
+    result: null,
+    ...more
+  };
+}

@@ -1,0 +1,61 @@
+import { Notification } from '@jupyterlab/apputils';
+import React from 'react';
+
+import { Icon, IconKind } from './icon';
+
+/** How long a word on what was pressed is shown, ms. */
+export const TOAST_MS = 5000;
+
+/**
+ * A button that always answers: it acts, or says why it can't.
+ *
+ * One that can't stays focusable; its reason is its title, and a toast when it is pressed.
+ */
+export function Action(props: {
+  label: string;
+  onClick: (event: React.MouseEvent<HTMLElement>) => void;
+  /** Why it can't act now. */
+  why?: string | null;
+  icon?: IconKind;
+  primary?: boolean;
+  wide?: boolean;
+  /** In place of a button's look. */
+  className?: string;
+  /** Only the icon is drawn where there is little room. */
+  compact?: boolean;
+  hasMenu?: boolean;
+  pressed?: boolean;
+  title?: string;
+}): JSX.Element {
+  const { why, label } = props;
+  const classes = [
+    props.className ?? 'jp-DtrainUi-button',
+    props.primary ? 'jp-mod-primary' : '',
+    props.wide ? 'jp-mod-wide' : ''
+  ];
+  return (
+    <button
+      type="button"
+      className={classes.filter(Boolean).join(' ')}
+      aria-disabled={why ? true : undefined}
+      aria-haspopup={props.hasMenu ? 'menu' : undefined}
+      aria-pressed={props.pressed}
+      aria-label={props.icon ? label : undefined}
+      title={why ?? props.title ?? (props.compact ? label : undefined)}
+      onClick={event => {
+        if (why) {
+          Notification.info(why, { autoClose: TOAST_MS });
+        } else {
+          props.onClick(event);
+        }
+      }}
+    >
+      {props.icon && <Icon kind={props.icon} />}
+      {props.icon ? (
+        <span data-compact={props.compact || undefined}>{label}</span>
+      ) : (
+        label
+      )}
+    </button>
+  );
+}

@@ -1,0 +1,66 @@
+"""What `make` installs is what was tried: one version of each package, the locks with hashes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PINNED = re.compile(r"(\S+)==(\S+)((?: --hash=sha256:[0-9a-f]{64})+)")
+
+
+def locked(name: str) -> dict[str, str]:
+    """Package → version of a lock, each of which has its hashes."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text().replace("\\\n", "")
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    found = {}
+    for line in lines:
+        match = PINNED.fullmatch(line)
+        assert match, f"{name}.txt: {line}"
+        found[canonicalize_name(match[1].partition("[")[0])] = match[2]
+    return found
+
+
+@pytest.mark.parametrize("name", ["lab", "test"])
+def test_a_lock_has_what_the_project_needs(name: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    needs = [*project["project"]["dependencies"], *extras["lab"], *extras["notebooks"]]
+    needs += project["build-system"]["requires"]
+    needs += extras["test"] if name == "test" else []
+    there = locked(name)
+    for need in map(Requirement, needs):
+        key = canonicalize_name(need.name)
+        if key != "torch":  # the user's own, and other builds elsewhere: `constraints.txt` names its version
+            assert key in there, f"make locks: {name}.txt lacks {need}"
+            assert need.specifier.contains(there[key]), f"make locks: {key} {there[key]} is not {need}"
+
+
+def test_one_package_has_one_version() -> None:
+    lab, test = locked("lab"), locked("test")
+    assert lab.items() <= test.items()
+    pins = dict(
+        line.split("==")
+        for line in (ROOT / "constraints.txt").read_text().split()
+        if not line.startswith("#")
+    )
+    told = {canonicalize_name(name): version for name, version in pins.items()}
+    assert "torch" in told
+    assert {name: test[name] for name in told if name in test}.items() <= told.items()
+
+
+def test_make_installs_nothing_that_is_not_pinned() -> None:
+    commands = [line for line in (ROOT / "Makefile").read_text().splitlines() if " install " in line]
+    assert len(commands) >= 6
+    for command in commands:
+        words = command.partition(" install ")[2].partition("||")[0].split()
+        if "--require-hashes" in words or words[-2:] == ["-e", "."]:
+            continue
+        names = [word for word in words if word not in ("-c", "constraints.txt")]
+        held = names == ["torch"] and "constraints.txt" in words
+        assert held or all("==" in name for name in names), command

@@ -1,0 +1,126 @@
+"""Picture f: ranks under JupyterLab's debugger.
+
+A debugger of real ranks takes half a minute to start: what its kernel would tell is put into JupyterLab's own
+debugger service, and the sidebar shows it as it shows the real one (which `test_debugger.py` has).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from dtrain_lab.debugger.across import AcrossGroup, AcrossRow
+from dtrain_lab.debugger.state import Breakpoint, Collective, Place, RankView
+from dtrain_lab.debugger.state import State as Debugged
+from dtrain_lab.debugger.view import view
+from tests.ui.states.notebooks import LOOP, START, code, notebook
+from tests.ui.states.stage import Stage
+from tests.ui.states.state import DEBUGGER, NOTEBOOK, State
+from tests.ui.states.worlds import cluster_of, ranks_of
+
+CELL = "/tmp/ipykernel_1/1772453191.py"
+HERE = Place(CELL, 10, "<module>")
+WAITS = Collective("all_reduce", 412)
+RANKS = tuple(
+    RankView(rank, "running", True, operation=WAITS, place=HERE)
+    if rank == 5
+    else RankView(rank, "paused", True, "step", place=HERE)
+    for rank in range(8)
+)
+PAUSED = Debugged(
+    ranks=RANKS,
+    on=True,
+    focus=3,
+    mode="all",
+    points={CELL: (Breakpoint(10), Breakpoint(12, condition="rank == 5"))},
+)
+MANY = Debugged(
+    ranks=tuple(
+        RankView(rank, "paused", True, "step", place=Place("/home/ada/sft/model.py", 42, "forward"))
+        if rank == 7
+        else RankView(rank, "paused", True, "step", place=HERE)
+        for rank in range(96)
+    ),
+    on=True,
+    focus=7,
+)
+FAILED = Debugged(ranks=tuple(RankView(rank, "idle", True) for rank in range(8)), on=True, failed=True)
+ACROSS = (
+    AcrossRow("step", True, (AcrossGroup(tuple(range(8)), "412"),), text="412 on all"),
+    AcrossRow(
+        "batch['x']",
+        False,
+        (
+            AcrossGroup((0, 1, 2, 3, 4, 6, 7), "float32[32, 2048]", shape=(32, 2048), dtype="float32"),
+            AcrossGroup((5,), "float32[17, 2048]", True, (17, 2048), "float32"),
+        ),
+        text="its shape differs on rank 5",
+    ),
+    AcrossRow(
+        "model",
+        False,
+        (
+            AcrossGroup((0, 1, 2, 3, 4, 6, 7), "DistributedDataParallel"),
+            AcrossGroup((5,), "DistributedDataParallel", True, nans=3, max_abs=0.031),
+        ),
+        first="layers.11.mlp.w2",
+        differing=1,
+        total=148,
+        text="differs first in layers.11.mlp.w2 (1 of 148)",
+    ),
+)
+HEARS = """async ([path, cell, across, body]) => {
+    const drawn = ms => new Promise(done => setTimeout(() => requestAnimationFrame(done), ms));
+    const { commands, pluginRegistry, shell } = window.jupyterapp;
+    const { service } = pluginRegistry._plugins.get('@jupyterlab/debugger-extension:service');
+    const panel = shell.currentWidget;
+    const before = service._session;
+    // the session that its kernel would have, as long as the ranks are drawn
+    service._session = {
+        isStarted: true,
+        connection: { path, kernel: { name: 'python3' } },
+        sendRequest: async (command, { expression }) => ({
+            success: true, body: across.find(row => row.expression === expression) ?? {} }) };
+    service._config.getCodeId = source => source.startsWith('%%distributed') ? cell : '';
+    Object.defineProperty(panel.sessionContext, 'session', { get: () => ({ path }), configurable: true });
+    service._eventMessage.emit({ type: 'event', event: 'dtrain/state', seq: 1, body });
+    for (const { expression } of across) {
+        await commands.execute('dtrain-lab:compare-variable', { expression });
+    }
+    await drawn(300);
+    delete panel.sessionContext.session;
+    service._session = before;
+}"""
+FORGETS = """() => {
+    document.querySelectorAll('.jp-DtrainDebug-across [data-expression] button').forEach(b => b.click());
+}"""
+
+
+def _of(name: str, state: Debugged, rows: tuple[AcrossRow, ...] = (), *, pinned: bool = False) -> State:
+    def show(stage: Stage) -> None:
+        page = stage.page
+        stage.hear([cluster_of("sft-8", ranks_of(8), state="paused" if state.paused else "ready")])
+        stage.notebook("train.ipynb", notebook(START, code(LOOP, (), 7)))
+        page.evaluate("() => window.jupyterapp.shell.activateById('jp-debugger-sidebar')")
+        page.locator(DEBUGGER).wait_for()
+        page.evaluate(FORGETS)
+        page.evaluate(
+            HEARS, ["train.ipynb", CELL, msgspec.to_builtins(rows), msgspec.to_builtins(view(state))]
+        )
+        page.locator(".jp-DtrainDebug-ranks .jp-DtrainUi-sentence").wait_for()
+        stage.settle()
+
+    return State(f"f-{name}", show, (DEBUGGER, f"{NOTEBOOK} .jp-Notebook"), pinned=pinned, contrast=pinned)
+
+
+def _off(stage: Stage) -> None:
+    stage.page.evaluate("() => window.jupyterapp.shell.activateById('jp-debugger-sidebar')")
+    stage.page.locator(f"{DEBUGGER} .jp-DtrainDebug").first.wait_for()
+    stage.page.evaluate(FORGETS)
+
+
+STATES = (
+    State("f-debugger-off", _off, (DEBUGGER,)),
+    _of("debugger", PAUSED, ACROSS, pinned=True),
+    _of("debugger-96-ranks", MANY),
+    _of("debugger-failed", FAILED),
+)

@@ -1,0 +1,224 @@
+"""Picture e: the list of jobs, and jobs that run, failed and are done with their logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from dtrain_lab.wire.cluster import Phase, Reason, Summary, World
+from dtrain_lab.wire.jobs.job import Job, JobError, JobMetrics, JobSize, Log, LogPiece
+from dtrain_lab.wire.metrics.world import Metrics
+from tests.ui.states.stage import Stage
+from tests.ui.states.state import VIEW, State
+from tests.ui.states.worlds import NOW, metrics_of, nodes_of, past, ranks_of
+
+MINUTE = 60.0
+
+
+def job_of(name: str, **changes: Any) -> Job:
+    """A job of 4 x 8 ranks that has run for 2 h 14 min."""
+    ranks = ranks_of(32, 8140, local=False)
+    job = Job(
+        id=name,
+        name=name,
+        backend="slurm",
+        profile="hpc-a100",
+        notebook="train.ipynb",
+        size=JobSize(4, 8),
+        world=World(32, 0),
+        nodes=nodes_of(ranks),
+        ranks=ranks,
+        state="running",
+        reason=None,
+        summary=Summary("training", {"total": 32}, "Training. All 32 ranks keep pace."),
+        metrics=metrics_of(ranks),
+        scheduler_id="481516",
+        exit_code=None,
+        failed_rank=None,
+        error=None,
+        directory=f"/home/ada/dtrain-lab/jobs/{name}",
+        parent=None,
+        owner="ada",
+        may=("cancel", "stacks", "duplicate"),
+        progress=(Phase("cells", 7, 12, 0.0),),
+        checkpoint_step=8000,
+        created_at=NOW - 160 * MINUTE,
+        started_at=NOW - 134 * MINUTE,
+        ended_at=None,
+        parameters={"lr": 3e-4, "epochs": 3},
+    )
+    return replace(job, **changes)
+
+
+def ended(name: str, state: str, text: str, minutes: float, **changes: Any) -> Job:
+    """A job that is over."""
+    known: dict[str, Any] = {
+        "state": state,
+        "ranks": (),
+        "metrics": Metrics(),
+        "progress": (),
+        "summary": Summary(f"job_{state}", {}, text),
+        "created_at": NOW - 201 * MINUTE,
+        "started_at": NOW - 200 * MINUTE,
+        "ended_at": NOW - (200 - minutes) * MINUTE,
+        "exit_code": 0 if state == "succeeded" else 1,
+        "may": ("resume", "duplicate", "delete"),
+    }
+    return job_of(name, **{**known, **changes})
+
+
+RUNNING = job_of("sft-7b")
+QUEUED = job_of(
+    "sft-7b-lr2",
+    state="queued",
+    ranks=(),
+    metrics=Metrics(),
+    progress=(),
+    started_at=None,
+    summary=Summary(
+        "job_queued", {}, "Waiting to start. Waits for 4 free nodes; 2 are free, 3 jobs are ahead."
+    ),
+    reason=Reason(
+        "Resources", "Waits for 4 free nodes; 2 are free.", "", expected_start_at=NOW + 2400, ahead=3
+    ),
+    may=("cancel", "duplicate"),
+)
+NEVER = job_of(
+    "sft-13b",
+    state="queued",
+    size=JobSize(16, 8),
+    ranks=(),
+    metrics=Metrics(),
+    progress=(),
+    started_at=None,
+    summary=Summary(
+        "job_queued", {}, "Can't start: your account may use 64 GPUs at once; this asks for 128."
+    ),
+    reason=Reason("QOSMaxGRES", "Your account may use 64 GPUs at once; this asks for 128.", "", final=True),
+    may=("cancel", "duplicate"),
+)
+TRACEBACK = (
+    "Traceback (most recent call last):",
+    '  File "train.ipynb[9]", line 4, in train_step',
+    "    loss = model(**batch, output_hidden_states=True).loss",
+    '  File "/opt/envs/torch/lib/python3.12/site-packages/torch/nn/modules/module.py", line 1751, in _call',
+    "    return forward_call(*args, **kwargs)",
+    '  File "/home/ada/sft/src/model.py", line 212, in forward',
+    "    h = torch.cat([h, self.mix(states)], dim=-1)",
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.12 GiB. GPU 3 has a total capacity of "
+    "79.15 GiB of which 0.91 GiB is free.",
+)
+ERROR = JobError(
+    rank=11,
+    cell="[9]",
+    cell_id="cell-8",
+    line=4,
+    type="OutOfMemoryError",
+    message="CUDA out of memory. Tried to allocate 1.12 GiB.",
+    traceback=TRACEBACK,
+    time=NOW - 159 * MINUTE,
+    node="gpu-02",
+)
+FAILED = ended(
+    "sft-7b-fp32",
+    "failed",
+    "Failed after 41 min: rank 11 ran out of GPU memory.",
+    41,
+    error=ERROR,
+    failed_rank=11,
+    checkpoint_step=1000,
+    parent="sft-7b",
+)
+DONE = ended(
+    "eval-mix",
+    "succeeded",
+    "Done after 18 min.",
+    18,
+    profile="local",
+    backend="local",
+    scheduler_id=None,
+    size=JobSize(1, 8),
+)
+CANCELLED = ended(
+    "sft-1b-test", "cancelled", "Cancelled after 6 min.", 6, profile="lab-ssh", size=JobSize(2, 4)
+)
+LONG = ended(
+    "a-name-that-somebody-chose-in-order-to-tell-apart-what-cannot-be-told-apart-otherwise",
+    "succeeded",
+    "Done after 1 h 52 min.",
+    112,
+    profile="lab-ssh",
+    size=JobSize(2, 4),
+)
+ALL = (RUNNING, QUEUED, NEVER, FAILED, DONE, CANCELLED, LONG)
+SIDEBAR = (RUNNING, QUEUED, FAILED)
+
+
+def _steps(first: int, last: int, at: float) -> list[Log]:
+    return [
+        Log(at + step / 10, rank, f"step {step:,} loss {2.0 - step / 5000 + rank / 400:.3f}")
+        for step in range(first, last, 10)
+        for rank in range(32)
+    ]
+
+
+def _log(job: Job, query: str) -> LogPiece:
+    """All of it at once, and nothing after it."""
+    if "offset=all" in query:
+        return LogPiece((), "all", end=job.ended_at is not None)
+    began = job.started_at or NOW
+    lines = [Log(began, rank, "loaded 96,000 examples") for rank in range(32)]
+    lines += _steps(1100, 1200, began + 5)
+    if job.error:
+        at = job.error.time
+        lines += [Log(at, 11, text, error=True) for text in TRACEBACK]
+        closed = "RuntimeError: [gloo] Connection closed by peer [10.0.0.2]:31337"
+        lines += [Log(at + 0.4, rank, closed, error=True) for rank in range(32) if rank != 11]
+    elif job.state == "running":
+        lines.append(
+            Log(began + 130, 3, "UserWarning: dataset/part-0412.parquet has 3 empty rows", error=True)
+        )
+    else:
+        lines.append(Log(began + 130, 0, "accuracy 0.813 on 4,096 examples"))
+    return LogPiece(tuple(lines), "all", end=job.ended_at is not None, first_error=job.error)
+
+
+def _list(stage: Stage) -> None:
+    stage.answers("GET", "jobs", ALL)
+    stage.hear([], ALL)
+    stage.command("dtrain-lab:show-jobs")
+    stage.page.locator(VIEW).get_by_text("sft-1b-test").wait_for()
+
+
+def _none(stage: Stage) -> None:
+    stage.command("dtrain-lab:show-jobs")
+    stage.page.locator(VIEW).get_by_text("No jobs yet.").wait_for()
+
+
+def _view(name: str, job: Job, text: str, *, pinned: bool = False) -> State:
+    def show(stage: Stage) -> None:
+        stage.answers("GET", "jobs", ALL)
+        stage.answers("GET", f"jobs/{job.id}", job)
+        began = job.started_at or NOW
+        history = tuple(
+            replace(p, at=began + 30 * i, samples_per_s=4100 * min(1, 0.2 + i / 5))
+            for i, p in enumerate(past(32))
+        )
+        stage.answers("GET", f"jobs/{job.id}/metrics", JobMetrics(history=history))
+        stage.answers("GET", f"jobs/{job.id}/logs", lambda query: _log(job, query))
+        stage.hear([], ALL)
+        stage.command("dtrain-lab:open-job", id=job.id, name=job.name)
+        stage.page.locator(f"{VIEW} .jp-DtrainJob-logRow").get_by_text(text).first.wait_for()
+        stage.settle()
+
+    return State(f"e-{name}", show, (VIEW,), pinned=pinned, contrast=pinned)
+
+
+STATES = (
+    State("e-jobs", _list, (VIEW,), pinned=True),
+    State("e-no-jobs", _none, (VIEW,)),
+    _view("job-running", RUNNING, "UserWarning"),
+    _view("job-failed", FAILED, "Tried to allocate", pinned=True),
+    _view("job-done", DONE, "loaded 96,000"),
+)

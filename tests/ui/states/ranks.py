@@ -1,0 +1,66 @@
+"""Picture c: the Ranks view, of few, many and very many ranks."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dtrain_lab.wire.cluster import Rank, Summary
+from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.metrics.world import Metrics
+from tests.ui.states.stage import Stage
+from tests.ui.states.state import PANEL, VIEW, State
+from tests.ui.states.training import ADVICE, SLOW
+from tests.ui.states.worlds import NOW, cluster_of, metrics_of, past, ranks_of, training
+
+FRAMES = {8: 40, 64: 30, 1024: 6}
+"""How often the page hears of a world: what its heat map shows."""
+
+
+def _verdict(size: int, slow: int) -> Verdict:
+    count = size - 1
+    values = {"ranks": f"{slow}", "count": count, "over_s": 0.061}
+    text = f"Rank {slow} is slow. {count} ranks wait for it."
+    return replace(SLOW, id=f"slow-{slow}", values=values, text=text, ranks=(slow,))
+
+
+def _metrics(ranks: tuple[Rank, ...], verdict: Verdict | None) -> Metrics:
+    if verdict is None:
+        return metrics_of(ranks)
+    return metrics_of(
+        ranks, verdicts=(verdict,), slowest_rank=verdict.ranks[0], skew_s=0.061, advice=(ADVICE,)
+    )
+
+
+def _of(size: int, slow: int) -> State:
+    def show(stage: Stage) -> None:
+        name = f"sft-{size}"
+        count = FRAMES[size]
+        stage.at(NOW - 240)
+        stage.answers("GET", f"clusters/{name}/history", past(size, 15))
+        for n in range(count):
+            late = n > count // 2
+            ranks = ranks_of(size, 1700 + n, slow=slow if late else None, local=size == 8)
+            verdict = _verdict(size, slow) if late else None
+            world = training(name, ranks, metrics=_metrics(ranks, verdict))
+            if verdict:
+                world = replace(world, summary=Summary("slow", verdict.values, verdict.text))
+            stage.hear([world], after_s=240 / count)
+            if n == 0:
+                stage.command("dtrain-lab:show-ranks", id=name)
+                stage.page.locator(VIEW).wait_for()
+        stage.page.locator(f"{VIEW} [data-row='{slow}']").wait_for()
+
+    return State(f"c-ranks-{size}", show, (VIEW,), pinned=size == 8, contrast=size == 8)
+
+
+def _idle(stage: Stage) -> None:
+    bare = tuple(
+        Rank(r.rank, r.node, r.local_rank, r.device, r.pid, "idle", memory_bytes=r.memory_bytes)
+        for r in ranks_of(4)
+    )
+    stage.hear([cluster_of("local-4", bare)])
+    stage.command("dtrain-lab:show-ranks", id="local-4")
+    stage.page.locator(f"{VIEW} [data-row='3']").wait_for()
+
+
+STATES = (_of(8, 5), _of(64, 37), _of(1024, 777), State("c-ranks-idle", _idle, (VIEW, PANEL)))

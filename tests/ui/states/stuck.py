@@ -1,0 +1,164 @@
+"""Picture b: a rank is stuck, and the others wait for it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dtrain_lab.wire.cluster import Cluster, Summary
+from dtrain_lab.wire.metrics.verdicts import Standing, Verdict
+from dtrain_lab.wire.stacks import Stack, StackFrame, Where
+from tests.ui.states.notebooks import trains
+from tests.ui.states.stage import Stage
+from tests.ui.states.state import NOTEBOOK, PANEL, VIEW, State
+from tests.ui.states.training import ALL, SLOW
+from tests.ui.states.worlds import LAST, metrics_of, past, ranks_of, training
+
+PEERS = (0, 1, 2, 3, 4, 6, 7)
+HERE = Where("train.ipynb", "[7]", None, "<module>", 6, "cell-2")
+THERE = replace(HERE, line=10)
+WAIT = Standing(PEERS, False, "all_reduce", 22093, 25 * 2**20, THERE)
+STUCK = Verdict(
+    id="stuck-all_reduce-22093",
+    kind="stuck",
+    code="stuck",
+    values={"ranks": "5", "peers": "0-4,6-7", "count": 7, "operation": "all_reduce", "seconds": 14},
+    text="Rank 5 is stuck. 7 ranks wait for it.",
+    ranks=(5,),
+    peers=PEERS,
+    operation="all_reduce",
+    sequence=22093,
+    bytes=25 * 2**20,
+    where=HERE,
+    since_s=14.0,
+    hint="It never entered all_reduce no. 22,093 and is in the data loader. Often its data ended early, or a "
+    "branch skipped a step on this rank alone.",
+    actions=("interrupt", "stacks", "restart"),
+    standings=(Standing((5,), True, where=HERE), WAIT),
+)
+MISMATCH = replace(
+    STUCK,
+    id="mismatch-0-22093",
+    kind="mismatch",
+    code="mismatch",
+    values={"ranks": "3", "peers": "0-2,4-7", "called": "broadcast", "expected": "all_reduce", "seconds": 12},
+    text="Rank 3 called broadcast where 7 ranks called all_reduce.",
+    ranks=(3,),
+    peers=(0, 1, 2, 4, 5, 6, 7),
+    operation="broadcast",
+    where=replace(HERE, line=9),
+    standings=(
+        Standing((3,), True, "broadcast", 22093, 4096, replace(HERE, line=9)),
+        replace(WAIT, ranks=(0, 1, 2, 4, 5, 6, 7)),
+    ),
+    hint="Ranks have to call the same collectives in the same order.",
+)
+UNKNOWN = replace(
+    STUCK,
+    id="no_progress",
+    kind="unknown",
+    code="no_progress",
+    values={"ranks": "", "peers": "0-7", "count": 8, "operation": "all_reduce", "seconds": 14},
+    text="No progress for 14 s. Cause unknown.",
+    ranks=(),
+    peers=tuple(range(8)),
+    where=None,
+    standings=(replace(WAIT, ranks=tuple(range(8))),),
+    hint="This machine is busy: it is not known whether ranks still move.",
+)
+
+
+def hanging(verdict: Verdict) -> Cluster:
+    """A cluster whose ranks stand."""
+    ranks = tuple(
+        replace(
+            rank,
+            state="stuck" if rank.rank in verdict.ranks else "in collective",
+            doing=None if rank.rank in verdict.ranks else verdict.operation,
+            where=HERE if rank.rank in verdict.ranks else THERE,
+            last_seen_s=14.0,
+        )
+        for rank in ranks_of(8)
+    )
+    metrics = metrics_of(ranks, verdicts=(verdict,), current=False, last=LAST)
+    return training(
+        "sft-8", ranks, metrics=metrics, summary=Summary(verdict.code, verdict.values, verdict.text)
+    )
+
+
+def _shows(verdict: Verdict) -> State:
+    def show(stage: Stage) -> None:
+        trains(stage, "sft-8")
+        stage.answers("GET", "clusters/sft-8/history", past(8))
+        stage.hear([training("sft-8", ranks_of(8))])
+        stage.hear([hanging(verdict)])
+        stage.page.locator(PANEL).get_by_text(verdict.text).first.wait_for()
+        notebook = stage.page.locator(NOTEBOOK)
+        notebook.locator(".jp-DtrainOutput-bar").get_by_text(verdict.text.rstrip(".")).wait_for()
+        # without a culprit no line of the cell is to blame
+        for place in range(len(verdict.standings) if verdict.ranks else 0):
+            notebook.locator(".jp-DtrainDebug-marks [data-kind]").nth(place).wait_for()
+        stage.settle()
+
+    pinned = verdict is STUCK
+    beside = f"{NOTEBOOK} .jp-Notebook" if pinned else ""
+    part = (*ALL, f"{NOTEBOOK} .jp-Notebook")
+    return State(
+        f"b-{verdict.code.replace('_', '-')}", show, part, pinned=pinned, beside=beside, contrast=pinned
+    )
+
+
+NOTHING_RED = """() => !document.querySelector(
+    '.jp-DtrainDebug-marks [data-kind], .jp-DtrainStatus-trouble, .jp-DtrainOutput-bar [role=alert]')"""
+
+
+def _ignored(stage: Stage) -> None:
+    """Put aside by keyboard: nothing is red, and the focus is where it can be taken up again."""
+    _shows(STUCK).show(stage)
+    stage.page.locator(PANEL).get_by_role("button", name="Ignore").press("Enter")
+    stage.page.locator(PANEL).get_by_text(f"Ignored: {STUCK.text}").wait_for()
+    stage.page.locator(".jp-DtrainStatus button:not([data-trouble])").wait_for()
+    stage.page.locator(f"{PANEL} button:focus", has_text="Show again").wait_for()
+    stage.page.wait_for_function(NOTHING_RED)
+    stage.settle()
+
+
+SOURCES = {6: "for step, batch in enumerate(loader):", 10: "    loss.backward()"}
+INSIDE = (
+    StackFrame(
+        Where(file="/opt/envs/torch-2.13/lib/torch/utils/data/dataloader.py", function="__next__", line=741),
+        "data = self._next_data()",
+        library=True,
+    ),
+    StackFrame(
+        Where(file="/home/ada/train/data.py", function="__getitem__", line=88),
+        "return self.tokenizer(self.rows[index]['text'], truncation=True, max_length=self.longest, "
+        "return_tensors='pt')",
+    ),
+)
+
+
+def _stack(rank: int, blamed: int) -> Stack:
+    place = HERE if rank == blamed else THERE
+    own = StackFrame(replace(place, function="<module>"), SOURCES[place.line or 0])
+    return Stack(rank, "Thread 0x7f (most recent call first): ...", None, (own, *INSIDE))
+
+
+def _stacks(name: str, verdict: Verdict) -> State:
+    """The Stacks view: who is waited for is first, and its lines are whole."""
+
+    def show(stage: Stage) -> None:
+        world = hanging(verdict)
+        stage.answers("GET", "clusters/sft-8/stacks", tuple(_stack(r, 5) for r in range(8)))
+        stage.hear([world])
+        stage.command("dtrain-lab:show-stacks", id="sft-8")
+        stage.page.locator(VIEW).get_by_text("the others wait for it").wait_for()
+
+    return State(f"b-{name}", show, (VIEW,))
+
+
+STATES = (
+    *(_shows(verdict) for verdict in (STUCK, MISMATCH, UNKNOWN)),
+    State("b-ignored", _ignored, (*ALL, f"{NOTEBOOK} .jp-Notebook")),
+    _stacks("stacks", STUCK),
+    _stacks("stacks-slow", SLOW),
+)

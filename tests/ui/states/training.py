@@ -1,0 +1,110 @@
+"""Picture a: the panel beside a notebook that trains."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dtrain_lab.wire.cells import RunningCell
+from dtrain_lab.wire.cluster import Rank, Summary
+from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+from dtrain_lab.wire.metrics.world import Metrics
+from tests.ui.states import jobs
+from tests.ui.states.notebooks import trains
+from tests.ui.states.stage import Stage
+from tests.ui.states.state import NOTEBOOK, PANEL, STATUS, State
+from tests.ui.states.worlds import NOW, cluster_of, metrics_of, past, ranks_of, training
+
+ADVICE = Advice(
+    id="accumulate",
+    change="Accumulate twice as many batches before gradients are averaged (model.no_sync())",
+    gain=0.09,
+    gain_error=0.02,
+    cost="The batch becomes 512.",
+    diff="",
+    values={"batch": 512},
+)
+SLOW = Verdict(
+    id="slow-5",
+    kind="slow",
+    code="slow",
+    values={"ranks": "5", "count": 7, "over_s": 0.061},
+    text="Rank 5 is slow. 7 ranks wait for it.",
+    ranks=(5,),
+    peers=(0, 1, 2, 3, 4, 6, 7),
+    hint="61 ms a step longer than the others, in every step: its loader takes 58 ms.",
+    actions=("stacks",),
+)
+ALL = (PANEL, f"{NOTEBOOK} .jp-DtrainOutput", f"{NOTEBOOK} .jp-Toolbar", STATUS)
+
+
+def slow_metrics(ranks: tuple[Rank, ...]) -> Metrics:
+    """Figures of a world that one rank holds up."""
+    return metrics_of(ranks, verdicts=(SLOW,), slowest_rank=5, skew_s=0.061)
+
+
+def _training(stage: Stage) -> None:
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    for step in range(1790, 1801, 5):
+        ranks = ranks_of(8, step)
+        world = training("sft-8", ranks, metrics=metrics_of(ranks, advice=(ADVICE,)))
+        stage.hear([world], jobs.SIDEBAR)
+    stage.page.locator(PANEL).get_by_text("keep pace").wait_for()
+
+
+def _slow(stage: Stage) -> None:
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    summary = Summary("slow", SLOW.values, SLOW.text)
+    for step in range(1790, 1801, 5):
+        ranks = ranks_of(8, step, slow=5)
+        stage.hear([training("sft-8", ranks, metrics=slow_metrics(ranks), summary=summary)])
+    stage.page.locator(PANEL).get_by_text("Rank 5 is slow").first.wait_for()
+
+
+def _running(stage: Stage) -> None:
+    ranks = tuple(replace(r, state="busy", doing=None) for r in cluster_of("x", ranks_of(8)).ranks)
+    bare = tuple(
+        Rank(r.rank, r.node, r.local_rank, r.device, r.pid, "busy", memory_bytes=r.memory_bytes)
+        for r in ranks
+    )
+    summary = Summary("running", {"cell": "[3]", "count": 8}, "Running cell [3] on 8 ranks.")
+    running = (RunningCell("[3]", "train.ipynb", tuple(range(8)), NOW - 4, "cell-1"),)
+    stage.hear([cluster_of("sft-8", bare, summary=summary, running=running)])
+
+
+def _sixty_four(stage: Stage) -> None:
+    ranks = ranks_of(64, slow=37, local=False)
+    verdict = replace(
+        SLOW,
+        values={"ranks": "37", "count": 63, "over_s": 0.061},
+        text="Rank 37 is slow. 63 ranks wait for it.",
+        ranks=(37,),
+    )
+    stage.hear(
+        [
+            training(
+                "sft-64",
+                ranks,
+                profile="hpc-a100",
+                metrics=metrics_of(ranks, verdicts=(verdict,), slowest_rank=37),
+                summary=Summary("slow", verdict.values, verdict.text),
+            )
+        ]
+    )
+    stage.page.locator(PANEL).get_by_text("gpu-08").first.wait_for()
+
+
+def _thousand(stage: Stage) -> None:
+    ranks = ranks_of(1024, slow=777, local=False)
+    stage.hear([training("pre-1k", ranks, profile="hpc-h100", metrics=metrics_of(ranks, slowest_rank=777))])
+    stage.page.locator(f"{PANEL} canvas").first.wait_for()
+
+
+STATES = (
+    State("a-training", _training, ALL, pinned=True, contrast=True),
+    State("a-slow", _slow, ALL),
+    State("a-running", _running),
+    State("a-64-ranks", _sixty_four),
+    State("a-1024-ranks", _thousand),
+)

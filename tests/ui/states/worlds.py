@@ -1,0 +1,199 @@
+"""Clusters and jobs with figures that never change, made of the product's own types."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from dtrain_lab.services.profiles.files import Listed
+from dtrain_lab.wire.cells import RunningCell
+from dtrain_lab.wire.cluster import Cluster, Rank, Summary, World
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.metrics.world import Last, Metrics
+from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.profile import Environment, Profile, Slurm
+from dtrain_lab.wire.site import Site
+from dtrain_lab.wire.traits import Traits
+
+NOW = 1772453191.0
+"""2026-03-02, 12:06:31 UTC: the time of all pictures."""
+GIB = 2**30
+
+SITE = Site(
+    node="workstation",
+    cpus=64,
+    gpus=8,
+    memory_bytes=512 * GIB,
+    default_ranks=8,
+    most_ranks=2048,
+    local=True,
+    may_write=True,
+)
+PROFILES = (
+    Listed(
+        "local", "local", None, Profile(name="local"), traits=Traits(one_machine=True, shares_folder=True)
+    ),
+    Listed(
+        "hpc-a100",
+        "slurm",
+        "hpc-a100.toml",
+        Profile(
+            name="hpc-a100",
+            backend="slurm",
+            nodes=4,
+            ranks_per_node=8,
+            environment=Environment("conda", "/opt/envs/torch-2.13"),
+            slurm=Slurm(partition="gpu", time="24:00:00"),
+        ),
+        traits=Traits(schedules=True, shares_folder=True, launchers=("srun", "torchrun")),
+    ),
+    Listed("lab-ssh", "ssh", "lab-ssh.toml", Profile(name="lab-ssh", backend="ssh"), traits=Traits()),
+)
+
+
+def wobble(*numbers: int) -> float:
+    """A number between 0 and 1 that looks random and is the same in each run."""
+    return zlib.crc32(repr(numbers).encode()) / 2**32
+
+
+def ranks_of(size: int, step: int = 1800, *, slow: int | None = None, local: bool = True) -> tuple[Rank, ...]:
+    """Ranks that train, eight a node.
+
+    Args:
+        size: how many.
+        step: number of the step.
+        slow: a rank whose own time is half again as long.
+        local: on one machine.
+    """
+    found = []
+    for index in range(size):
+        own = 0.153 + 0.007 * wobble(index, step)
+        if index == slow:
+            own += 0.061
+        wait = 0.005 if index == slow else 0.012 + 0.004 * wobble(step, index)
+        transfer = 0.033
+        step_s = own + wait + transfer
+        found.append(
+            Rank(
+                rank=index,
+                node="workstation" if local else f"gpu-{index // 8 + 1:02}",
+                local_rank=index % 8,
+                device=f"cuda:{index % 8}",
+                pid=4100 + index,
+                state="in collective" if (index + step) % 4 == 2 else "busy",
+                doing="all_reduce" if (index + step) % 4 == 2 else None,
+                slow=index == slow,
+                step=step,
+                steps_per_s=1 / step_s,
+                samples_per_s=160.0 + wobble(index),
+                step_s=step_s,
+                data_s=0.006,
+                compute_s=own - 0.02,
+                optimizer_s=0.014,
+                transfer_s=transfer,
+                wait_s=wait,
+                comm_overhead=(wait + transfer) / step_s,
+                comm_overhead_error=0.02,
+                cpu_utilization=1.0,
+                memory_bytes=9 * GIB,
+                device_memory_bytes=int((61.2 + 0.2 * wobble(index)) * GIB),
+                device_memory_total_bytes=80 * GIB,
+                device_utilization=0.93 + 0.05 * wobble(index),
+                last_seen_s=0.2,
+            )
+        )
+    return tuple(found)
+
+
+def nodes_of(ranks: Sequence[Rank]) -> tuple[Node, ...]:
+    """The nodes of ranks."""
+    return tuple(
+        Node(name, f"10.0.{i // 250}.{i % 250 + 1}", "ready", 0.4 + 0.2 * wobble(i), 1.1e8, 1.2e8)
+        for i, name in enumerate(dict.fromkeys(r.node for r in ranks))
+    )
+
+
+def metrics_of(ranks: Sequence[Rank], **changes: Any) -> Metrics:
+    """Figures of a world that trains."""
+    middle = sorted(ranks, key=lambda r: r.step_s or 0)[len(ranks) // 2]
+    metrics = Metrics(
+        samples_per_s=160.75 * len(ranks),
+        step_s=middle.step_s,
+        data_s=0.006,
+        compute_s=0.133,
+        optimizer_s=0.014,
+        transfer_s=0.033,
+        wait_s=0.013,
+        comm_overhead=0.23,
+        comm_overhead_error=0.02,
+        values={"loss": 1.402, "lr": 0.0003},
+    )
+    return replace(metrics, **changes)
+
+
+def cluster_of(name: str, ranks: tuple[Rank, ...], **changes: Any) -> Cluster:
+    """A cluster that waits for a cell.
+
+    Args:
+        name: also its id.
+        ranks: of it.
+        changes: whatever else differs.
+    """
+    size = len(ranks)
+    cluster = Cluster(
+        id=name,
+        name=name,
+        profile="local",
+        state="ready",
+        reason=None,
+        summary=Summary("ready", {"total": size}, f"Ready. {size} ranks wait for a cell."),
+        world=World(size, 0),
+        nodes=nodes_of(ranks),
+        ranks=ranks,
+        metrics=Metrics(current=False),
+        progress=(),
+        notebooks=("train.ipynb",),
+        owner="ada",
+        may=("stop", "restart", "stacks"),
+        created_at=NOW - 900,
+    )
+    return replace(cluster, **changes)
+
+
+def training(name: str, ranks: tuple[Rank, ...], **changes: Any) -> Cluster:
+    """A cluster that trains in cell [7] of train.ipynb."""
+    size = len(ranks)
+    known: dict[str, Any] = {
+        "summary": Summary("training", {"total": size}, f"Training. All {size} ranks keep pace."),
+        "metrics": metrics_of(ranks),
+        "running": (RunningCell("[7]", "train.ipynb", tuple(range(size)), NOW - 372, "cell-2"),),
+        "may": ("stop", "restart", "stacks", "interrupt"),
+    }
+    return cluster_of(name, ranks, **{**known, **changes})
+
+
+LAST = Last(samples_per_s=1286.0, step_s=0.204, comm_overhead=0.23, comm_overhead_error=0.02)
+"""What stands beside figures of a world of 8 that does not make steps now."""
+
+
+def past(size: int, minutes: int = 5) -> list[Point]:
+    """The past of a world that trains, a point each 5 s."""
+    count = minutes * 12
+    return [
+        Point(
+            at=NOW - 5 * (count - i),
+            step=1800 - 25 * (count - i),
+            samples_per_s=160.75 * size * (0.985 + 0.03 * wobble(i)),
+            step_s=0.199,
+            wait_s=0.012 + 0.003 * wobble(i, 1),
+            transfer_s=0.033,
+            comm_overhead=0.22 + 0.02 * wobble(i, 2),
+            memory_bytes=int(61.3 * GIB),
+            network_bytes_per_s=2.3e8 * (0.95 + 0.1 * wobble(i, 3)),
+            values={"loss": 1.4 + 1.3 * (1 - i / count) + 0.05 * wobble(i, 4)},
+        )
+        for i in range(count)
+    ]

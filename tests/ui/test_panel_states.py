@@ -1,0 +1,267 @@
+"""States as frames to a real page: what panel and Ranks view say, where it stands, and what answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import shot
+from tests.ui.feed import Feed, run_feed, training
+from tests.ui.lab import TOKEN, Lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
+RUN = "command => void window.jupyterapp.commands.execute(command)"
+BOX = "e => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }"
+ADVICE = {
+    "id": "accumulate",
+    "change": "Accumulate",
+    "gain": 0.09,
+    "gain_error": 0.01,
+    "cost": "",
+    "diff": "--- cell\n+++ cell\n@@ -1,2 +1,2 @@\n for x in loader:\n-    loss.backward()\n"
+    "+    (loss / 2).backward()",
+    "values": {"batch": 512},
+}
+SLOW = {
+    "id": "slow-37",
+    "kind": "slow",
+    "code": "slow",
+    "values": {"ranks": "37", "count": 63, "over_s": 0.08},
+    "text": "Rank 37 is slow. 63 ranks wait for it.",
+    "ranks": [37],
+    "hint": "80 ms a step longer than the others.",
+}
+LOST = {"rank": 1, "why": "Killed by signal 9 (SIGKILL).", "at": 0.0, "cell": "[7]", "last": "step 9"}
+
+
+class Screen:
+    """A page whose clusters are what a test sends."""
+
+    def __init__(self, page: Any, feed: Feed, template: dict[str, Any]) -> None:
+        self.page = page
+        self.panel = page.get_by_role("region", name="Distributed training")
+        self._feed = feed
+        self._template = template
+        self._seq = 0
+
+    def send(self, size: int, slow: int | None = None, **changes: Any) -> None:
+        """One frame of a training cluster, with some of its fields changed; none of size 0."""
+        self._seq += 1
+        frame = training(self._seq, max(1, size), self._template, slow)
+        cluster = {**frame["clusters"][0], **changes}
+        self._feed.send({**frame, "clusters": [cluster] if size else []})
+
+    def drop(self) -> None:
+        """The server is gone."""
+        self._feed.drop()
+
+    def until(self, seen: Any, size: int, **changes: Any) -> None:
+        """Frames at the server's pace until something is seen."""
+        for _ in range(120):
+            self.send(size, **changes)
+            if seen.count() and seen.first.is_visible():
+                return
+            self.page.wait_for_timeout(300)
+        raise AssertionError(f"not seen: {seen}")
+
+    def width(self, pixels: int) -> None:
+        """Drag the sidebar's edge."""
+        handle = self.page.locator("#jp-main-split-panel > .lm-SplitPanel-handle:not(.lm-mod-hidden)").first
+        left, top, _, bottom = self.page.locator("#jp-left-stack").evaluate(BOX)
+        edge = handle.bounding_box()
+        self.page.mouse.move(edge["x"] + edge["width"] / 2, (top + bottom) / 2)
+        self.page.mouse.down()
+        self.page.mouse.move(left + pixels, (top + bottom) / 2, steps=3)
+        self.page.mouse.up()
+
+
+@pytest.fixture
+def screen(lab: Lab, page: Any, request: pytest.FixtureRequest) -> Iterator[Screen]:
+    template = lab.request("POST", "clusters", {"ranks": 1})
+    with run_feed() as feed:
+        # the server knows no such ranks: what the page asks of them is not what is tested
+        page.route("**/dtrain-lab/clusters/*/history*", lambda route: route.fulfill(json=[]))
+        page.add_init_script(feed.script)
+        page.goto(f"{lab.url}/lab/workspaces/{request.node.name}?token={TOKEN}")
+        page.locator("#jupyterlab-splash").wait_for(state="detached")
+        page.wait_for_function("() => window.jupyterapp?.commands.hasCommand('dtrain-lab:show-panel')")
+        page.evaluate("() => window.jupyterapp.restored")
+        page.keyboard.press("Alt+Shift+D")
+        screen = Screen(page, feed, template)
+        screen.panel.wait_for()
+        yield screen
+    lab.tidy()
+
+
+def sideways(screen: Screen) -> list[str]:
+    """What is wider than the panel."""
+    found: list[str] = screen.panel.evaluate(
+        """panel => [panel, ...panel.querySelectorAll('*')]
+            .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'hidden'
+              && getComputedStyle(e).display !== 'inline' && !e.matches('pre, input, .jp-DtrainUi-hidden'))
+            .map(e => `${e.className || e.tagName}: ${e.scrollWidth} > ${e.clientWidth}`)"""
+    )
+    return found
+
+
+def test_without_a_notebook_every_button_answers(screen: Screen) -> None:
+    page, panel = screen.page, screen.panel
+    screen.until(panel.get_by_text("No cluster is running."), 0)
+    # Alt Shift D leads to what is to be done, also where the panel had to be asked for first
+    panel.locator("button.jp-mod-primary:focus").wait_for()
+    page.locator("#jp-main-statusbar").get_by_text("No cluster").wait_for()
+    assert panel.get_by_text("No jobs yet.").is_visible()
+    submit = panel.get_by_role("button", name="Submit")
+    assert submit.get_attribute("aria-disabled") == "true"
+    assert "open the notebook" in submit.get_attribute("title")
+    submit.click(force=True)
+    page.locator(".jp-toastContainer").get_by_text("First open the notebook you want to submit").wait_for()
+    panel.get_by_role("button", name="Profiles").click()
+    panel.locator(".jp-DtrainCluster-places").get_by_role("button", name="Edit…").click()
+    page.locator(".jp-Dialog textarea").fill("bakend = 1")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".jp-Dialog [role=alert]").get_by_text('Did you mean "backend"?').wait_for()
+    assert page.locator(".jp-Dialog textarea").input_value() == "bakend = 1"
+    body = page.locator(".jp-Dialog-body")
+    assert body.evaluate("e => e.scrollWidth <= e.clientWidth"), "it scrolls sideways"
+    page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
+    panel.get_by_role("button", name="Open the quickstart notebook").click()
+    page.get_by_role("heading", name="Quickstart").first.wait_for()
+    page.locator(".lm-TabBar-tab", has_text="quickstart").locator(".lm-TabBar-tabCloseIcon").click()
+    page.locator(".jp-NotebookPanel").wait_for(state="detached")
+    screen.send(0)
+    panel.get_by_role("button", name="Insert").click()
+    notebook = page.locator(".jp-NotebookPanel .jp-CodeCell")
+    notebook.get_by_text("print(rank, device)").wait_for()
+    page.locator(".jp-toastContainer").get_by_text("The cell is in").wait_for()
+    assert panel.get_by_role("button", name="Submit").get_attribute("aria-disabled") is None
+
+
+def test_training_slow_and_lost_at_eight(screen: Screen) -> None:
+    page, panel = screen.page, screen.panel
+    screen.width(300)
+    metrics = {**training(1, 8, screen._template)["clusters"][0]["metrics"], "advice": [ADVICE]}
+    running = [{"cell": "[7]", "notebook": "a.ipynb", "ranks": [0], "started_at": time.time() - 90}]
+    headline = panel.get_by_text("Accumulate 2 batches: about 9")
+    screen.until(headline, 8, metrics=metrics, running=running)
+    panel.get_by_text("10,240 → 11,162 samples/s.").or_(panel.get_by_text("→ 11")).first.wait_for()
+    panel.get_by_role("link", name="cell [7]").wait_for()
+    rows = panel.locator("[data-rank]")
+    for row in rows.all():  # glyphs stand on the middle of their line
+        _, top, _, bottom = row.locator("th").evaluate(BOX)
+        _, first, _, last = row.locator(".jp-DtrainUi-glyph").evaluate(BOX)
+        assert abs((first + last) / 2 - (top + bottom) / 2) <= 1
+    panel.get_by_role("button", name="Show the change").click()
+    added = page.locator(".jp-Dialog [data-kind=added]")
+    assert added.inner_text().strip() == "+     (loss / 2).backward()"
+    page.locator(".jp-Dialog").get_by_role("button", name="Copy the new lines").click()
+    page.locator(".jp-toastContainer").get_by_text("The new lines are on the clipboard.").wait_for()
+    panel.get_by_role("button", name="Dismiss").click()
+    headline.wait_for(state="detached")
+    screen.send(8, metrics=metrics, running=running)
+    page.wait_for_timeout(600)
+    assert headline.count() == 0, "what was dismissed stays so"
+
+    slow = panel.locator("[data-rank='5'][data-slow] [data-kind=slow]")
+    screen.until(slow, 8, slow=5)
+    assert rows.first.get_attribute("data-rank") == "5", "the slow rank comes first"
+
+    ranks = training(1, 8, screen._template)["clusters"][0]["ranks"]
+    ranks[1] = {**ranks[1], "state": "lost"}
+    degraded = {
+        "state": "degraded",
+        "ranks": ranks,
+        "lost": [{**LOST, "at": time.time()}],
+        "summary": {"code": "lost", "values": {"ranks": "1", "failed": True}, "text": ""},
+    }
+    screen.until(panel.get_by_text("Rank 1 was lost. The cell has failed."), 8, **degraded)
+    panel.get_by_text("7 ranks keep their variables and wait.").wait_for()
+    facts = panel.locator(".jp-DtrainUi-facts").first.inner_text()
+    assert "gpu-00, cpu, in cell [7]" in facts
+    assert "Killed by signal 9 (SIGKILL)." in facts
+    panel.get_by_role("button", name="Go on with 7").click()
+    dialog = page.locator(".jp-Dialog")
+    dialog.get_by_text("Rank 1 gets a new process with the variables of rank 7.").wait_for()
+    dialog.get_by_role("button", name="Cancel").click()
+
+    for width in (300, 250):
+        screen.width(width)
+        screen.send(8)
+        page.wait_for_timeout(400)
+        assert sideways(screen) == [], width
+    words = panel.get_by_role("button", name="Start").locator("[data-compact]")
+    assert not words.is_visible(), "icons only below 290 px"
+    shot(page, "narrow")
+
+    screen.send(8)
+    page.context.set_offline(True)
+    screen.drop()
+    panel.get_by_text("No connection to the server.").wait_for()
+    panel.get_by_text("Was training at").wait_for()
+    assert panel.get_by_text("keep pace").count() == 0, "nothing is said of now"
+    shot(page, "offline")
+    page.context.set_offline(False)
+
+
+def test_squares_by_keyboard_and_charts_on_one_line(screen: Screen) -> None:
+    page, panel = screen.page, screen.panel
+    node = panel.get_by_role("gridcell", name="gpu-00")
+    screen.until(node, 64, slow=37)
+    assert panel.locator(".jp-DtrainRanks-nodes [tabindex='0']").count() == 1, "one tab stop"
+    node.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    screen.until(panel.locator("[data-square='9'][aria-selected='true']"), 64, slow=37)
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    screen.until(panel.locator("[data-rank='7']"), 64, slow=37)
+    height = panel.locator("[data-square='0']").evaluate("e => e.getBoundingClientRect().height")
+    assert height >= 24
+
+    page.evaluate(RUN, "dtrain-lab:show-ranks")
+    view = page.locator(".jp-DtrainUi-view")
+    metrics = {**training(1, 64, screen._template)["clusters"][0]["metrics"], "verdicts": [SLOW]}
+    screen.until(view.locator("[data-row='37'][data-slow]"), 64, slow=37, metrics=metrics)
+    screen.until(view.get_by_role("button", name="Show its stack"), 64, slow=37, metrics=metrics)
+    first, second = (chart.evaluate(BOX) for chart in view.locator(".jp-DtrainRanks-chart").all()[:2])
+    assert (first[1], first[3]) == (second[1], second[3]), "charts stand on one baseline"
+    top, action = (
+        view.locator(place).first.evaluate(BOX) for place in (".jp-DtrainUi-sentence", ".jp-DtrainUi-actions")
+    )
+    assert action[0] > top[0], "actions stand beside the sentence"
+    assert action[1] < top[3]
+    rows = view.locator("[data-row]")
+    assert rows.first.get_attribute("data-row") == "37", "the slowest comes first"
+    page.locator("#jp-main-statusbar").get_by_text("rank 37 is slow").wait_for()
+    table = view.locator(".jp-DtrainRanks-table")
+    assert table.evaluate("e => [...e.querySelectorAll('*')].filter(x => x.tabIndex === 0).length") == 1
+    rows.first.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.closest('[role=columnheader]').innerText") == "Node"
+    page.keyboard.press("ArrowDown")
+    table.locator("[data-row]:focus").wait_for()
+    view.locator("[data-square='0']").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.square") == "8"
+    assert view.evaluate("e => e.scrollWidth <= e.clientWidth")
+    shot(page, "ranks-64")
+    size = page.viewport_size
+    page.set_viewport_size({"width": 1024, "height": 768})
+    whole = "e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight"
+    page.wait_for_function(whole, arg=table.element_handle())  # the view scrolls, not the table
+    page.set_viewport_size(size)
+
+    map_of = panel.get_by_role("listbox")
+    screen.until(map_of, 256, slow=37)
+    map_of.focus()
+    page.keyboard.press("End")
+    screen.until(panel.get_by_role("option", name="Rank 255 on gpu-31"), 256, slow=37)
+    page.keyboard.press("ArrowUp")
+    screen.until(panel.get_by_role("option", name="Rank 223 on gpu-27"), 256, slow=37)

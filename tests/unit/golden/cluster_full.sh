@@ -1,0 +1,38 @@
+#!/bin/bash -l
+#SBATCH --job-name=dtrain-full
+#SBATCH --comment=dtl:0a1b2c
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=12
+#SBATCH --mem=64G
+#SBATCH --partition=cpu
+#SBATCH --account=project
+#SBATCH --qos=long
+#SBATCH --constraint='a100|h100'
+#SBATCH --time=1-00:00:00
+#SBATCH --output='/work dir/w/launcher.log'
+#SBATCH --exclusive
+#SBATCH --no-requeue
+#SBATCH --signal=B:USR2@60
+# Cluster full (0a1b2c): 4 ranks. Made by dtrain-lab; runs by hand, too.
+folder='/work dir/w'
+cd "$folder" || exit 1
+umask 077
+# what the submission's shell had belongs to it
+unset ${!SLURM_EXPORT*} ${!PMI*}
+module load CUDA PyTorch
+export NCCL_DEBUG=WARN
+export ODD='a '"'"'b'"'"' $(c)'
+
+trap '' USR2  # until the head listens for it
+# the head of the world; it says in a file where it listens, and ends with the world
+python3 -P -m dtrain_lab.head "$folder/head.json" &
+head=$!
+trap 'kill -USR2 $head' USR2  # the time is nearly over, or another job takes the nodes: it asks
+# one agent a node, with the CPUs of all its ranks
+srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=12 --kill-on-bad-exit=0 \
+  python3 -P -m dtrain_lab.node join "$folder/endpoints.json" &
+# a signal ends `wait`, not the head
+while :; do wait "$head"; code=$?; kill -0 "$head" 2> /dev/null || break; done
+wait
+exit $code

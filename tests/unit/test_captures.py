@@ -1,0 +1,61 @@
+"""Output widgets of ranks that share a cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dtrain_lab.kernel.captures import Captures
+from dtrain_lab.wire.links import CellOutput
+
+PARENT = {"header": {"msg_id": "asked"}}
+
+
+def names(comm: str, message: str) -> dict[str, Any]:
+    state = {"msg_id": message}
+    return {"comm_id": comm, "data": {"method": "update", "state": state, "buffer_paths": []}}
+
+
+def text(rank: int) -> CellOutput:
+    return CellOutput("x", rank, "stdout", "hello\n")
+
+
+def test_each_piece_of_a_rank_goes_into_its_own_widget() -> None:
+    captures = Captures(PARENT, alone=False)
+    assert captures.see(0, names("a", "cell of the rank"))
+    assert captures.see(1, names("b", "cell of the rank"))
+    assert captures.holds(text(0))
+    assert not captures.holds(text(2))
+    assert captures.around(text(1)) == [
+        ("comm_msg", names("b", "asked")),
+        ("stream", {"name": "stdout", "text": "hello\n"}),
+        ("comm_msg", names("b", "")),
+    ]
+    assert captures.see(1, names("b", ""))
+    assert not captures.holds(text(1))
+    assert captures.holds(text(0))
+
+
+def test_a_widget_within_a_widget_takes_what_comes_until_it_ends() -> None:
+    captures = Captures(PARENT, alone=False)
+    captures.see(0, names("outer", "x"))
+    captures.see(0, names("inner", "x"))
+    assert captures.around(text(0))[0] == ("comm_msg", names("inner", "asked"))
+    captures.see(0, names("inner", ""))
+    assert captures.around(text(0))[0] == ("comm_msg", names("outer", "asked"))
+
+
+def test_a_rank_alone_says_it_itself_with_the_message_that_it_does_not_know() -> None:
+    captures = Captures(PARENT, alone=True)
+    content = names("a", "cell of the rank")
+    assert captures.see(0, content)
+    assert content == names("a", "asked")
+    assert captures.around(text(0)) == [("stream", {"name": "stdout", "text": "hello\n"})]
+
+
+def test_other_news_of_widgets_is_none_of_its_business() -> None:
+    captures = Captures(PARENT, alone=False)
+    moved = {"comm_id": "a", "data": {"method": "update", "state": {"value": 3}}}
+    whole = {"comm_id": "a", "data": {"method": "update", "state": {"msg_id": "", "outputs": []}}}
+    assert not captures.see(0, moved)
+    assert not captures.see(0, whole)
+    assert not captures.see(0, {"comm_id": "a"})

@@ -1,0 +1,97 @@
+"""The change that advice means, in a user's own cell."""
+
+from __future__ import annotations
+
+import pytest
+
+from dtrain_lab.metrics.advice_diff import accumulate, ddp_name
+
+CELL = """%%distributed
+model = DDP(build())
+for step, batch in enumerate(loader):
+    loss = model(batch).loss
+    if torch.isnan(loss):
+        continue
+    loss.backward()
+    opt.step(); opt.zero_grad()
+    log(loss)"""
+FUNCTION = """def train(net, loader):
+    for bx, by in loader:
+        optimizer.zero_grad()
+        loss = loss_of(net(bx), by)
+        loss.backward()
+        optimizer.step()
+train(model, loader)"""
+
+
+def applied(diff: str) -> str:
+    return "\n".join(line[1:] for line in diff.splitlines()[3:] if line[0] in " +")
+
+
+def test_every_second_batch_sends_gradients_and_steps() -> None:
+    text = applied(accumulate(CELL))
+    assert (
+        "    with nullcontext() if step % 2 == 1 else model.no_sync():\n        loss = model(batch).loss"
+        in text
+    )
+    assert (
+        "        (loss / 2).backward()\n    if step % 2 == 1:\n        opt.step(); opt.zero_grad()\n" in text
+    )
+    compile(text.replace("%%distributed\n", ""), "cell", "exec")
+
+
+def test_a_loop_without_a_counter_gets_one_and_a_function_its_own_name() -> None:
+    text = applied(accumulate(FUNCTION, ddp_name(CELL)))
+    assert "    for batch_number, (bx, by) in enumerate(loader):" in text
+    assert "        if batch_number % 2 == 0:\n            optimizer.zero_grad()\n" in text
+    assert "net.no_sync()" in text
+    compile(text, "cell", "exec")
+
+
+@pytest.mark.parametrize(
+    "code", ["", "x = 1", "!ls", "%%distributed\n!ls", "for b in l:\n    b.backward()", FUNCTION]
+)
+def test_what_is_not_understood_is_not_changed(code: str) -> None:
+    assert accumulate(code) == ""
+
+
+def test_training_runs_on_as_before_with_twice_the_batch() -> None:
+    torch = pytest.importorskip("torch")
+    code = """
+torch.manual_seed(0)
+model = DDP(torch.nn.Linear(3, 1))
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for bx, by in batches:
+    loss = (model(bx) - by).square().mean()
+    loss.backward()
+    opt.step()
+    opt.zero_grad()
+"""
+
+    class DDP(torch.nn.Module):
+        def __init__(self, inner: object) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x: object) -> object:
+            return self.inner(x)
+
+        def no_sync(self) -> object:
+            import contextlib
+
+            return contextlib.nullcontext()
+
+    torch.manual_seed(1)
+    halves = [(torch.randn(4, 3), torch.randn(4, 1)) for _ in range(6)]
+    pairs = zip(halves[::2], halves[1::2], strict=True)
+    whole = [(torch.cat([a, c]), torch.cat([b, d])) for (a, b), (c, d) in pairs]
+
+    def trained(source: str, batches: object) -> object:
+        names = {"torch": torch, "DDP": DDP, "batches": batches}
+        exec(source, names)
+        return torch.cat([p.flatten() for p in names["model"].parameters()])  # type: ignore[attr-defined]
+
+    changed = "\n".join(line[1:] for line in accumulate(code).splitlines()[3:] if line[0] in " +")
+    head = code.splitlines()
+    changed = "\n".join([*head[: head.index("model = DDP(torch.nn.Linear(3, 1))") - 1], changed])
+    assert torch.allclose(trained("torch.manual_seed(0)\n" + changed, halves), trained(code, whole))

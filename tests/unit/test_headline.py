@@ -1,0 +1,143 @@
+"""What a head says of a world as it trains: figures of a busy machine, by a clock of the test's own."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from dtrain_lab.head.figures import figures
+from dtrain_lab.head.figures.figures import Figures
+from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.wire.cells import RunningCell
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
+from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.plan import NodePlan, Plan
+from dtrain_lab.world.members import Member, Members
+from dtrain_lab.world.state import State
+
+TICK_S = 0.25
+RUNNING = (RunningCell("[3]", "/home/me/train.ipynb", (0, 1), 0.0),)
+
+
+class World:
+    """Two ranks that train, as their head sees them."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        patch.setattr(figures.time, "monotonic", lambda: self.now)
+        self.figures = Figures()
+        self.head = Snapshot("x", self.figures)
+        node = NodePlan("box", "127.0.0.1", first_rank=0, ranks=2, gpus=0, threads=2)
+        self.figures.plan = Plan("local", "local", (node,), "", {}, "", "gloo", monitor=True)
+        self.head.preloaded_s = 1.0
+        self.steps = 0
+        self.state = self._state(cell="c")
+        self.figures.cell_began((0, 1), "for batch in loader: ...")
+
+    def _state(self, cell: str | None, *, interrupted: bool = False) -> State:
+        members = (Member(r, 100 + r, True, 0, cell, "c", interrupted) for r in (0, 1))
+        return State("ready", members=Members(members))
+
+    def tick(self, exposed: tuple[float, float], runnable: float = 2.0, more: int = 5) -> Cluster:
+        self.now += TICK_S
+        self.steps += more
+        samples = [
+            RankSample(
+                rank=r,
+                step=self.steps,
+                step_s=0.05,
+                samples_per_s=640.0,
+                exposed_s=x,
+                exposed_error_s=0.001,
+                synced=True,
+            )
+            for r, x in enumerate(exposed)
+        ]
+        self.figures.sampled(samples, 0, HostUse(2, 1.0, runnable=runnable))
+        return self.look()
+
+    def look(self) -> Cluster:
+        return self.head.cluster(self.state, RUNNING if self.state.busy else (), ())
+
+    def ends(self) -> None:
+        self.state = self._state(cell=None)
+
+    def is_interrupted(self) -> None:
+        self.state = self._state(cell="c", interrupted=True)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch)
+
+
+EVEN = (0.01, 0.01)
+
+
+def test_the_headline_of_a_noisy_machine_does_not_flip(world: World) -> None:
+    luck = random.Random(1)
+    said = [world.tick((luck.choice([0.0, 0.02]), luck.choice([0.0, 0.02]))).summary.text for _ in range(240)]
+    assert sum(a != b for a, b in pairwise(said[20:])) <= 2
+
+
+def test_where_threads_wait_for_cores_it_says_so_instead_of_who_is_slow(world: World) -> None:
+    luck = random.Random(1)
+    for _ in range(120):
+        found = world.tick((luck.choice([0.0, 0.02]), luck.choice([0.0, 0.02])), runnable=9.0)
+    assert found.summary.text == "This machine is too busy to say who is slow: 9 threads want its 2 cores."
+    assert not any(rank.slow for rank in found.ranks)
+    assert found.metrics.advice == ()
+
+
+def test_a_rank_that_stays_slow_is_the_headline_and_marked_as_one_episode(world: World) -> None:
+    found = [world.tick((0.02, 0.0)) for _ in range(80)]
+    last = found[-1]
+    assert last.summary.text == "Rank 1 is slow. 1 rank waits for it."
+    assert [rank.slow for rank in last.ranks] == [False, True]
+    assert len({v.id for c in found for v in c.metrics.verdicts}) == 1
+
+
+def test_figures_of_a_cell_that_has_ended_or_is_interrupted_are_the_last_ones(world: World) -> None:
+    for _ in range(20):
+        found = world.tick(EVEN)
+    assert (found.metrics.current, found.metrics.last) == (True, None)
+    world.is_interrupted()
+    asked = world.look()
+    assert asked.summary.text == "Interrupting 2 ranks; variables are kept."
+    world.ends()
+    ended = world.tick(EVEN, more=0)
+    assert not ended.metrics.current
+    assert ended.metrics.last is not None
+    assert ended.metrics.last.samples_per_s == 1280
+    assert ended.summary.code == "ready"
+
+
+def test_figures_of_steps_that_are_overdue_are_the_last_ones(world: World) -> None:
+    for _ in range(20):
+        world.tick(EVEN)
+    assert world.look().summary.code == "training"
+    quiet = [world.tick(EVEN, more=0) for _ in range(24)]
+    assert quiet[10].metrics.current, "a step may take its time"
+    assert not quiet[-1].metrics.current
+    assert quiet[-1].summary.text == "Running cell [3] on 2 ranks."
+    assert world.tick(EVEN).summary.code == "training"
+
+
+def test_what_was_measured_is_the_figure_of_all_views(world: World) -> None:
+    for _ in range(20):
+        world.tick((0.035, 0.03))
+    assert world.look().metrics.advice
+    check = Check(0.09, 0.15, 0.05, 0.0455, "")
+    world.figures.loops.diagnosed(Diagnosis("", "replayed", check, None), 2)
+    found = world.look()
+    assert (found.metrics.comm_overhead, found.metrics.measured) == (0.09, True)
+    assert sum(rank.comm_overhead or 0 for rank in found.ranks) / 2 == pytest.approx(0.09)
+    assert found.metrics.advice == ()
+    world.ends()
+    ended = world.tick((0.035, 0.03), more=0)
+    assert ended.metrics.last is not None
+    assert (ended.metrics.last.comm_overhead, ended.metrics.last.comm_overhead_error) == (0.09, 0.15)

@@ -1,0 +1,89 @@
+"""Finding in a job's log, on this machine and by a remote host's tools."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from dtrain_lab.backends.base import Place
+from dtrain_lab.backends.hosts import Done
+from dtrain_lab.backends.local_transport import Here
+from dtrain_lab.backends.ssh_transport import Login
+from dtrain_lab.backends.transport import Transport
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.services.jobs import log as job_log
+
+LINES = (
+    "100.001 0 o loss 1.5 of a[0]",
+    "100.002 1 o loss 2.5 of a[0]",
+    "100.003 11 o loss 3.5 of a[0]",
+    "100.004 1 e what (a+b)* {2}|$x^ is",
+    "100.005 0 o 1 o loss",
+    "100.006 0 o loss 6.5",
+)
+
+
+class Beside(Login):
+    """A remote host's commands, run on this machine."""
+
+    async def run(self, words: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
+        return await Here().run(words, stdin, within_s)
+
+
+@pytest.fixture(params=[Here(), Beside("beside")], ids=["here", "login"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> list[Place]:
+    path = tmp_path / job_files.log(0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in LINES))
+    return [Place(cast(Transport, request.param), (0,))]
+
+
+async def found(
+    folder: Path, places: list[Place], text: str, ranks: Collection[int] | None, offset: str = "0"
+) -> str | None:
+    """The first line that is shown after a search, or None."""
+    record: Any = SimpleNamespace(directory=str(folder))
+    at = await job_log.find(record, places, text, offset, job_log.written_by(ranks), back=0)
+    if at is None:
+        return None
+    # the line in which the offset lies
+    data = (folder / job_files.log(0)).read_bytes()
+    begin = data.rfind(b"\n", 0, int(at.split(":")[1])) + 1
+    return data[begin:].split(b"\n")[0].decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "line"),
+    [
+        ("loss", None, 0),
+        ("loss", {1}, 1),
+        ("loss", {11}, 2),
+        ("loss 6", {0, 1}, 5),
+        ("loss", {7}, None),
+        # time, rank and stream of a line are no text of it
+        ("1 o loss", None, 4),
+        ("100.0", None, None),
+        ("a[0]", {11}, 2),
+        ("a.0", None, None),
+        ("(a+b)* {2}|$x^ is", None, 3),
+        ("(a+b)* {2}|$x^ is", {0}, None),
+    ],
+)
+async def test_only_lines_of_the_ranks_that_are_shown_are_found(
+    tmp_path: Path, places: list[Place], text: str, ranks: set[int] | None, line: int | None
+) -> None:
+    assert await found(tmp_path, places, text, ranks) == (None if line is None else LINES[line])
+
+
+async def test_the_next_search_does_not_find_what_was_found_before(
+    tmp_path: Path, places: list[Place]
+) -> None:
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    reached = sum(len(line) + 1 for line in LINES[:2])
+    at = await job_log.find(record, places, "loss", f"0:{reached}", job_log.written_by({0, 1}))
+    lines, _, _ = await job_log.read(record, places, at or "", {0, 1})
+    assert [line.text for line in lines] == ["what (a+b)* {2}|$x^ is", "1 o loss", "loss 6.5"]

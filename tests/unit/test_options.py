@@ -1,0 +1,57 @@
+"""Options of the magics: what was meant, and what there is."""
+
+from __future__ import annotations
+
+import pytest
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.kernel import options
+
+LINES = options.line_parser()
+CELLS = options.cell_parser()
+
+
+@pytest.mark.parametrize(
+    ("parser", "line", "said"),
+    [
+        (LINES, "statsu", '%distributed has no command "statsu". Did you mean status?'),
+        (LINES, "xyz", '%distributed has no command "xyz".'),
+        (LINES, "start --rank 3", '%distributed start has no option "--rank". Did you mean --ranks?'),
+        (LINES, "start local ranks=3", '%distributed start does not take "ranks=3". Did you mean --ranks?'),
+        (LINES, "stop now", '%distributed stop does not take "now".'),
+        (LINES, "resize x", '%distributed resize: N takes a whole number, not "x".'),
+        (LINES, "pull", "%distributed pull needs VAR."),
+        (CELLS, "0 --no-wiat", '%%distributed has no option "--no-wiat". Did you mean --no-wait?'),
+        (CELLS, "--timeout soon", '%%distributed: --timeout takes a number, not "soon".'),
+        (CELLS, "'0", "%%distributed: No closing quotation."),
+    ],
+)
+def test_what_can_not_be_is_told_with_what_was_meant(parser: options._Parser, line: str, said: str) -> None:
+    with pytest.raises(BadRequest) as error:
+        options.parse(parser, line)
+    assert error.value.message == said
+    assert error.value.hint
+
+
+def test_what_can_be_is_read() -> None:
+    asked = options.parse(LINES, "start slurm --ranks-per-node 4 --nodes=2 --no-monitor")
+    assert (asked.command, asked.profile, asked.ranks_per_node, asked.nodes) == ("start", "slurm", 4, 2)
+    assert options.parse(LINES, "restart 1,3 --from 0").source == 0
+    assert options.parse(CELLS, "0,2-3 --timeout 5 --by-rank").ranks == "0,2-3"
+    assert options.parse(CELLS, "").ranks == ""
+
+
+@pytest.mark.parametrize("line", ["", "help", "--help", "-h"])
+def test_alone_it_says_what_there_is(line: str) -> None:
+    with pytest.raises(options.HelpAsked) as asked:
+        options.parse(LINES, line)
+    rows = str(asked.value).splitlines()
+    assert [name for name in LINES.commands if not any(row.split()[0] == name for row in rows)] == []
+    assert all(len(row) < 100 for row in rows)
+
+
+@pytest.mark.parametrize("name", list(LINES.commands))
+def test_each_command_has_its_own_help(name: str) -> None:
+    with pytest.raises(options.HelpAsked) as asked:
+        options.parse(LINES, f"{name} --help")
+    assert str(asked.value).startswith(f"usage: %distributed {name}")

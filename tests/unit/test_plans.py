@@ -1,0 +1,245 @@
+"""What is previewed is what is submitted: a plan is a value with an id. Who types has nobody asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.local.backend import LocalBackend
+from dtrain_lab.errors import BadSize, Conflict, StartFailed, Unreachable
+from dtrain_lab.placement.policy import Policy
+from dtrain_lab.services import folders
+from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.plans import packing, plans
+from dtrain_lab.services.plans.answer_cache import Recent
+from dtrain_lab.services.plans.plans import known
+from dtrain_lab.services.policy import policy
+from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
+from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.profile import Profile
+from tests.books import write
+
+
+class Host(LocalBackend):
+    """This machine, which counts what it is asked, and keeps what it is handed."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.handed: list[tuple[JobRecord, dict[str, bytes]]] = []
+        self.refuses = False
+
+    async def facts(self, profile: Profile) -> Any:
+        self.asked += 1
+        return await super().facts(profile)
+
+    async def submit(self, submission: Any, files: Mapping[str, bytes]) -> Handle:
+        if self.refuses:
+            raise StartFailed("The scheduler refuses.", "")
+        self.handed.append((submission, dict(files)))
+        return Handle(submission.id, "here", directory=submission.directory)
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
+    made = Host()
+    monkeypatch.setattr(registry, "backend", lambda _: made)
+    monkeypatch.setattr(folders, "profiles", lambda: tmp_path / "profiles")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "project").mkdir()
+    return made
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    (tmp_path / "project" / "model.py").write_text("x = 1")
+    return write(tmp_path / "project" / "train.ipynb", ["import model\nprint(rank)"])
+
+
+REQUEST = JobRequest("train.ipynb", ranks=2)
+
+
+def with_jobs(tmp_path: Path, work: Callable[[Jobs], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(work(Jobs(Store(tmp_path / "jobs.sqlite"))))
+
+
+def test_what_was_looked_at_is_handed_over(tmp_path: Path, host: Host, book: Path) -> None:
+    async def main(jobs: Jobs) -> None:
+        plan = await jobs.plan(REQUEST, book)
+        job = await jobs.submit(JobRequest("train.ipynb"), book, plan=plan.id)
+        assert job.id == plan.id
+        [(record, files)] = host.handed
+        assert record.request == REQUEST, "what the body left out is the plan's"
+        assert {f.path for f in plan.files} == set(files)
+        for file in plan.files:
+            if file.text is not None:
+                assert files[file.path].decode() == file.text, file.path
+        with pytest.raises(Conflict) as again:
+            await jobs.submit(REQUEST, book, plan=plan.id)
+        assert again.value.code == "plan_unknown"
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_plan_has_an_age(tmp_path: Path, host: Host, book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(jobs: Jobs) -> None:
+        plan = await jobs.plan(REQUEST, book)
+        at = jobs._plans._kept[plan.id].record.created_at
+        for later, left in ((3600.0, [plan.id]), (3601.0, [])):
+            assert list(known(jobs._plans._kept, at + later)) == left
+        monkeypatch.setattr(plans.time, "time", lambda: at + 3601.0)
+        with pytest.raises(Conflict) as old:
+            await jobs.submit(REQUEST, book, plan=plan.id)
+        assert (old.value.code, host.handed) == ("plan_unknown", [])
+        await jobs.submit(REQUEST, book, plan=(await jobs.plan(REQUEST, book)).id)
+
+    with_jobs(tmp_path, main)
+
+
+def test_only_the_newest_plans_are_known(tmp_path: Path, host: Host, book: Path) -> None:
+    async def main(jobs: Jobs) -> None:
+        made = [(await jobs.plan(REQUEST, book)).id for _ in range(9)]
+        assert list(jobs._plans._kept) == made[1:]
+
+    with_jobs(tmp_path, main)
+
+
+def test_who_types_packs_nothing_and_has_nobody_asked_twice(
+    tmp_path: Path, host: Host, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed: list[Path] = []
+    pack = packing.pack
+
+    def counted(folder: Path, seen: Any = None) -> packing.Packed:
+        packed.append(folder)
+        return pack(folder, seen)
+
+    monkeypatch.setattr(packing, "pack", counted)
+
+    async def main(jobs: Jobs) -> None:
+        for letters in ("n", "na", "name"):
+            assert (await jobs.plan(replace(REQUEST, name=letters), book)).size is not None
+        assert (host.asked, len(packed)) == (1, 1)
+        (book.parent / "model.py").write_text("x = 22")
+        plan = await jobs.plan(REQUEST, book)
+        assert len(packed) == 2
+        assert next(f.text for f in plan.files if f.path == "code/model.py") == "x = 22"
+        await jobs.plan(REQUEST, book, ask=True)
+        assert host.asked == 2, "a person wants to know"
+        await jobs.submit(REQUEST, book)
+        assert host.asked == 3, "what is free now, where nothing was looked at"
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_change_since_the_plan_is_told(
+    tmp_path: Path, host: Host, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = tmp_path / "profiles" / "here.toml"
+    profile.write_text('backend = "local"\n')
+    request = replace(REQUEST, profile="here")
+
+    def add() -> None:
+        (book.parent / "new.py").touch()
+
+    def save() -> None:
+        write(book, ["print(2)"])
+
+    def edit() -> None:
+        profile.write_text('backend = "local"\nmonitor = false\n')
+
+    async def main(jobs: Jobs) -> None:
+        for change, named in ((save, "train.ipynb"), (add, "new.py"), (edit, 'the profile "here"')):
+            plan = await jobs.plan(request, book)
+            change()
+            with pytest.raises(Conflict, match="changed after this plan was made") as told:
+                await jobs.submit(request, book, plan=plan.id)
+            assert (told.value.code, told.value.details) == ("plan_changed", {"changed": [named]})
+        plan = await jobs.plan(request, book)
+        with pytest.raises(Conflict, match="ranks changed"):
+            await jobs.submit(replace(request, ranks=1), book, plan=plan.id)
+        monkeypatch.setattr(policy, "current", lambda: Policy(ranks=1))
+        with pytest.raises(BadSize, match="at most 1 ranks"):
+            await jobs.submit(request, book, plan=plan.id)
+        assert host.handed == []
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_plan_that_was_refused_can_be_submitted_again(tmp_path: Path, host: Host, book: Path) -> None:
+    async def main(jobs: Jobs) -> None:
+        plan = await jobs.plan(REQUEST, book)
+        host.refuses = True
+        with pytest.raises(StartFailed):
+            await jobs.submit(REQUEST, book, plan=plan.id)
+        host.refuses = False
+        assert (await jobs.submit(REQUEST, book, plan=plan.id)).id == plan.id
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_host_that_does_not_answer_is_not_asked_at_each_key() -> None:
+    asked: list[int] = []
+
+    async def silent() -> int:
+        asked.append(1)
+        raise Unreachable("node1 can't be reached.", "")
+
+    async def main() -> None:
+        recent = Recent()
+        for _ in range(3):
+            with pytest.raises(Unreachable):
+                await recent.ask("facts", silent)
+        assert len(asked) == 1
+        recent.forget()
+        with pytest.raises(Unreachable):
+            await recent.ask("facts", silent)
+        assert len(asked) == 2
+
+    asyncio.run(main())
+
+
+def test_two_who_submit_one_plan_make_one_job(tmp_path: Path, host: Host, book: Path) -> None:
+    async def main(jobs: Jobs) -> None:
+        plan = await jobs.plan(REQUEST, book)
+        again = (jobs.submit(JobRequest("train.ipynb"), book, plan=plan.id) for _ in range(2))
+        done = await asyncio.gather(*again, return_exceptions=True)
+        assert sorted(type(one).__name__ for one in done) == ["Conflict", "Job"]
+        assert len(host.handed) == 1
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_plan_of_another_notebook_is_refused(tmp_path: Path, host: Host, book: Path) -> None:
+    other = write(tmp_path / "project" / "other.ipynb", ["print(rank)"])
+
+    async def main(jobs: Jobs) -> None:
+        plan = await jobs.plan(REQUEST, book)
+        with pytest.raises(Conflict, match="notebook changed"):
+            await jobs.submit(JobRequest("other.ipynb"), other, plan=plan.id)
+        assert not host.handed
+
+    with_jobs(tmp_path, main)
+
+
+def test_two_previews_at_once_wait_for_one_answer() -> None:
+    asked = []
+
+    async def slow() -> str:
+        asked.append(1)
+        await asyncio.sleep(0)
+        return "facts"
+
+    async def main() -> None:
+        recent = Recent()
+        assert await asyncio.gather(*(recent.ask("facts", slow) for _ in range(3))) == ["facts"] * 3
+
+    asyncio.run(main())
+    assert len(asked) == 1

@@ -1,0 +1,90 @@
+"""A request as a line for a terminal: what a shell and click make of it is the request again."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+import pytest
+
+from dtrain_lab.cli.submit import _parameter, submit
+from dtrain_lab.jobs.command import submit_command
+from dtrain_lab.wire.jobs.job import JobRequest
+
+
+def given(request: JobRequest) -> dict[str, Any]:
+    """What the command reads of its own line."""
+    words = shlex.split(submit_command(request, "/home/me/a b.ipynb").replace("\\\n", " "))
+    assert words[:2] == ["dtrain-lab", "submit"]
+    with click.Context(submit) as context:
+        submit.parse_args(context, words[2:])
+        return context.params
+
+
+def test_what_is_usual_needs_no_option() -> None:
+    assert submit_command(JobRequest("x"), "/home/me/train.ipynb") == "dtrain-lab submit /home/me/train.ipynb"
+
+
+def test_all_of_a_request_comes_back() -> None:
+    request = JobRequest(
+        "x",
+        profile="gpu",
+        nodes=2,
+        ranks_per_node=4,
+        name="Größe π",
+        time="1-00:00:00",
+        launcher="torchrun",
+        after="first one",
+        retries=3,
+        warn_s=0,
+        mail="me@here",
+        notify="echo 'it is $DONE'; true",
+        partition="long",
+        environment="conda:/opt/my envs/torch",
+        interface="ib0",
+        options=("--exclusive", "--comment=a b"),
+        stage=("/data/a b", "/data/ö"),
+        files=False,
+        monitor=False,
+        kernel="python3",
+    )
+    found = given(request)
+    assert found["notebook"] == "/home/me/a b.ipynb"
+    names = {
+        "time": "limit",
+        "warn_s": "warn",
+        "notebook": None,
+        "parameters": "params",
+        "python": None,
+        "names": None,
+    }
+    for field in request.__struct_fields__:
+        name = names.get(field, field)
+        if name is not None and field != "parameters":
+            assert found[name] == getattr(request, field), field
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        3,
+        0.5,
+        1.0,
+        True,
+        None,
+        "adam",
+        "5",
+        "true",
+        'it\'s "so" $HOME',
+        "a=b",
+        "",
+        "größer",
+        [1, "x"],
+        {"a": None},
+    ],
+)
+def test_parameters_keep_their_kind(value: Any) -> None:
+    (text,) = given(JobRequest("x", parameters={"größe": value}))["params"]
+    assert _parameter(text) == ("größe", value)
+    assert type(_parameter(text)[1]) is type(value)

@@ -1,0 +1,144 @@
+"""Private names of torch stand in one place, and what lacks one is said."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import dtrain_lab
+from dtrain_lab.rank import ipykernel
+from dtrain_lab.rank.torch import names
+
+PACKAGE = Path(dtrain_lab.__file__).parent
+FENCE = PACKAGE / "rank" / "torch"
+PATHS = sorted({path for feature in names.FEATURES for path in feature.names})
+PRIVATE = {
+    part for path in PATHS for part in path.replace(" sets ", ".").replace(":", ".").split(".")
+    if part.startswith("_") and not part.startswith("__")
+} | {"_num_yielded", "_shutdown_workers", "_has_rebuilt_buckets", "_join_config"}  # fmt: skip
+
+
+def read(path: Path) -> set[str]:
+    """Names that a file takes from somewhere: attributes, imports, and strings that name an attribute."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and not (
+            isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        ):
+            found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {*(alias.name for alias in node.names), *(node.module or "").split(".")}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+    return found
+
+
+def test_private_names_of_torch_stand_behind_the_fence() -> None:
+    outside = [path for path in PACKAGE.rglob("*.py") if not path.is_relative_to(FENCE)]
+    assert len(outside) > 200
+    leaks = {str(path.relative_to(PACKAGE)): found for path in outside if (found := read(path) & PRIVATE)}
+    assert leaks == {}
+
+
+WITHOUT_NEED = {
+    "_version": "documented",
+    "_torchdynamo_disable": "only set",
+    "_has_rebuilt_buckets": "only set",
+    "_delay_all_reduce_all_params": "asked for with a default",
+    "_num_yielded": "asked for with a default",
+    "_shutdown_workers": "asked for with a default",
+}
+"""Private names behind the fence without which nothing ends: why."""
+OTHERS = {
+    "api/person.py": {"_allow_stdin"},
+    "api/view.py": {"_socket"},
+    "kernel/debugger.py": {"_publish_debug_event"},
+    "kernel/outgoing.py": {"_topic"},
+    "rank/cells/runner.py": {"_getframe"},
+    "rank/debugger/debugger.py": {"_getframe"},
+    "rank/output/inline_figures.py": {"_get_backend_or_none"},
+    "rank/debugger/job.py": {"_getframe"},
+    "rank/link.py": {"_current_frames", "_exit", "_run_exitfuncs"},
+    "rank/children.py": {"_default_context", "_actual_context"},
+    "rank/launchers.py": {"_args", "_kwargs"},
+    "rank/script.py": {"_shutdown", "_run_exitfuncs", "_exit", "_stream"},
+    "rank/group/main_thread.py": {"_current_frames"},
+    "rank/debugger/tracing.py": {"_translate_id_to_dap", "_thread_events"},
+    "node/forkserver.py": {"_exit"},
+    "node/admission/turn.py": {"_exit"},
+    "training/checkpoint.py": {"_getframe"},
+}
+"""Private names of ipykernel, IPython, pydevd and Python, as ARCHITECTURE.md lists them: file → names."""
+
+
+def private(path: Path) -> set[str]:
+    """Private attributes that a file takes from what it has not made itself."""
+    tree = ast.parse(path.read_text())
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    own |= {
+        node.attr for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "cls")
+    }  # fmt: skip
+    taken = {
+        node.attr for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
+    }  # fmt: skip
+    return taken - own
+
+
+def test_each_private_name_behind_the_fence_has_a_feature() -> None:
+    """One that no feature names would end a rank where a new torch lacks it."""
+    used = {name: path.name for path in FENCE.glob("*.py") for name in private(path)}
+    unlisted = {name: file for name, file in used.items() if name not in PRIVATE | set(WITHOUT_NEED)}
+    assert unlisted == {}
+
+
+def test_private_names_of_others_stand_where_the_architecture_says() -> None:
+    ours = {"_fields", "_info", "_actions"}  # of a NamedTuple; of our own classes
+    found = {
+        str(path.relative_to(PACKAGE)): names
+        for path in PACKAGE.rglob("*.py")
+        if not path.is_relative_to(FENCE) and (names := private(path) - ours)
+    }
+    assert found == OTHERS
+
+
+def test_an_ipykernel_without_its_lock_gets_one_of_ours() -> None:
+    kernel = SimpleNamespace()
+    assert ipykernel.main_lock(kernel) is ipykernel.main_lock(kernel)
+    with_lock = SimpleNamespace(_main_asyncio_lock=asyncio.Lock())
+    assert ipykernel.main_lock(with_lock) is with_lock._main_asyncio_lock
+    ipykernel.flush(SimpleNamespace())
+
+
+def test_this_torch_has_them_all() -> None:
+    assert names.lost() == ()
+
+
+@pytest.mark.parametrize("missing", PATHS)
+def test_a_renamed_one_turns_its_features_off_in_words(missing: str) -> None:
+    def found(path: str) -> object:
+        if path == missing:
+            raise AttributeError(path)
+        return names.find(path)
+
+    lost = names.lost_features(found)
+    assert [one.feature for one in lost] == [f for f in names.FEATURES if missing in f.names]
+    assert all(one.missing == (missing,) and one.feature.without.endswith(".") for one in lost)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "torch.distributed:no_such_name",
+        "torch.no_such_module:x",
+        "torch.nn:Module.__init__ sets no_such_name",
+    ],
+)
+def test_what_is_not_there_is_not_found(path: str) -> None:
+    with pytest.raises((AttributeError, ImportError)):
+        names.find(path)
