@@ -68,7 +68,6 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         f"for attempt in $(seq 0 {record.request.retries}); do",
         f"  echo $attempt > {job_files.ATTEMPT}",
         f"  export {job_files.ATTEMPT_VARIABLE}=$attempt",
-        "  rm -f error.*.json .once.*",
         f"  port=$(({ports[0]} + (first - {ports[0]} + attempt) % {len(ports)}))",
         *(["  " + next_free(ports)] if local else []),
         "  " + EXPORT,

@@ -103,7 +103,7 @@ function Shown(props: IBodyProps): JSX.Element {
   if (!selected) {
     return (
       <Empty
-        site={site}
+        site={model.seen || model.link === 'lost' ? site : null}
         profiles={profiles}
         commands={commands}
         trans={trans}
@@ -226,11 +226,11 @@ export class DistributedPanel extends SeenWidget {
         this._focused = null;
       }
     });
-    this._gone.observe(this.node, { childList: true, subtree: true });
+    this._drawn.observe(this.node, { childList: true, subtree: true });
   }
 
   override dispose(): void {
-    this._gone.disconnect();
+    this._drawn.disconnect();
     super.dispose();
   }
 
@@ -238,27 +238,23 @@ export class DistributedPanel extends SeenWidget {
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
     this.node.focus();
-    this._focusFirst();
+    this._seeksFirst = true;
+    requestAnimationFrame(() => this._focusFirst());
   }
 
-  /** As soon as there is something to do: what is shown for the first time has to be asked for. */
+  /** As soon as it is drawn: until the server has answered there is nothing to do. */
   private _focusFirst(): void {
-    requestAnimationFrame(() => {
-      void (this.renderPromise ?? Promise.resolve()).then(() => {
-        if (document.activeElement !== this.node) {
-          return;
-        }
-        if (this._model.site || this._model.link === 'lost') {
-          this._first()?.focus();
-        } else {
-          const retry = (): void => {
-            this._model.changed.disconnect(retry);
-            this._focusFirst();
-          };
-          this._model.changed.connect(retry);
-        }
-      });
-    });
+    if (!this._seeksFirst) {
+      return;
+    }
+    const movedOn = document.activeElement !== this.node;
+    const first = this._first();
+    if (movedOn || (first && !this.node.querySelector('[aria-busy="true"]'))) {
+      this._seeksFirst = false;
+    }
+    if (!movedOn && !this._seeksFirst) {
+      first?.focus();
+    }
   }
 
   private _first(): HTMLElement | null {
@@ -286,7 +282,11 @@ export class DistributedPanel extends SeenWidget {
   }
 
   private _focused: Element | null = null;
-  private _gone = new MutationObserver(() => this._keepFocus());
+  private _seeksFirst = false;
+  private _drawn = new MutationObserver(() => {
+    this._keepFocus();
+    this._focusFirst();
+  });
 
   protected render(): JSX.Element | null {
     return this.seen ? (

@@ -89,6 +89,7 @@ def screen(lab: Lab, page: Any, request: pytest.FixtureRequest) -> Iterator[Scre
         page.locator("#jupyterlab-splash").wait_for(state="detached")
         page.wait_for_function("() => window.jupyterapp?.commands.hasCommand('dtrain-lab:show-panel')")
         page.evaluate("() => window.jupyterapp.restored")
+        page.locator(".jp-Launcher").wait_for()  # takes the focus where it comes later
         page.keyboard.press("Alt+Shift+D")
         screen = Screen(page, feed, template)
         screen.panel.wait_for()
@@ -197,9 +198,9 @@ def test_training_slow_and_lost_at_eight(screen: Screen) -> None:
     shot(page, "narrow")
 
     screen.send(8)
-    page.context.set_offline(True)
     screen.drop()
     panel.get_by_text("No connection to the server.").wait_for()
+    page.context.set_offline(True)  # not before: a browser that is offline does not hear of a closed socket
     panel.get_by_text("Was training at").wait_for()
     assert panel.get_by_text("keep pace").count() == 0, "nothing is said of now"
     shot(page, "offline")

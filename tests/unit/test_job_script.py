@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 from pathlib import Path
@@ -92,6 +93,13 @@ def test_scripts_are_as_they_were(name: str) -> None:
     path = GOLDEN / f"{name}.sh"
     assert path.read_text() == SCRIPTS[name], f"changed on purpose? Write it to {path}"
     subprocess.run(["bash", "-n", str(path)], check=True)
+
+
+def test_a_host_that_starts_late_removes_nothing_that_ranks_of_others_have_written() -> None:
+    """All hosts may share the folder: marks of `!command` and errors of ranks belong to an attempt."""
+    removed = [line for line in SCRIPTS["job_host"].splitlines() if re.search(r"\b(rm|mv|>) ", line)]
+    assert removed
+    assert not [line for line in removed if ".once" in line or "error." in line]
 
 
 def test_a_line_break_reaches_no_directive() -> None:

@@ -27,7 +27,6 @@ head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 for attempt in $(seq 0 0); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
-  rm -f error.*.json .once.*
   port=$((20000 + (first - 20000 + attempt) % 12000))
   export MASTER_PORT=$port
   pids=()

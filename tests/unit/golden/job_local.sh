@@ -36,7 +36,6 @@ head=$!
 for attempt in $(seq 0 1); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
-  rm -f error.*.json .once.*
   port=$((20000 + (first - 20000 + attempt) % 12000))
   for _ in {1..12000}; do (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break; port=$((port < 31999 ? port + 1 : 20000)); done
   export MASTER_PORT=$port
