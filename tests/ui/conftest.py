@@ -15,13 +15,6 @@ LEFT = "Canceled future for execute_request message before replies were done"
 SHOTS = Path(os.environ.get("DTRAIN_LAB_SHOTS", Path(__file__).parents[2] / "docs" / "_shots"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One that fails runs once more, as JupyterLab's own do; the summary lists it as a rerun."""
-    for item in items:
-        if item.get_closest_marker("browser") and not item.get_closest_marker("flaky"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 @pytest.fixture(autouse=True)
 def jp_server_cleanup() -> None:
     """pytest-jupyter's, which is for servers inside the test process: there is none here."""
