@@ -59,7 +59,7 @@ def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None]
     Raises:
         BadRequest: A value can't be serialized.
     """
-    from dtrain_lab.rank.data import transfer
+    from dtrain_lab.rank.data import transfer, variables
 
     try:
         packed = transfer.pack(values, progress=progress)
@@ -72,9 +72,9 @@ def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None]
         ) from error
     try:
         what = "pushed", ", ".join(values)
-        away = _elsewhere(view, _apply(view, *what, transfer.receive, packed))
+        away = _elsewhere(view, _apply(view, *what, variables.receive, packed))
         if away:
-            _carry(view, what, transfer.receive, packed, transfer.numbers(packed), away)
+            _carry(view, what, variables.receive, packed, transfer.numbers(packed), away)
     finally:
         transfer.release(packed.token)
     return packed.size
@@ -86,10 +86,10 @@ def pull(view: Any, name: str) -> list[Any]:
     Raises:
         BadRequest: The name is invalid, a rank has no such variable, or its value can't be serialized.
     """
-    from dtrain_lab.rank.data import transfer
+    from dtrain_lab.rank.data import transfer, variables
 
     _check_name(name)
-    packed = _apply(view, "pulled", name, transfer.give, name)
+    packed = _apply(view, "pulled", name, variables.give, name)
     data = [
         None if transfer.is_here(one) else _on(view, [rank], "pulled", name, transfer.fetch, one.token)[0]
         for rank, one in zip(_targets(view), packed, strict=True)
@@ -142,16 +142,16 @@ def copy_variables(source: Any, targets: Any) -> tuple[list[str], dict[str, str]
         The copied names, the reason for each name that was not copied, and the total size of arrays and
         tensors in bytes.
     """
-    from dtrain_lab.rank.data import transfer
+    from dtrain_lab.rank.data import transfer, variables
 
-    packed, names, left = _apply(source, "copied", "The variables", transfer.give_all)[0]
+    packed, names, left = _apply(source, "copied", "The variables", variables.give_all)[0]
     what = "copied", "The variables"
-    _apply(targets, *what, transfer.use_paths, *_apply(source, *what, transfer.paths)[0])
+    _apply(targets, *what, variables.use_paths, *_apply(source, *what, variables.paths)[0])
     try:
-        away = _elsewhere(targets, _apply(targets, *what, transfer.receive_all, packed))
+        away = _elsewhere(targets, _apply(targets, *what, variables.receive_all, packed))
         if away:
             numbers = _apply(source, *what, transfer.fetch, packed.token)[0] if packed.token else b""
-            _carry(targets, what, transfer.receive_all, packed, numbers, away)
+            _carry(targets, what, variables.receive_all, packed, numbers, away)
     finally:
         source.apply_sync(transfer.release_all, [packed.token])
     return names, left, packed.size

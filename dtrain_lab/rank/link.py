@@ -49,21 +49,6 @@ from dtrain_lab.wire.stacks import Frame
 events = logging.getLogger("dtrain_lab.rank")
 
 
-def attach(app: Any, kernel: Any, spec: RankSpec, memory: Shared) -> Link:
-    """Connect a rank's kernel to the head.
-
-    Args:
-        app: the ipyparallel engine.
-        kernel: the engine's kernel.
-        spec: settings of this rank.
-        memory: what the rank shares with its node agent.
-
-    Returns:
-        The link, which serves orders from then on.
-    """
-    return Link(app, kernel, spec, memory)
-
-
 class Link:
     """The rank's connection to the head: obeys its orders, and sends output and replies.
 

@@ -67,7 +67,7 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         await super().complete_registration(msg, connect, maybe_tunnel)
         kernel: IPythonKernel = self.kernel
         _not_a_terminal()
-        rank_link.attach(self, kernel, self.spec, self.memory)
+        rank_link.Link(self, kernel, self.spec, self.memory)
 
 
 def run(spec: RankSpec, memory: Shared) -> None:

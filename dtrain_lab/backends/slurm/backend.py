@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dtrain_lab.backends import hosts
 from dtrain_lab.backends.base import UNSURE, Backend, Forecast, Place, Way
 from dtrain_lab.backends.hosts import Done
-from dtrain_lab.backends.slurm import allocation
+from dtrain_lab.backends.slurm import allocation, hours
 from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.slurm.routes import Routes
 from dtrain_lab.backends.slurm.script import batch, directives
@@ -23,12 +23,11 @@ from dtrain_lab.backends.speed import Pair
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.placement import budget, environment, slurm
+from dtrain_lab.placement import environment, slurm
 from dtrain_lab.placement.alternatives import sooner
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.jobs.quota import Budget
 from dtrain_lab.wire.node import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request, SlurmFacts
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -266,23 +265,12 @@ class SlurmBackend(Backend):
         text = self.scripts(submission)[job_files.BATCH]
         way = transport(submission.profile.ssh.login)
         done, left = await asyncio.gather(
-            way.run(["sbatch", "--test-only"], text.encode()), self._budget(submission)
+            way.run(["sbatch", "--test-only"], text.encode()), hours.left(submission)
         )
         if done.code:
             refused = Finding("problem", "refused", *slurm.refusal(done.err), field="profile")
             return Forecast(refused=refused, budget=left)
         return Forecast(slurm.test_start(done.err), budget=left)
-
-    async def _budget(self, submission: Submission) -> Budget | None:
-        """Return the account's remaining hours, and the hours that the job may use."""
-        plan, options = submission.plan, submission.profile.slurm
-        words = ["bash", "-c", budget.SCRIPT, "bash", options.account or "", options.qos or ""]
-        told = (await transport(submission.profile.ssh.login).run(words)).out.decode(errors="replace")
-        gpus = sum(min(node.ranks, node.gpus) for node in plan.nodes)
-        left = budget.read(told, "GPU" if gpus else "CPU", slurm.gpu_kind(options.gres or ""))
-        amount = gpus or plan.size * (plan.cpus_per_rank or 1)
-        limit = slurm.time_s(options.time) if options.time is not None else None
-        return budget.asked(left, amount, limit) if left is not None else None
 
     # ----
 

@@ -11,7 +11,6 @@ import io
 import re
 import shlex
 import tokenize
-from collections.abc import Callable
 from functools import cache
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -20,18 +19,11 @@ from msgspec import Struct
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs.notebook.awaits import without_awaits
+from dtrain_lab.jobs.notebook.conversion import NOTHING, Conversion
+from dtrain_lab.jobs.notebook.line_magics import line_magic, system
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding
 
-NOTHING = "None"
-SILENT = frozenset((
-    "matplotlib", "reload_ext", "autoreload", "config", "pylab", "who", "whos", "who_ls", "precision",
-    "xmode", "colors", "pdb", "pinfo", "pinfo2", "psource", "pdoc", "pfile", "history", "hist",
-    "logstart", "logstop", "lsmagic", "magic", "quickref", "page", "pprint", "doctest_mode", "gui",
-    "load_ext", "unload_ext", "alias_magic", "automagic", "connect_info", "prun", "lprun", "memit",
-    "mprun", "rehashx", "notebook",
-))  # fmt: skip
-"""Line magics that only have a meaning in an interactive shell."""
 ANY_SIZE = 1 << 20
 """World size for parsing rank sets: the job's size is unknown when the notebook is converted."""
 BODY_ONLY = frozenset(("time", "capture", "prun"))
@@ -51,21 +43,6 @@ class Converted(Struct, frozen=True):
     helpers: frozenset[str] = frozenset()
 
 
-class _Converter:
-    def __init__(self, cell: Cell) -> None:
-        self.cell = cell
-        self.findings: list[Finding] = []
-        self.installs: list[str] = []
-        self.helpers: set[str] = set()
-
-    def note(self, code: str, line: int, message: str) -> None:
-        self.findings.append(Finding("note", code, message, "", self.cell.name, line))
-
-    def problem(self, code: str, line: int, message: str, fix: str) -> str:
-        self.findings.append(Finding("problem", code, message, fix, self.cell.name, line))
-        return NOTHING
-
-
 def convert_cell(cell: Cell) -> Converted:
     """Convert a cell to plain Python.
 
@@ -75,7 +52,7 @@ def convert_cell(cell: Cell) -> Converted:
     Returns:
         The converted cell; its findings have a problem, with its line, for what can't be converted.
     """
-    made = _Converter(cell)
+    made = Conversion(cell)
     text = _cell_magic(made, cell.source)
     awaited = without_awaits(text)
     if awaited.changed:
@@ -91,7 +68,7 @@ def convert_cell(cell: Cell) -> Converted:
     return Converted(text, tuple(made.findings), tuple(made.installs), frozenset(made.helpers))
 
 
-def _cell_magic(made: _Converter, source: str) -> str:
+def _cell_magic(made: Conversion, source: str) -> str:
     """Convert a cell; a `%%` line, if it has one, becomes its equivalent in a script."""
     blank = len(source) - len(source.lstrip("\n"))
     first, _, body = source[blank:].partition("\n")
@@ -128,7 +105,7 @@ def _cell_magic(made: _Converter, source: str) -> str:
     return before
 
 
-def _distributed(made: _Converter, name: str, arguments: str, body: str, line: int) -> str:
+def _distributed(made: Conversion, name: str, arguments: str, body: str, line: int) -> str:
     words = shlex.split(arguments) if name == "distributed" else []
     chosen = ""
     skip = False
@@ -173,7 +150,7 @@ def _transformer() -> TransformerManager:
     return TransformerManager()
 
 
-def _lines(made: _Converter, source: str, first: int) -> str:
+def _lines(made: Conversion, source: str, first: int) -> str:
     """Replace line magics, `!` and `?`. `first`: line number of the text's first line, as the user counts."""
     blank = len(source) - len(source.lstrip("\n"))
     try:
@@ -211,7 +188,7 @@ def _shell_calls(tree: ast.AST) -> list[tuple[bool, ast.Call]]:
     ]
 
 
-def _replacement(made: _Converter, node: ast.Call, statement: bool, line: int) -> str:
+def _replacement(made: Conversion, node: ast.Call, statement: bool, line: int) -> str:
     assert isinstance(node.func, ast.Attribute)
     words = [a.value if isinstance(a, ast.Constant) else None for a in node.args]
     if any(not isinstance(word, str) for word in words):
@@ -224,130 +201,15 @@ def _replacement(made: _Converter, node: ast.Call, statement: bool, line: int) -
     texts = [str(word) for word in words]
     method = node.func.attr
     if method in ("system", "getoutput"):
-        return _system(made, texts[0], line, captures=method == "getoutput")
+        return system(made, texts[0], line, captures=method == "getoutput")
     if method == "run_line_magic":
-        return _line_magic(made, texts[0], texts[1] if len(texts) > 1 else "", statement, line)
+        return line_magic(made, texts[0], texts[1] if len(texts) > 1 else "", statement, line)
     return made.problem(
         "get_ipython",
         line,
         f"get_ipython().{method} is not there in a job.",
         "Write it without the notebook's shell.",
     )
-
-
-def _system(made: _Converter, command: str, line: int, *, captures: bool) -> str:
-    installed = re.match(r"(?:\S*python\S*\s+-m\s+)?pip3?\s+install\s+(.*)", command.strip())
-    if installed and not captures:
-        return _install(made, installed[1], line)
-    made.helpers.add("shell")
-    if captures:
-        return f"_shell({command!r}, globals(), captures=True)"
-    made.note("once_per_node", line, f"!{command.strip()[:40]} runs once on each node.")
-    return f"_shell({command!r}, globals())"
-
-
-def _install(made: _Converter, arguments: str, line: int) -> str:
-    made.installs.append(arguments.strip())
-    made.note(
-        "install",
-        line,
-        f"pip install {arguments.strip()} is not run in the job: the environment has to have it.",
-    )
-    return NOTHING
-
-
-def _line_magic(made: _Converter, name: str, arguments: str, statement: bool, line: int) -> str:
-    known = _MAGICS.get(name)
-    if known is not None:
-        return known(made, arguments.strip(), statement, line)
-    if name in SILENT:
-        return NOTHING
-    return made.problem(
-        "magic", line, f"%{name} can't run in a job.", 'Write it as Python, or tag the cell "skip-in-job".'
-    )
-
-
-def _pip(made: _Converter, arguments: str, statement: bool, line: int) -> str:
-    command, _, rest = arguments.partition(" ")
-    return _install(made, rest, line) if command == "install" else NOTHING
-
-
-def _time(made: _Converter, arguments: str, statement: bool, line: int) -> str:
-    code = re.sub(r"^(-\S+\s+)*", "", arguments)
-    try:
-        compile(code, "magic", "exec" if statement else "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    except SyntaxError:
-        return made.problem(
-            "magic", line, "%time with this code can't be converted.", "Write it without %time."
-        )
-    return code or NOTHING
-
-
-def _timeit(made: _Converter, arguments: str, statement: bool, line: int) -> str:
-    made.note("magic_dropped", line, "%timeit is left out.")
-    return NOTHING
-
-
-def _env(made: _Converter, arguments: str, statement: bool, line: int) -> str:
-    name, sep, value = arguments.partition("=")
-    if not sep:
-        name, sep, value = arguments.partition(" ")
-    if not sep:
-        return f'__import__("os").environ.get({arguments!r})' if arguments else NOTHING
-    return f'__import__("os").environ.__setitem__({name.strip()!r}, {value.strip()!r})'
-
-
-def _cd(made: _Converter, arguments: str, statement: bool, line: int) -> str:
-    return f'__import__("os").chdir(__import__("os").path.expanduser({arguments.split(" ")[-1]!r}))'
-
-
-def _run(made: _Converter, arguments: str, statement: bool, line: int) -> str:
-    words = shlex.split(arguments)
-    inside = words[:1] == ["-i"]
-    file, *given = words[1:] if inside else words or [""]
-    if not file.endswith(".py") or any("$" in word or "{" in word for word in words):
-        return made.problem(
-            "magic", line, f"%run {arguments} can't be converted.", "Import the module instead."
-        )
-    made.helpers.add("run_file")
-    return f"_run_file({file!r}, {given!r}, inside={inside})"
-
-
-def _commands(made: _Converter, arguments: str, statement: bool, line: int) -> str:
-    command = arguments.split(" ")[0]
-    if command == "pull":
-        return made.problem(
-            "pull",
-            line,
-            "%distributed pull brings values of ranks into a notebook; in a job there is none.",
-            'Use them where they are, or tag the cell "skip-in-job".',
-        )
-    made.note("cluster_command", line, f"%distributed {command} is left out: the job has its own ranks.")
-    return NOTHING
-
-
-def _load(made: _Converter, arguments: str, statement: bool, line: int) -> str:
-    made.note("magic_dropped", line, f"%load_ext {arguments} is left out.")
-    return NOTHING
-
-
-_MAGICS: dict[str, Callable[[_Converter, str, bool, int], str]] = {
-    "pip": _pip,
-    "conda": _pip,
-    "mamba": _pip,
-    "uv": lambda made, arguments, s, line: _pip(made, arguments.removeprefix("pip "), s, line),
-    "time": _time,
-    "timeit": _timeit,
-    "env": _env,
-    "set_env": _env,
-    "cd": _cd,
-    "run": _run,
-    "distributed": _commands,
-    "load_ext": _load,
-    "sx": lambda made, arguments, s, line: _system(made, arguments, line, captures=True),
-    "system": lambda made, arguments, s, line: _system(made, arguments, line, captures=True),
-    "pwd": lambda made, arguments, s, line: '__import__("os").getcwd()',
-}
 
 
 def _edited(source: str, edits: list[tuple[ast.AST, str]]) -> str:

@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Coroutine, Sequence
@@ -29,6 +28,7 @@ from dtrain_lab.node.sources import launcher
 if TYPE_CHECKING:
     from dtrain_lab.node.sources.job_head import JobHead
 
+from dtrain_lab.node.sources.rank_error import complain, write_error
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, began_at, exit_code, signal_all
 
 GRACE_S = 5.0
@@ -196,13 +196,13 @@ class SpawnSource:
         try:
             os.write(self._log, text)
         except OSError as error:  # a full disk: the training goes on
-            _complain(f"the log of node {self.node}: {error.strerror}")
+            complain(f"the log of node {self.node}: {error.strerror}")
 
     def _failed(self, kept: SpawnedRank, code: int) -> None:
         if self._first is None:
             self._first = kept.rank, code if code > 0 else 128 - code
         if not (self.folder / job_files.error(kept.rank)).exists():
-            self._say_how(kept, code)
+            write_error(self.folder, kept, code, self._never, self._memory)
         marker = self.folder / job_files.failed(self.attempt)
         try:
             with open(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -210,38 +210,6 @@ class SpawnSource:
         except OSError:  # another rank was first, or the disk is full
             pass
         asyncio.get_running_loop().call_later(GRACE_S, self._end_soon)
-
-    def _say_how(self, kept: SpawnedRank, code: int) -> None:
-        """Write the error of a rank that could not write it itself."""
-        if self._never is not None:
-            kind, message = "Ended", f"could not start: {self._never}"
-        elif kept.stopped:
-            kind, message = "Stopped", "was ended with the others"
-        elif code < 0:
-            name = (
-                signal.Signals(-code).name
-                if -code in signal.valid_signals() and -code in set(map(int, signal.Signals))
-                else f"signal {-code}"
-            )
-            how = self._memory.how(code)
-            kind, message = "Killed", f"was {how}" if how else f"was killed by {name}"
-        else:
-            kind, message = "Ended", f"ended with code {code}"
-        told = {
-            "rank": kept.rank,
-            "cell": None,
-            "cell_id": None,
-            "line": None,
-            "type": kind,
-            "message": message,
-            "time": time.time(),
-            "node": socket.gethostname().split(".")[0],
-            "signal": -code if code < 0 else None,
-        }
-        try:
-            (self.folder / job_files.error(kept.rank)).write_text(json.dumps(told))
-        except OSError as error:
-            _complain(f"rank {kept.rank} {message}; {error.strerror}")
 
     # ---- end
 
@@ -301,13 +269,6 @@ async def _first(works: Sequence[Coroutine[Any, Any, Any]], within_s: float | No
             task.cancel()
     for task in done:
         await task
-
-
-def _complain(text: str) -> None:
-    """Write to the launcher's log; if the same full disk holds the log, the message is lost."""
-    with contextlib.suppress(OSError):
-        # bypass Python's buffer: bytes that it could not write would change the exit code
-        os.write(2, f"dtrain-lab: {text}\n".encode())
 
 
 def main(arguments: list[str]) -> int:

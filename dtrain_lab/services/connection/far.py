@@ -23,6 +23,7 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection.headless import without_head
 from dtrain_lab.services.connection.presence import Client, Presence, ended
+from dtrain_lab.services.connection.unanswered import Unanswered
 from dtrain_lab.services.worlds import records
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Reason
@@ -37,15 +38,6 @@ LOOK_S = 0.3
 STATUS_S = 3.0
 PING_WITHIN_S = 5.0
 OPEN_WITHIN_S = 3.0
-REPEATABLE = (
-    clients.Info,
-    clients.Clock,
-    clients.Watch,
-    clients.Hold,
-    clients.ListCells,
-    clients.Diagnose,
-)
-"""Requests that change nothing when they are sent twice."""
 
 
 class Far(Presence):
@@ -68,7 +60,7 @@ class Far(Presence):
         self._shown: dict[str, int] = {}
         """Cell → number of output pieces received."""
         self._monitored: Any = None
-        self._sent: dict[int, clients.Call] = {}
+        self._unanswered = Unanswered(connection)
         self._since = time.monotonic()
         self._cut = False
         """The connection was lost and is not restored yet."""
@@ -204,28 +196,12 @@ class Far(Presence):
         """Request again what the head sent while the network was gone."""
         while self._monitored.poll(0):  # discard the events of failed attempts
             self._monitored.recv_multipart()
-        self._ask_again()
+        self._unanswered.ask_again()
         await self._connection.catch_up(self._shown)
-
-    def _ask_again(self) -> None:
-        """Repeat requests whose answer was lost if that changes nothing; fail the others."""
-        asked, self._sent = self._sent, {}
-        for call in asked.values():
-            future = self._connection.waits_for(call.id)
-            if future is None or future.done():
-                continue
-            if isinstance(call.body, REPEATABLE):
-                self._connection.send(call)
-            elif not isinstance(call.body, clients.Run | clients.Follow):
-                text = f"The connection to {self._record.name} broke before it answered."
-                future.set_exception(
-                    Unreachable(text, "The request may have gone through: check the state of the cluster.")
-                )
 
     def sent(self, call: clients.Call) -> None:
         """Remember a request that was sent."""
-        self._sent = {n: c for n, c in self._sent.items() if self._connection.waits_for(n) is not None}
-        self._sent[call.id] = call
+        self._unanswered.add(call)
 
     def received(self, message: clients.ToClient) -> clients.ToClient:
         """Convert times in a message to the local clock, and count output pieces for `catch_up`."""
@@ -237,8 +213,8 @@ class Far(Presence):
             self._shown.pop(message.result.cell, None)
         elif isinstance(message, clients.Changed):
             message = clients.Changed(clock.by_ours(message.cluster, self.ahead))
-        elif isinstance(message, clients.Answer) and message.error is None and message.id in self._sent:
-            self._stopping = self._stopping or isinstance(self._sent[message.id].body, clients.Stop)
+        elif isinstance(message, clients.Answer) and message.error is None:
+            self._stopping = self._stopping or isinstance(self._unanswered.body(message.id), clients.Stop)
         return message
 
     async def _look(self) -> None:

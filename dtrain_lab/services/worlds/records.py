@@ -9,8 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from dtrain_lab.errors import Conflict
 from dtrain_lab.machine import durable, processes
-from dtrain_lab.services import folders
+from dtrain_lab.services import folders, names
 from dtrain_lab.wire.processes.record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.records")
@@ -51,6 +52,27 @@ def _living(path: Path) -> HeadRecord | None:
 def read(identity: str) -> HeadRecord | None:
     """Return a head's current record; None if it is gone."""
     return _read(path_of(identity))
+
+
+def free_name(wanted: str | None, usual: str) -> str:
+    """Return the name of a new cluster: the one that is wanted, else the usual one with a number if need be.
+
+    Raises:
+        Conflict: A cluster has the wanted name.
+    """
+    taken = {r.name for r in living() if not r.warm}
+    if wanted is not None:
+        if names.check(wanted) in taken:
+            raise Conflict(
+                f'A cluster "{wanted}" is running.',
+                f"Choose another name, attach to it, or stop it: %distributed attach {wanted}",
+                code="name_in_use",
+            )
+        return wanted
+    name, number = usual, 2
+    while name in taken:
+        name, number = f"{usual}-{number}", number + 1
+    return name
 
 
 def write(record: HeadRecord) -> None:

@@ -16,7 +16,7 @@ import msgspec
 from dtrain_lab.backends import hosts
 from dtrain_lab.errors import BadSize, Conflict, DtrainError, NotFound, StartFailed, Unreachable
 from dtrain_lab.machine import processes, supervision
-from dtrain_lab.services import folders, names
+from dtrain_lab.services import folders
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
@@ -87,7 +87,7 @@ class Worlds:
             await environment.check(python)
         facts = await backend.facts(profile)
         plan = allowed.plan(facts, request, python=python, directory=_directory(directory or os.getcwd()))
-        name = _free_name(request.name, f"{profile.name}-{plan.size}")
+        name = records.free_name(request.name, f"{profile.name}-{plan.size}")
         if not backend.traits.one_machine:
             submitted = await submit(plan, profile, request, name, server=self._server)
             connection = await self.reach(submitted)
@@ -282,22 +282,6 @@ class Worlds:
         await connection.ask(clients.Launch(plan, request, name, getpass.getuser()))
         connection.record = msgspec.structs.replace(record, name=name, warm=False)
         return connection
-
-
-def _free_name(wanted: str | None, usual: str) -> str:
-    taken = {r.name for r in records.living() if not r.warm}
-    if wanted is not None:
-        if names.check(wanted) in taken:
-            raise Conflict(
-                f'A cluster "{wanted}" is running.',
-                f"Choose another name, attach to it, or stop it: %distributed attach {wanted}",
-                code="name_in_use",
-            )
-        return wanted
-    name, number = usual, 2
-    while name in taken:
-        name, number = f"{usual}-{number}", number + 1
-    return name
 
 
 def _directory(path: str) -> str:

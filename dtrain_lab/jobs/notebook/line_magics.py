@@ -1,0 +1,136 @@
+"""Line magics and shell commands of a notebook, as Python of a script."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Callable
+
+from dtrain_lab.jobs.notebook.conversion import NOTHING, Conversion
+
+SILENT = frozenset((
+    "matplotlib", "reload_ext", "autoreload", "config", "pylab", "who", "whos", "who_ls", "precision",
+    "xmode", "colors", "pdb", "pinfo", "pinfo2", "psource", "pdoc", "pfile", "history", "hist",
+    "logstart", "logstop", "lsmagic", "magic", "quickref", "page", "pprint", "doctest_mode", "gui",
+    "load_ext", "unload_ext", "alias_magic", "automagic", "connect_info", "prun", "lprun", "memit",
+    "mprun", "rehashx", "notebook",
+))  # fmt: skip
+"""Line magics that only have a meaning in an interactive shell."""
+
+
+def system(made: Conversion, command: str, line: int, *, captures: bool) -> str:
+    """Convert `!command`; `captures`: its output is assigned to a name."""
+    installed = re.match(r"(?:\S*python\S*\s+-m\s+)?pip3?\s+install\s+(.*)", command.strip())
+    if installed and not captures:
+        return _install(made, installed[1], line)
+    made.helpers.add("shell")
+    if captures:
+        return f"_shell({command!r}, globals(), captures=True)"
+    made.note("once_per_node", line, f"!{command.strip()[:40]} runs once on each node.")
+    return f"_shell({command!r}, globals())"
+
+
+def _install(made: Conversion, arguments: str, line: int) -> str:
+    made.installs.append(arguments.strip())
+    made.note(
+        "install",
+        line,
+        f"pip install {arguments.strip()} is not run in the job: the environment has to have it.",
+    )
+    return NOTHING
+
+
+def line_magic(made: Conversion, name: str, arguments: str, statement: bool, line: int) -> str:
+    """Convert `%name arguments`; `statement`: its value is not used."""
+    known = _MAGICS.get(name)
+    if known is not None:
+        return known(made, arguments.strip(), statement, line)
+    if name in SILENT:
+        return NOTHING
+    return made.problem(
+        "magic", line, f"%{name} can't run in a job.", 'Write it as Python, or tag the cell "skip-in-job".'
+    )
+
+
+def _pip(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+    command, _, rest = arguments.partition(" ")
+    return _install(made, rest, line) if command == "install" else NOTHING
+
+
+def _time(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+    code = re.sub(r"^(-\S+\s+)*", "", arguments)
+    try:
+        compile(code, "magic", "exec" if statement else "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError:
+        return made.problem(
+            "magic", line, "%time with this code can't be converted.", "Write it without %time."
+        )
+    return code or NOTHING
+
+
+def _timeit(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+    made.note("magic_dropped", line, "%timeit is left out.")
+    return NOTHING
+
+
+def _env(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+    name, sep, value = arguments.partition("=")
+    if not sep:
+        name, sep, value = arguments.partition(" ")
+    if not sep:
+        return f'__import__("os").environ.get({arguments!r})' if arguments else NOTHING
+    return f'__import__("os").environ.__setitem__({name.strip()!r}, {value.strip()!r})'
+
+
+def _cd(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+    return f'__import__("os").chdir(__import__("os").path.expanduser({arguments.split(" ")[-1]!r}))'
+
+
+def _run(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+    words = shlex.split(arguments)
+    inside = words[:1] == ["-i"]
+    file, *given = words[1:] if inside else words or [""]
+    if not file.endswith(".py") or any("$" in word or "{" in word for word in words):
+        return made.problem(
+            "magic", line, f"%run {arguments} can't be converted.", "Import the module instead."
+        )
+    made.helpers.add("run_file")
+    return f"_run_file({file!r}, {given!r}, inside={inside})"
+
+
+def _commands(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+    command = arguments.split(" ")[0]
+    if command == "pull":
+        return made.problem(
+            "pull",
+            line,
+            "%distributed pull brings values of ranks into a notebook; in a job there is none.",
+            'Use them where they are, or tag the cell "skip-in-job".',
+        )
+    made.note("cluster_command", line, f"%distributed {command} is left out: the job has its own ranks.")
+    return NOTHING
+
+
+def _load(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+    made.note("magic_dropped", line, f"%load_ext {arguments} is left out.")
+    return NOTHING
+
+
+_MAGICS: dict[str, Callable[[Conversion, str, bool, int], str]] = {
+    "pip": _pip,
+    "conda": _pip,
+    "mamba": _pip,
+    "uv": lambda made, arguments, s, line: _pip(made, arguments.removeprefix("pip "), s, line),
+    "time": _time,
+    "timeit": _timeit,
+    "env": _env,
+    "set_env": _env,
+    "cd": _cd,
+    "run": _run,
+    "distributed": _commands,
+    "load_ext": _load,
+    "sx": lambda made, arguments, s, line: system(made, arguments, line, captures=True),
+    "system": lambda made, arguments, s, line: system(made, arguments, line, captures=True),
+    "pwd": lambda made, arguments, s, line: '__import__("os").getcwd()',
+}

@@ -1,0 +1,66 @@
+"""How a job's rank ended, in the job's folder: for ranks that could not write that themselves."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.node.sources.spawned_rank import SpawnedRank
+
+if TYPE_CHECKING:
+    from dtrain_lab.machine.cgroup import OutOfMemory
+
+
+def write_error(folder: Path, kept: SpawnedRank, code: int, never: str | None, memory: OutOfMemory) -> None:
+    """Write the error of a rank that could not write it itself.
+
+    Args:
+        folder: The job's folder.
+        kept: The rank.
+        code: Its exit code; negative for a signal.
+        never: Why ranks can't start on this node, if so.
+        memory: Tells whether the kernel killed the rank for its memory.
+    """
+    if never is not None:
+        kind, message = "Ended", f"could not start: {never}"
+    elif kept.stopped:
+        kind, message = "Stopped", "was ended with the others"
+    elif code < 0:
+        name = (
+            signal.Signals(-code).name
+            if -code in signal.valid_signals() and -code in set(map(int, signal.Signals))
+            else f"signal {-code}"
+        )
+        how = memory.how(code)
+        kind, message = "Killed", f"was {how}" if how else f"was killed by {name}"
+    else:
+        kind, message = "Ended", f"ended with code {code}"
+    told = {
+        "rank": kept.rank,
+        "cell": None,
+        "cell_id": None,
+        "line": None,
+        "type": kind,
+        "message": message,
+        "time": time.time(),
+        "node": socket.gethostname().split(".")[0],
+        "signal": -code if code < 0 else None,
+    }
+    try:
+        (folder / job_files.error(kept.rank)).write_text(json.dumps(told))
+    except OSError as error:
+        complain(f"rank {kept.rank} {message}; {error.strerror}")
+
+
+def complain(text: str) -> None:
+    """Write to the launcher's log; if the same full disk holds the log, the message is lost."""
+    with contextlib.suppress(OSError):
+        # bypass Python's buffer: bytes that it could not write would change the exit code
+        os.write(2, f"dtrain-lab: {text}\n".encode())

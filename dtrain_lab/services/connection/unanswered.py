@@ -1,0 +1,54 @@
+"""Requests to a head without an answer yet: repeated or failed when a lost connection is back."""
+
+from __future__ import annotations
+
+from dtrain_lab.errors import Unreachable
+from dtrain_lab.services.connection.presence import Client
+from dtrain_lab.wire import clients
+
+REPEATABLE = (
+    clients.Info,
+    clients.Clock,
+    clients.Watch,
+    clients.Hold,
+    clients.ListCells,
+    clients.Diagnose,
+)
+"""Requests that change nothing when they are sent twice."""
+
+
+class Unanswered:
+    """Requests that were sent to a head and have no answer yet.
+
+    Args:
+        connection: The connection that sends them.
+    """
+
+    def __init__(self, connection: Client) -> None:
+        self._connection = connection
+        self._sent: dict[int, clients.Call] = {}
+
+    def add(self, call: clients.Call) -> None:
+        """Remember a request that was sent."""
+        self._sent = {n: c for n, c in self._sent.items() if self._connection.waits_for(n) is not None}
+        self._sent[call.id] = call
+
+    def body(self, number: int) -> clients.AnyBody | None:
+        """Return the request with a number; None if it is not remembered."""
+        call = self._sent.get(number)
+        return call.body if call is not None else None
+
+    def ask_again(self) -> None:
+        """Repeat requests whose answer was lost if that changes nothing; fail the others."""
+        asked, self._sent = self._sent, {}
+        for call in asked.values():
+            future = self._connection.waits_for(call.id)
+            if future is None or future.done():
+                continue
+            if isinstance(call.body, REPEATABLE):
+                self._connection.send(call)
+            elif not isinstance(call.body, clients.Run | clients.Follow):
+                text = f"The connection to {self._connection.record.name} broke before it answered."
+                future.set_exception(
+                    Unreachable(text, "The request may have gone through: check the state of the cluster.")
+                )
