@@ -13,6 +13,7 @@ from dtrain_lab._version import __version__
 
 if TYPE_CHECKING:
     from dtrain_lab.api import Cluster, Job, Result, clusters, jobs, start, submit
+    from dtrain_lab.sweeps.space import loguniform, randint, uniform
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
     from dtrain_lab.training.guard import guard
     from dtrain_lab.training.log import log
@@ -31,10 +32,13 @@ __all__ = [
     "jobs",
     "latest_checkpoint",
     "log",
+    "loguniform",
+    "randint",
     "staged",
     "start",
     "step",
     "submit",
+    "uniform",
 ]
 
 IN_RANKS = {
@@ -48,7 +52,14 @@ IN_RANKS = {
 }
 
 
+RANGES = ("loguniform", "randint", "uniform")
+
+
 def __getattr__(name: str) -> Any:
+    if name in RANGES:
+        from dtrain_lab.sweeps import space
+
+        return getattr(space, name)
     if name in IN_RANKS:
         from importlib import import_module
 

@@ -1,0 +1,120 @@
+"""Events and actions of a sweep's state machine. Times are in seconds since 1970."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.wire.kinds import JobState
+from dtrain_lab.wire.sweeps import Report, Wish
+
+# ---- events: what the driver can learn
+
+
+class Woke(Struct, frozen=True):
+    """Time has passed."""
+
+    at: float
+
+
+class Wished(Struct, frozen=True):
+    """A client wants the sweep to run or to stop. `number`: of the wish; it grows by one."""
+
+    wish: Wish
+    number: int
+    at: float
+
+
+class Suggested(Struct, frozen=True):
+    """The sampler has chosen parameters; None if there are none left."""
+
+    parameters: dict[str, Any] | None
+
+
+class HandingOver(Struct, frozen=True):
+    """A trial's job is about to be handed over under this id."""
+
+    number: int
+    job: str
+
+
+class Refused(Struct, frozen=True):
+    """A trial's job was refused. `again`: the same request may be accepted later."""
+
+    number: int
+    code: str
+    message: str
+    hint: str
+    again: bool
+    at: float
+
+
+class Looked(Struct, frozen=True):
+    """A trial's job was looked at.
+
+    `error`: why it failed or waits. `killed`: it has failed through no fault of its code. `reports`: all
+    values of the objective that it has reported, in order of time. `names`: what else it has reported.
+    """
+
+    number: int
+    state: JobState
+    started_at: float | None = None
+    ended_at: float | None = None
+    checkpoint_step: int | None = None
+    error: str | None = None
+    killed: bool = False
+    reports: tuple[Report, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class Missing(Struct, frozen=True):
+    """There is no job of a trial."""
+
+    number: int
+    at: float
+
+
+class Judged(Struct, frozen=True):
+    """A trial has reached a rung. `behind`: it is not among the best there."""
+
+    number: int
+    behind: bool
+
+
+Event = Woke | Wished | Suggested | HandingOver | Refused | Looked | Missing | Judged
+
+# ---- actions: what the driver has to do; each is answered by an event
+
+
+class Suggest(Struct, frozen=True):
+    """Choose the parameters of a further trial. Answer: `Suggested`."""
+
+
+class Submit(Struct, frozen=True):
+    """Submit a trial's job. Answers: `HandingOver` before anything is handed over; `Refused`."""
+
+    number: int
+
+
+class Continue(Struct, frozen=True):
+    """Resume a trial's last job. Answers: `HandingOver` before anything is handed over; `Refused`."""
+
+    number: int
+    job: str
+
+
+class End(Struct, frozen=True):
+    """Cancel a trial's job. Answer: `Looked`, later."""
+
+    number: int
+    job: str
+
+
+class Judge(Struct, frozen=True):
+    """Compare a trial that has reached a rung with the others. Answer: `Judged`."""
+
+    number: int
+
+
+Action = Suggest | Submit | Continue | End | Judge

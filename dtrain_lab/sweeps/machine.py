@@ -1,0 +1,281 @@
+"""The state machine of a sweep: `step(record, event) -> (record, actions)`.
+
+`actions` is all that is due now. The driver performs the first one, feeds the event that answers it, and
+goes on with the actions that this step returns. The record is saved before an action is performed, so that a
+driver that dies loses no trial and its successor runs none twice.
+"""
+
+from __future__ import annotations
+
+import math
+
+from msgspec.structs import replace
+
+from dtrain_lab.sweeps import reports
+from dtrain_lab.sweeps.events import (
+    Action,
+    Continue,
+    End,
+    Event,
+    HandingOver,
+    Judge,
+    Judged,
+    Looked,
+    Missing,
+    Refused,
+    Submit,
+    Suggest,
+    Suggested,
+    Wished,
+    Woke,
+)
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.kinds import JOB_ENDED
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, SweepRecord, Trial
+
+MOST_RESUMES = 3
+"""How often a trial that was killed is continued by itself."""
+AGAIN_S = 5.0
+"""Seconds until a submission that was refused for now is tried again."""
+
+
+def step(record: SweepRecord, event: Event) -> tuple[SweepRecord, tuple[Action, ...]]:
+    """Apply an event to a sweep.
+
+    Returns:
+        The new record, and all actions that are due.
+    """
+    now, before = None, record
+    match event:
+        case Woke(at):
+            now = at
+        case Wished():
+            record, now = _wished(record, event), event.at
+        case Suggested(None):
+            record = replace(record, total=len(record.trials))
+        case Suggested(parameters):
+            made = Trial(len(record.trials), "waiting", parameters or {})
+            record = replace(record, trials=(*record.trials, made))
+        case HandingOver(number, job):
+            trial = record.trials[number]
+            record = _with(
+                record,
+                replace(
+                    trial,
+                    job=job,
+                    jobs=(*trial.jobs, job),
+                    resumes=len(trial.jobs),
+                    handed=True,
+                    seen=False,
+                    reason=None,
+                    ended_at=None,
+                ),
+            )
+            if record.state == "running":
+                record = replace(record, retry_at=None, reason=None)
+        case Refused():
+            record, now = _refused(record, event), event.at
+        case Missing(number, at):
+            record, now = _with(record, _missing(record.trials[number], at)), at
+        case Looked():
+            record = _looked(record, event)
+        case Judged(number, behind):
+            record = _judged(record, number, behind)
+    record = _ended(record)
+    if isinstance(event, Looked) and _reached_rung(before, record, event.number):
+        return record, (Judge(event.number),)
+    return record, _due(record, now)
+
+
+def _wished(record: SweepRecord, event: Wished) -> SweepRecord:
+    if event.number <= record.heard:
+        return record
+    record = replace(record, heard=event.number)
+    if event.wish == "stop":
+        return record if record.state in SWEEP_ENDED else replace(record, state="stopping")
+    if record.state not in ("stopped", "failed"):
+        return record
+    trials = tuple(
+        replace(trial, state="waiting", ended_at=None, reason=None, ending=None)
+        if trial.state == "stopped"
+        else trial
+        for trial in record.trials
+    )
+    return replace(record, state="running", reason=None, ended_at=None, retry_at=None, trials=trials)
+
+
+def _refused(record: SweepRecord, event: Refused) -> SweepRecord:
+    trial = replace(record.trials[event.number], reason=event.message)
+    if trial.handed:
+        trial = _taken_back(trial)
+    if trial.jobs and not event.again:  # it can't be continued; the other trials may
+        return _with(record, replace(trial, state="failed", ended_at=event.at))
+    record = _with(record, trial)
+    reason = Reason(event.code, event.message, event.hint, final=not event.again)
+    if event.again:
+        return replace(record, retry_at=event.at + AGAIN_S, reason=reason)
+    return replace(record, state="stopping", reason=reason)
+
+
+def _taken_back(trial: Trial) -> Trial:
+    """A trial whose job was not handed over: it waits, as before."""
+    jobs = trial.jobs[:-1]
+    return replace(
+        trial,
+        state="waiting",
+        jobs=jobs,
+        job=jobs[-1] if jobs else None,
+        resumes=max(0, len(jobs) - 1),
+        handed=False,
+        seen=False,
+    )
+
+
+def _missing(trial: Trial, at: float) -> Trial:
+    if not trial.handed:
+        return trial
+    if not trial.seen:  # whoever handed it over died before
+        return _taken_back(trial)
+    return replace(
+        trial, state="failed", handed=False, ended_at=at, ending=None, reason="Its job was deleted."
+    )
+
+
+def _looked(record: SweepRecord, event: Looked) -> SweepRecord:
+    trial = record.trials[event.number]
+    if not trial.handed:
+        return record
+    known = reports.at_rungs(event.reports, record.first_rung, trial.rungs)
+    finite = [report for report in event.reports if math.isfinite(report.value)]
+    last = finite[-1] if finite else None
+    trial = replace(
+        trial,
+        seen=True,
+        started_at=trial.started_at or event.started_at,
+        checkpoint_step=event.checkpoint_step,
+        value=last.value if last else trial.value,
+        step=last.step if last else trial.step,
+        curve=reports.curve(event.reports, trial.curve),
+        rungs=known,
+    )
+    if event.state not in JOB_ENDED:
+        waits = event.state in ("planned", "queued") and event.started_at is None
+        on = "resumed" if trial.resumes else "running"
+        return _with(
+            record, replace(trial, state="waiting" if waits else on, reason=event.error if waits else None)
+        )
+    return _job_ended(record, trial, event)
+
+
+def _job_ended(record: SweepRecord, trial: Trial, event: Looked) -> SweepRecord:
+    trial = replace(trial, handed=False, ended_at=event.ended_at)
+    if event.state == "succeeded":
+        return _succeeded(record, replace(trial, ending=None), event)
+    if trial.ending == "prune":
+        return _with(record, replace(trial, state="pruned", ending=None))
+    if trial.ending == "stop":
+        return _with(record, replace(trial, state="stopped", ending=None))
+    if event.state == "cancelled":
+        return _with(record, replace(trial, state="stopped", reason="Its job was cancelled."))
+    if (event.killed or event.state == "lost") and trial.resumes < MOST_RESUMES:
+        return _with(record, replace(trial, state="waiting", reason=event.error, ended_at=None))
+    return _with(record, replace(trial, state="failed", reason=event.error or "Its job failed."))
+
+
+def _succeeded(record: SweepRecord, trial: Trial, event: Looked) -> SweepRecord:
+    name = record.request.objective
+    last = event.reports[-1] if event.reports else None
+    if last is not None and not math.isfinite(last.value):
+        why = f"Its {name} is {last.value} at the end, at step {last.step}."
+        return _with(record, replace(trial, state="failed", value=None, step=last.step, reason=why))
+    if last is None and trial.value is None:
+        said = f"it reported {', '.join(event.names)}" if event.names else "it reported nothing"
+        why = f'It never reported "{name}"; {said}.'
+        record = _with(record, replace(trial, state="failed", reason=why))
+        if any(other.value is not None for other in record.trials):
+            return record
+        hint = f"Call dt.log(step, {name}=…) in the notebook, or name another objective."
+        reason = Reason("no_objective", f"Trial {trial.number}: {why}", hint, final=True)
+        return replace(record, state="stopping", reason=reason)
+    if record.first_rung is None and trial.step:
+        record = replace(record, first_rung=reports.first_rung(trial.step))
+        trial = replace(trial, rungs=reports.at_rungs(event.reports, record.first_rung))
+    return _with(record, replace(trial, state="succeeded", reason=None))
+
+
+def _judged(record: SweepRecord, number: int, behind: bool) -> SweepRecord:
+    trial = record.trials[number]
+    if not behind or not trial.handed or trial.ending is not None or not trial.rungs:
+        return record
+    rung = trial.rungs[-1]
+    others = sum(len(other.rungs) >= len(trial.rungs) for other in record.trials)
+    name = record.request.objective
+    why = (
+        f"Its {name} was {rung.value:.6g} at step {rung.step}, not among the best third of {others} trials "
+        "there."
+        if math.isfinite(rung.value)
+        else f"Its {name} was {rung.value} at step {rung.step}."
+    )
+    return _with(record, replace(trial, ending="prune", reason=why))
+
+
+def _ended(record: SweepRecord) -> SweepRecord:
+    """Mark what is to be ended, and the sweep itself once nothing of it goes on."""
+    if record.state == "stopping":
+        trials = tuple(
+            replace(trial, ending="stop") if trial.handed and trial.ending is None else trial
+            for trial in record.trials
+        )
+        record = replace(record, trials=trials)
+        if any(trial.handed for trial in trials):
+            return record
+        trials = tuple(  # one that was to be continued
+            replace(trial, state="stopped") if trial.state == "waiting" and trial.jobs else trial
+            for trial in trials
+        )
+        final = record.reason is not None and record.reason.final
+        return _final(replace(record, trials=trials, state="failed" if final else "stopped"))
+    if record.state != "running" or len(record.trials) < record.total:
+        return record
+    if any(trial.state not in TRIAL_ENDED for trial in record.trials):
+        return record
+    if any(trial.state == "succeeded" for trial in record.trials):
+        return _final(replace(record, state="succeeded", reason=None))
+    if any(trial.state == "stopped" for trial in record.trials):
+        return _final(replace(record, state="stopped"))
+    first = next((t.reason for t in record.trials if t.state == "failed" and t.reason), "")
+    return _final(
+        replace(record, state="failed", reason=Reason("no_success", f"No trial has succeeded. {first}", ""))
+    )
+
+
+def _final(record: SweepRecord) -> SweepRecord:
+    return replace(record, ended_at=max((t.ended_at or 0.0 for t in record.trials), default=0.0) or None)
+
+
+def _due(record: SweepRecord, now: float | None) -> tuple[Action, ...]:
+    """Return all that is due; what was refused is due again only once its time is known to have come."""
+    due: list[Action] = [End(t.number, t.job) for t in record.trials if t.handed and t.ending and t.job]
+    if record.state != "running":
+        return tuple(due)
+    if record.retry_at is not None and (now is None or now < record.retry_at):
+        return tuple(due)
+    free = record.parallel - sum(trial.handed for trial in record.trials)
+    waiting = [trial for trial in record.trials if trial.state == "waiting" and not trial.handed]
+    for trial in waiting[: max(0, free)]:
+        due.append(Continue(trial.number, trial.job) if trial.job else Submit(trial.number))
+    if free > len(waiting) and len(record.trials) < record.total:
+        due.append(Suggest())
+    return tuple(due)
+
+
+def _reached_rung(before: SweepRecord, record: SweepRecord, number: int) -> bool:
+    trial = record.trials[number]
+    if record.request.pruner is None or not trial.handed or trial.ending is not None:
+        return False
+    return len(trial.rungs) > len(before.trials[number].rungs)
+
+
+def _with(record: SweepRecord, trial: Trial) -> SweepRecord:
+    trials = (*record.trials[: trial.number], trial, *record.trials[trial.number + 1 :])
+    return replace(record, trials=trials)

@@ -1,0 +1,146 @@
+"""What to try next, and which trial to stop early, by Optuna.
+
+Optuna keeps nothing: a study is built from the sweep's record each time, so that no restart can lose it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from typing import Any
+
+from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.sweeps.reports import FACTOR
+from dtrain_lab.sweeps.space import Choices, LogUniform, RandInt, Space, parse, points, values_of
+from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest, Trial
+
+ATTEMPTS = 8
+"""How often the sampler is asked for a point of a finite space that was not tried yet."""
+
+
+def load() -> Any:
+    """Import Optuna.
+
+    Raises:
+        EnvironmentUnfit: It is not installed.
+    """
+    try:
+        import optuna
+    except ImportError as error:
+        raise EnvironmentUnfit(
+            "Optuna, which chooses what a sweep tries, is not installed here.",
+            'Install it: pip install "dtrain-lab[sweep]". A grid without early stopping needs none.',
+            code="no_optuna",
+        ) from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def needed(request: SweepRequest) -> bool:
+    """Whether a sweep needs Optuna."""
+    return request.sampler != "grid" or request.pruner is not None
+
+
+def suggest(record: SweepRecord) -> dict[str, Any] | None:
+    """Return the parameters of the next trial; None if all points of the space were tried.
+
+    The same record has the same answer.
+    """
+    space = parse(record.request.space)
+    tried = [trial.parameters for trial in record.trials]
+    count = points(space)
+    if record.request.sampler == "grid":
+        return _untried(space, tried)
+    attempts = 1 if count is None else ATTEMPTS
+    for attempt in range(attempts):
+        found = _ask(record, space, record.seed + len(tried) * ATTEMPTS + attempt)
+        if found not in tried:
+            return found
+    return found if count is None else _untried(space, tried)
+
+
+def falls_behind(record: SweepRecord, number: int) -> bool:
+    """Whether a trial that has reached a rung is to be stopped there: it is not among the best at that step.
+
+    Args:
+        record: The sweep.
+        number: Number of the trial.
+    """
+    optuna = load()
+    trial = record.trials[number]
+    if record.first_rung is None or not trial.rungs:
+        return False
+    with _quietly():
+        study = optuna.create_study(
+            direction=record.request.direction,
+            sampler=optuna.samplers.RandomSampler(seed=0),
+            pruner=optuna.pruners.SuccessiveHalvingPruner(
+                min_resource=record.first_rung, reduction_factor=FACTOR
+            ),
+        )
+        for other in record.trials:
+            if other.number != number:
+                _replay(study, other)
+        return _replay(study, trial)
+
+
+def _replay(study: Any, trial: Trial) -> bool:
+    told = study.ask()
+    behind = False
+    for report in trial.rungs:
+        if trial.rungs[-1] is not report and not math.isfinite(report.value):
+            continue
+        told.report(report.value, report.step)
+        behind = bool(told.should_prune())
+    return behind
+
+
+def _ask(record: SweepRecord, space: Space, seed: int) -> dict[str, Any]:
+    optuna = load()
+    distributions = {name: _distribution(optuna, domain) for name, domain in space.items()}
+    with _quietly():
+        if record.request.sampler == "random":
+            sampler = optuna.samplers.RandomSampler(seed=seed)
+        else:
+            # trials that run count as bad ones, or those that run at once would all be alike
+            sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
+        study = optuna.create_study(direction=record.request.direction, sampler=sampler)
+        study.add_trials([t for trial in record.trials if (t := _frozen(optuna, trial, distributions))])
+        found: dict[str, Any] = study.ask(distributions).params
+    return found
+
+
+def _frozen(optuna: Any, trial: Trial, distributions: dict[str, Any]) -> Any:
+    states = optuna.trial.TrialState
+    kept: dict[str, Any] = {"params": trial.parameters, "distributions": distributions}
+    if trial.state == "succeeded" and trial.value is not None:
+        return optuna.trial.create_trial(state=states.COMPLETE, value=trial.value, **kept)
+    if trial.state == "pruned" and trial.value is not None:
+        seen = {trial.step or 0: trial.value}
+        return optuna.trial.create_trial(
+            state=states.PRUNED, value=trial.value, intermediate_values=seen, **kept
+        )
+    if trial.state in ("waiting", "running", "resumed"):
+        return optuna.trial.create_trial(state=states.RUNNING, **kept)
+    return None
+
+
+def _distribution(optuna: Any, domain: Any) -> Any:
+    kinds = optuna.distributions
+    if isinstance(domain, Choices):
+        return kinds.CategoricalDistribution(domain.values)
+    if isinstance(domain, RandInt):
+        return kinds.IntDistribution(domain.low, domain.high)
+    return kinds.FloatDistribution(domain.low, domain.high, log=isinstance(domain, LogUniform))
+
+
+def _untried(space: Space, tried: list[dict[str, Any]]) -> dict[str, Any] | None:
+    lists = [values_of(domain) or () for domain in space.values()]
+    grid = (dict(zip(space, values, strict=True)) for values in itertools.product(*lists))
+    return next((point for point in grid if point not in tried), None)
+
+
+def _quietly() -> warnings.catch_warnings:
+    """Hide Optuna's notes on what may change in its interface."""
+    return warnings.catch_warnings(action="ignore")

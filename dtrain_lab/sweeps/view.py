@@ -1,0 +1,75 @@
+"""A sweep as clients show it, with its state in one sentence."""
+
+from __future__ import annotations
+
+from dtrain_lab.sweeps.space import parse, written
+from dtrain_lab.wire.cluster import Summary
+from dtrain_lab.wire.sweeps import TRIAL_ENDED, Sweep, SweepRecord, Trial
+
+
+def best(record: SweepRecord) -> Trial | None:
+    """Return the trial that succeeded with the best objective; None if none has."""
+    done = [trial for trial in record.trials if trial.state == "succeeded" and trial.value is not None]
+    sign = 1 if record.request.direction == "minimize" else -1
+    return min(done, key=lambda trial: (sign * (trial.value or 0.0), trial.number), default=None)
+
+
+def can_resume(record: SweepRecord) -> bool:
+    """Whether something of a sweep that has ended is left to run."""
+    left = len(record.trials) < record.total or any(t.state == "stopped" for t in record.trials)
+    return record.state in ("stopped", "failed") and left
+
+
+def shown(record: SweepRecord, directory: str) -> Sweep:
+    """Return a sweep as clients show it.
+
+    Args:
+        record: The sweep's record.
+        directory: Its folder.
+    """
+    request = record.request
+    may = ("stop",) if record.state == "running" else ("resume",) if can_resume(record) else ()
+    return Sweep(
+        id=record.id,
+        name=record.name,
+        notebook=request.notebook,
+        profile=request.profile,
+        size=record.size,
+        state=record.state,
+        reason=record.reason,
+        summary=summary(record),
+        objective=request.objective,
+        direction=request.direction,
+        sampler=request.sampler,
+        pruner=request.pruner,
+        space=written(parse(request.space)),
+        parameters=request.parameters,
+        total=record.total,
+        parallel=record.parallel,
+        trials=record.trials,
+        best=best(record),
+        directory=directory,
+        owner=record.owner,
+        may=may,
+        created_at=record.created_at,
+        ended_at=record.ended_at,
+    )
+
+
+def summary(record: SweepRecord) -> Summary:
+    """Summarize a sweep in one sentence, as "9 of 16 trials done; best loss 0.213 in trial 6."."""
+    done = sum(trial.state in TRIAL_ENDED for trial in record.trials)
+    failed = sum(trial.state == "failed" for trial in record.trials)
+    found = best(record)
+    values = {"done": done, "total": record.total, "failed": failed}
+    text = f"{done} of {record.total} trials done"
+    if failed:
+        text += f", {failed} failed"
+    if found is not None and found.value is not None:
+        values |= {"value": found.value, "trial": found.number}  # type: ignore[dict-item]
+        text += f"; best {record.request.objective} {found.value:.4g} in trial {found.number}"
+    lead = {"stopping": "Stopping: ", "stopped": "Stopped: ", "failed": "Failed: "}.get(record.state, "")
+    text = f"{lead}{text}."
+    if record.reason is not None:
+        text = f"{text} {record.reason.message}"
+    return Summary(f"sweep_{record.state}", values, text)

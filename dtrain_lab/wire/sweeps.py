@@ -1,0 +1,146 @@
+"""Sweeps: the request, the record in `sweep.json`, its trials, and the sweep as clients show it.
+
+Units are in the field names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from dtrain_lab.wire.cluster import Reason, Summary
+from dtrain_lab.wire.jobs.job import JobRequest, JobSize
+
+Direction = Literal["minimize", "maximize"]
+Sampler = Literal["tpe", "random", "grid"]
+Pruner = Literal["asha"]
+TrialState = Literal["waiting", "running", "pruned", "succeeded", "failed", "stopped", "resumed"]
+SweepState = Literal["running", "stopping", "stopped", "succeeded", "failed"]
+Wish = Literal["run", "stop"]
+
+TRIAL_ENDED: frozenset[str] = frozenset({"pruned", "succeeded", "failed", "stopped"})
+SWEEP_ENDED: frozenset[str] = frozenset({"stopped", "succeeded", "failed"})
+
+
+class SweepRequest(JobRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A sweep that a user asks for; the fields of a job are those of each trial.
+
+    `space`: what varies, name → a list of values, or "uniform(low, high)", "loguniform(low, high)",
+    "randint(low, high)". `parameters`: values that are the same in all trials. `objective`: a name that the
+    notebook passes to `dt.log`. `trials`: how many at most; by default the whole grid, else 16. `parallel`:
+    how many run at once; by default as many as there are GPUs, or cores without GPUs. `name`: of the sweep.
+    """
+
+    space: dict[str, Any]
+    objective: str
+    direction: Direction = "minimize"
+    sampler: Sampler = "tpe"
+    pruner: Pruner | None = None
+    trials: int | None = None
+    parallel: int | None = None
+
+
+class Report(Struct, frozen=True):
+    """A value of the objective, as of a step."""
+
+    step: int
+    value: float
+
+
+class Trial(Struct, frozen=True):
+    """A trial of a sweep: one job, and those that continue it.
+
+    `parameters`: those that vary. `value`: the objective's last finite value, as of `step`. `job`: the latest
+    of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was continued.
+    `curve`: at most 24 values, for a picture. `rungs`: the values by which bad trials are stopped early.
+    `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to exist.
+    `ending`: why its job is being ended.
+    """
+
+    number: int
+    state: TrialState
+    parameters: dict[str, Any]
+    value: float | None = None
+    step: int | None = None
+    job: str | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    reason: str | None = None
+    resumes: int = 0
+    checkpoint_step: int | None = None
+    curve: tuple[Report, ...] = ()
+    rungs: tuple[Report, ...] = ()
+    jobs: tuple[str, ...] = ()
+    handed: bool = False
+    seen: bool = False
+    ending: Literal["prune", "stop"] | None = None
+
+
+class SweepRecord(Struct, frozen=True):
+    """The source of truth of a sweep: `sweep.json` in its folder. Only its driver writes it.
+
+    `file`: copy of the notebook that all trials run. `total`: how many trials there will be. `first_rung`:
+    step of the first rung, known once a trial has succeeded. `heard`: number of the last wish that was
+    obeyed. `retry_at`: when to try again what a host has refused, in seconds since 1970. `python`:
+    interpreter of the driver. `host`, `system`: where it is driven.
+    """
+
+    id: str
+    name: str
+    request: SweepRequest
+    file: str
+    size: JobSize
+    total: int
+    parallel: int
+    seed: int
+    owner: str
+    host: str
+    system: str
+    python: str
+    created_at: float
+    state: SweepState = "running"
+    reason: Reason | None = None
+    trials: tuple[Trial, ...] = ()
+    first_rung: int | None = None
+    heard: int = 0
+    retry_at: float | None = None
+    ended_at: float | None = None
+
+
+class Asked(Struct, frozen=True):
+    """What a client wants of a sweep, in `asked.json`; its `number` grows by one."""
+
+    number: int
+    wish: Wish
+
+
+class Sweep(Struct, frozen=True):
+    """A sweep with everything that a client shows of it.
+
+    `space`: lists, and the text of ranges. `best`: the trial that succeeded with the best objective.
+    """
+
+    id: str
+    name: str
+    notebook: str
+    profile: str
+    size: JobSize
+    state: SweepState
+    reason: Reason | None
+    summary: Summary
+    objective: str
+    direction: Direction
+    sampler: Sampler
+    pruner: Pruner | None
+    space: dict[str, Any]
+    parameters: dict[str, Any]
+    total: int
+    parallel: int
+    trials: tuple[Trial, ...]
+    best: Trial | None
+    directory: str
+    owner: str
+    may: tuple[str, ...]
+    created_at: float
+    ended_at: float | None

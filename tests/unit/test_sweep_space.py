@@ -1,0 +1,98 @@
+"""Search spaces: from Python, JSON and text; each bad one has its sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.errors import BadNotebook, BadRequest
+from dtrain_lab.jobs.notebook.source import Cell
+from dtrain_lab.sweeps import space
+from dtrain_lab.sweeps.notebook import check_names
+
+
+def test_python_json_and_text_make_the_same_space() -> None:
+    made = space.parse(
+        {
+            "lr": dt.loguniform(1e-5, 1e-1),
+            "layers": [2, 4, 8],
+            "w": dt.randint(32, 512),
+            "d": dt.uniform(0, 1),
+        }
+    )
+    again = space.parse(space.written(made))
+    assert again == made
+    assert space.written(made)["lr"] == "loguniform(1e-05, 0.1)"
+    texts = ("lr=loguniform(1e-5, 1e-1)", "layers=2,4,8", "w=randint(32, 512)", "d=uniform(0,1)")
+    told = [space.from_text(text) for text in texts]
+    assert all(varies for _, _, varies in told)
+    assert space.parse({name: value for name, value, _ in told}) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("steps=100", ("steps", 100, False)),
+        ("path=a b", ("path", "a b", False)),
+        ("opt=adam, sgd", ("opt", ["adam", "sgd"], True)),
+        ("layers=[2]", ("layers", [2], True)),
+        ('text="a,b"', ("text", "a,b", False)),
+        ("flag=true,false", ("flag", [True, False], True)),
+    ],
+)
+def test_values_of_the_terminal(text: str, known: tuple[str, Any, bool]) -> None:
+    assert space.from_text(text) == known
+
+
+def test_points_are_counted_and_walked() -> None:
+    made = space.parse({"a": [1, 2, 3], "b": "randint(0, 3)"})
+    assert space.points(made) == 12
+    assert space.first_of(made) == {"a": 1, "b": 0}
+    assert space.points(space.parse({"a": [1], "b": "uniform(0, 1)"})) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ({}, "empty_space", "The search space is empty: nothing would vary."),
+        ({"a": []}, "empty_space", "The list of a is empty."),
+        ({"a": [1, "x"]}, "mixed_types", "The values of a are of mixed types: numbers and texts."),
+        ({"a": [1, True]}, "mixed_types", "of mixed types: numbers and true or false."),
+        ({"a": [1, [2]]}, "bad_value", "a has [2], which is a list."),
+        ({"a": [1.0, math.nan]}, "bad_value", "a has nan, which is no number."),
+        ({"a": [1, 2, 1]}, "bad_value", "a has 1 twice."),
+        ({"a": 3}, "no_range", "a has one value, 3: it would not vary."),
+        ({"a": "loguniform"}, "no_range", 'a: "loguniform" is no range.'),
+        ({"a": "loguniforn(1, 2)"}, "no_range", 'there is no range "loguniforn". Did you mean loguniform?'),
+        ({"a": "uniform(1)"}, "no_range", 'a: "uniform(1)" has no two numbers.'),
+        ({"a": "uniform(__import__('os'), 2)"}, "no_range", "has no two numbers."),
+        ({"a": "uniform(2, 1)"}, "empty_space", "uniform(2, 1) has no room: 2 is not below 1."),
+        ({"a": "uniform(nan, 1)"}, "no_range", "a: uniform got nan."),
+        ({"a": "loguniform(0, 1)"}, "bad_request", "begins at 0, which has no logarithm."),
+        ({"a": "randint(0.5, 3)"}, "bad_request", "has a number that is not whole."),
+    ],
+)
+def test_a_bad_space_is_refused_in_a_sentence(given: dict[str, Any], code: str, said: str) -> None:
+    with pytest.raises(BadRequest) as error:
+        space.parse(given)
+    assert said in str(error.value)
+    assert error.value.code == code
+    assert error.value.hint
+
+
+def cell(source: str, *tags: str) -> Cell:
+    return Cell("[1]", "a", source, tags)
+
+
+def test_the_notebook_has_to_have_the_parameters() -> None:
+    check_names([cell("lr = 1\nsteps: int = 5", "parameters")], ["lr", "steps"], "a.ipynb")
+    with pytest.raises(BadNotebook, match=r"a.ipynb has no cell tagged .parameters., so a sweep has nothing"):
+        check_names([cell("lr = 1")], ["lr"], "a.ipynb")
+    with pytest.raises(BadNotebook) as error:
+        check_names([cell("lr = 1\nwidth = 2", "parameters")], ["widht"], "a.ipynb")
+    assert str(error.value) == (
+        'The cell tagged "parameters" of a.ipynb has no widht; it has lr, width. Did you mean width?'
+    )

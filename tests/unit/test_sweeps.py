@@ -1,0 +1,340 @@
+"""The state machine of sweeps, what is tried next, and who is stopped early: without a process."""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.sweeps import reports, study
+from dtrain_lab.sweeps.events import (
+    Action,
+    Continue,
+    End,
+    Event,
+    HandingOver,
+    Judge,
+    Judged,
+    Looked,
+    Missing,
+    Refused,
+    Submit,
+    Suggest,
+    Suggested,
+    Wished,
+    Woke,
+)
+from dtrain_lab.sweeps.machine import step
+from dtrain_lab.sweeps.view import shown, summary
+from dtrain_lab.wire.jobs.job import JobSize
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, Report, SweepRecord, SweepRequest, Trial
+
+
+def sweep(total: int = 4, parallel: int = 2, **asked: Any) -> SweepRecord:
+    asked = {"space": {"lr": "loguniform(1e-5, 1e-1)"}, "objective": "loss", **asked}
+    return SweepRecord(
+        "s1", "train", SweepRequest("train.ipynb", **asked), "/x/train.ipynb", JobSize(1, 1), total, parallel,
+        seed=3, owner="me", host="here", system="boot", python="python", created_at=1.0,
+    )  # fmt: skip
+
+
+def told(*values: float, first: int = 0) -> tuple[Report, ...]:
+    return tuple(Report(first + number, value) for number, value in enumerate(values))
+
+
+def through(record: SweepRecord, *events: Event) -> tuple[SweepRecord, tuple[Action, ...]]:
+    actions: tuple[Action, ...] = ()
+    for event in events:
+        record, actions = step(record, event)
+    return record, actions
+
+
+def begun(number: int, job: str) -> tuple[Event, ...]:
+    return Suggested({"lr": 0.1 / (number + 1)}), HandingOver(number, job)
+
+
+def ended(number: int, *values: float, state: Any = "succeeded", **more: Any) -> Looked:
+    return Looked(number, state, 1.0, 2.0, reports=told(*values), **more)
+
+
+def test_so_many_run_at_once_and_each_runs_once() -> None:
+    record, actions = step(sweep(), Woke(0.0))
+    assert actions == (Suggest(),)
+    record, actions = step(record, Suggested({"lr": 0.1}))
+    assert actions == (Submit(0), Suggest())
+    record, actions = through(record, HandingOver(0, "a"), *begun(1, "b"))
+    assert actions == ()
+    record, actions = step(record, Looked(0, "running", 1.0, reports=told(3.0, 2.0)))
+    assert (record.trials[0].state, record.trials[0].value, record.trials[0].step) == ("running", 2.0, 1)
+    record, actions = step(record, ended(0, 3.0, 1.0))
+    assert actions == (Suggest(),)
+    record, _ = through(record, *begun(2, "c"), ended(1, 5.0), *begun(3, "d"))
+    record, actions = through(record, ended(2, 4.0), ended(3, 0.5))
+    assert (record.state, actions) == ("succeeded", ())
+    assert summary(record).text == "4 of 4 trials done; best loss 0.5 in trial 3."
+    assert shown(record, "/f").may == ()
+    best = shown(replace(record, request=replace(record.request, direction="maximize")), "/f").best
+    assert best is not None
+    assert best.number == 1
+
+
+def test_a_queued_trial_waits_and_says_for_what() -> None:
+    record, _ = through(sweep(), *begun(0, "a"), Looked(0, "queued", error="2 of 2 slots are taken."))
+    trial = record.trials[0]
+    assert (trial.state, trial.reason, trial.handed) == ("waiting", "2 of 2 slots are taken.", True)
+
+
+def test_a_driver_that_died_before_the_hand_over_loses_nothing() -> None:
+    record, _ = through(sweep(), *begun(0, "a"))
+    record, actions = step(record, Missing(0, 1.0))
+    assert record.trials[0].jobs == ()
+    assert actions[0] == Submit(0)
+
+
+def test_a_job_that_was_seen_and_is_gone_is_not_run_again() -> None:
+    record, actions = through(sweep(1), *begun(0, "a"), Looked(0, "running", 1.0), Missing(0, 3.0))
+    assert record.trials[0].reason == "Its job was deleted."
+    assert (record.state, actions) == ("failed", ())
+
+
+def test_a_killed_trial_goes_on_from_its_checkpoint_and_not_for_ever() -> None:
+    record, _ = through(sweep(1), *begun(0, "a"))
+    for job in "bcd":
+        record, actions = step(record, Looked(0, "failed", 1.0, 2.0, killed=True, reports=told(1.0)))
+        assert actions == (Continue(0, record.trials[0].job or ""),)
+        record, _ = through(
+            record, HandingOver(0, job), Looked(0, "running", 1.0, reports=told(0.5, first=1))
+        )
+        assert record.trials[0].state == "resumed"
+    assert [r.value for r in record.trials[0].curve] == [1.0, 0.5]
+    assert record.trials[0].resumes == 3
+    record, _ = step(record, Looked(0, "lost", error="its processes are gone."))
+    assert (record.trials[0].state, record.state) == ("failed", "failed")
+    assert record.reason is not None
+    assert record.reason.message == "No trial has succeeded. its processes are gone."
+
+
+def test_stop_ends_what_runs_and_resume_continues_it() -> None:
+    record, _ = through(sweep(3), *begun(0, "a"), *begun(1, "b"), Looked(0, "running", 1.0))
+    record, actions = step(record, Wished("stop", 1, 2.0))
+    assert (record.state, actions) == ("stopping", (End(0, "a"), End(1, "b")))
+    record, _ = step(record, ended(0, 1.0, state="cancelled"))
+    record, actions = step(record, ended(1, 0.9))
+    assert (record.state, actions) == ("stopped", ())
+    assert [trial.state for trial in record.trials] == ["stopped", "succeeded"]
+    assert shown(record, "/f").may == ("resume",)
+    record, actions = step(record, Wished("stop", 1, 3.0))
+    assert record.state == "stopped", "a wish is obeyed once"
+    record, actions = step(record, Wished("run", 2, 3.0))
+    assert actions == (Continue(0, "a"), Suggest())
+    record, _ = through(record, HandingOver(0, "c"), ended(0, 0.1), *begun(2, "d"), ended(2, 0.2))
+    assert record.state == "succeeded"
+    assert record.trials[0].jobs == ("a", "c")
+
+
+def test_an_objective_that_is_never_reported_stops_the_sweep_with_a_sentence() -> None:
+    record, actions = through(sweep(), *begun(0, "a"), *begun(1, "b"), ended(0, names=("accuracy", "lr")))
+    assert actions == (End(1, "b"),)
+    record, _ = step(record, ended(1, state="cancelled"))
+    assert record.state == "failed"
+    assert record.reason is not None
+    assert record.reason.message == 'Trial 0: It never reported "loss"; it reported accuracy, lr.'
+    assert "dt.log(step, loss=" in record.reason.hint
+
+
+def test_an_objective_that_is_no_number_fails_its_trial() -> None:
+    record, _ = through(sweep(), *begun(0, "a"), ended(0, 1.0, math.nan))
+    trial = record.trials[0]
+    assert (trial.state, trial.value) == ("failed", None)
+    assert trial.reason == "Its loss is nan at the end, at step 1."
+    assert record.state == "running"
+
+
+def test_what_is_refused_for_now_is_tried_again_and_the_rest_ends_the_sweep() -> None:
+    record, _ = step(sweep(), Suggested({"lr": 0.1}))
+    record, actions = step(record, Refused(0, "unreachable", "gpu-1 is silent.", "", again=True, at=10.0))
+    assert (record.state, actions) == ("running", ())
+    assert "gpu-1 is silent." in summary(record).text
+    assert step(record, Woke(12.0))[1] == ()
+    record, actions = step(record, Woke(16.0))
+    assert actions[0] == Submit(0)
+    record, _ = step(record, HandingOver(0, "a"))
+    assert record.reason is None
+    record, _ = step(record, Refused(0, "bad_size", "Too large.", "", again=False, at=17.0))
+    assert (record.state, record.trials[0].state) == ("failed", "waiting")
+
+
+def test_a_trial_that_can_not_be_continued_fails_alone() -> None:
+    record, _ = through(sweep(2, 1), *begun(0, "a"), Looked(0, "lost"))
+    record, actions = step(
+        record, Refused(0, "conflict", "Others go on from there.", "", again=False, at=1.0)
+    )
+    assert (record.trials[0].state, actions) == ("failed", (Suggest(),))
+
+
+def run(record: SweepRecord, choose: random.Random) -> tuple[SweepRecord, dict[int, int]]:
+    """A driver that dies anywhere, with jobs that fail, hang, are killed and cancelled at random."""
+    submitted: dict[int, int] = {}
+    jobs: dict[str, str] = {}
+    todo: list[Action] = []
+    for at in range(4000):
+        if record.state in SWEEP_ENDED and not todo:
+            break
+        if choose.random() < 0.1:  # it died: all that it knows is the record
+            todo = []
+        if not todo:
+            active = [t for t in record.trials if t.handed and t.job]
+            events: list[Event] = [Woke(float(at))]
+            for trial in active:
+                state = jobs.get(trial.job or "")
+                if state is None:
+                    events.append(Missing(trial.number, float(at)))
+                    continue
+                if state == "running" and choose.random() < 0.4:
+                    state = choose.choice(["succeeded", "failed", "lost", "cancelled"])
+                    jobs[trial.job or ""] = state
+                events.append(
+                    Looked(trial.number, state, 1.0, 2.0, reports=told(choose.random(), choose.random()))  # type: ignore[arg-type]
+                )
+            for event in events:
+                record, actions = step(record, event)
+                todo = list(actions)
+                if todo and isinstance(todo[0], Judge):
+                    record, actions = step(record, Judged(todo[0].number, choose.random() < 0.3))
+                    todo = list(actions)
+            continue
+        action = todo.pop(0)
+        match action:
+            case Suggest():
+                record, actions = step(record, Suggested({"lr": choose.random()}))
+            case Submit(number) | Continue(number, _):
+                job = f"{number}.{at}"
+                record, actions = step(record, HandingOver(number, job))
+                assert sum(t.handed for t in record.trials) <= record.parallel
+                if choose.random() < 0.2:  # it died between the two
+                    todo = []
+                    continue
+                jobs[job] = "running"
+                if isinstance(action, Submit):
+                    submitted[number] = submitted.get(number, 0) + 1
+            case End(number, job):
+                jobs[job] = "cancelled" if jobs.get(job) == "running" else jobs.get(job, "cancelled")
+                continue
+            case Judge(number):
+                record, actions = step(record, Judged(number, False))
+        todo = list(actions)
+    return record, submitted
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 4))
+def test_however_the_driver_dies_each_trial_is_submitted_once_and_ends(
+    seed: int, total: int, parallel: int
+) -> None:
+    record, submitted = run(sweep(total, parallel, pruner="asha"), random.Random(seed))
+    assert record.state in SWEEP_ENDED
+    assert [trial.number for trial in record.trials] == list(range(total))
+    assert all(trial.state in TRIAL_ENDED for trial in record.trials)
+    assert submitted == dict.fromkeys(range(total), 1)
+
+
+# ---- early stopping
+
+
+def test_rungs_and_curves_are_few_points() -> None:
+    assert reports.first_rung(270) == 10
+    assert reports.first_rung(5) == 1
+    course = told(*(1 / (n + 1) for n in range(271)))
+    assert [r.step for r in reports.at_rungs(course, 10)] == [10, 30, 90]
+    assert [r.step for r in reports.at_rungs(course[:40], 10)] == [10, 30]
+    assert reports.at_rungs(course[200:], 10, course[10:11])[0].step == 10, "what was reached stays"
+    drawn = reports.curve(course)
+    assert len(drawn) == reports.MOST_POINTS
+    assert (drawn[0], drawn[-1]) == (course[0], course[-1])
+
+
+def test_who_falls_behind_at_a_rung_is_ended_there_and_keeps_what_it_has() -> None:
+    record, _ = through(sweep(9, 3, pruner="asha"), *begun(0, "a"), ended(0, *([1.0] * 28)))
+    assert record.first_rung == 1
+    record, _ = through(record, *begun(1, "b"), *begun(2, "c"))
+    record, actions = step(record, Looked(1, "running", 1.0, reports=told(9.0, 9.0)))
+    assert actions == (Judge(1),)
+    assert study.falls_behind(record, 1)
+    record, actions = step(record, Judged(1, True))
+    assert actions[0] == End(1, "b")
+    record, actions = step(record, Looked(2, "running", 1.0, reports=told(0.5, 0.5)))
+    assert not study.falls_behind(record, 2)
+    record, actions = step(record, Looked(2, "running", 1.0, reports=told(0.5, 0.5)))
+    assert Judge(2) not in actions, "once at each rung"
+    record, _ = step(record, Looked(1, "cancelled", 1.0, 2.0, checkpoint_step=1, reports=told(9.0, 9.0)))
+    trial = record.trials[1]
+    assert (trial.state, trial.checkpoint_step, trial.value) == ("pruned", 1, 9.0)
+    assert trial.reason == "Its loss was 9 at step 1, not among the best third of 2 trials there."
+
+
+def test_a_loss_that_is_no_number_falls_behind_and_the_other_direction_counts() -> None:
+    done = Trial(0, "succeeded", {"lr": 0.1}, 1.0, 27, rungs=told(1.0, first=1))
+    for direction, value, behind in (
+        ("minimize", math.nan, True), ("minimize", 0.5, False), ("minimize", 2.0, True),
+        ("maximize", 0.5, True), ("maximize", 2.0, False),
+    ):  # fmt: skip
+        other = Trial(1, "running", {"lr": 0.2}, rungs=told(value, first=1), handed=True)
+        record = replace(sweep(pruner="asha", direction=direction), first_rung=1, trials=(done, other))
+        assert study.falls_behind(record, 1) is behind, (direction, value)
+
+
+# ---- what is tried next
+
+
+def grown(record: SweepRecord, count: int) -> SweepRecord:
+    for number in range(count):
+        found = study.suggest(record)
+        if found is None:
+            break
+        value = abs(math.log10(found["lr"]) + 3) if "lr" in found else float(number)
+        trial = Trial(number, "succeeded", found, value, 10)
+        record = replace(record, trials=(*record.trials, trial))
+    return record
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "random", "grid"])
+def test_no_point_is_tried_twice_and_the_record_alone_decides(sampler: Any) -> None:
+    made = sweep(space={"a": [1, 2, 3], "b": ["x", "y"], "c": "randint(0, 1)"}, sampler=sampler)
+    record = grown(made, 20)
+    points = [tuple(trial.parameters.values()) for trial in record.trials]
+    assert len(points) == len(set(points)) == 12
+    assert study.suggest(record) is None
+    half = replace(record, trials=record.trials[:5])
+    assert study.suggest(half) == record.trials[5].parameters, "after a restart, too"
+
+
+def test_tpe_finds_better_values_than_it_began_with() -> None:
+    record = grown(sweep(), 40)
+    first = [trial.value or 0.0 for trial in record.trials[:10]]
+    last = [trial.value or 0.0 for trial in record.trials[-10:]]
+    assert sum(last) < sum(first) * 0.7
+
+
+def test_trials_that_run_pruned_and_failed_ones_are_known_to_the_sampler() -> None:
+    trials = (
+        Trial(0, "running", {"lr": 1e-3}, handed=True), Trial(1, "pruned", {"lr": 1e-2}, 4.0, 3),
+        Trial(2, "failed", {"lr": 1e-1}), Trial(3, "stopped", {"lr": 1e-4}),
+    )  # fmt: skip
+    found = study.suggest(replace(sweep(), trials=trials))
+    assert found is not None
+    assert 1e-5 <= found["lr"] <= 1e-1
+
+
+def test_without_optuna_a_grid_works_and_the_rest_says_what_to_install(monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    assert study.suggest(sweep(sampler="grid", space={"a": [1, 2]})) == {"a": 1}
+    with pytest.raises(EnvironmentUnfit, match=r'pip install "dtrain-lab\[sweep\]"') as error:
+        study.suggest(sweep())
+    assert error.value.code == "no_optuna"
