@@ -151,6 +151,7 @@ class Cluster:
         order = clients.Run(
             cell=cell_id(), code=code, label="[ ]", ranks=await self.rank_set(ranks), timeout_s=timeout
         )
+        check_order(code, order.label, order.first_line, timeout)
         return await self.run_order(order, check=check)
 
     async def run_order(
@@ -159,11 +160,10 @@ class Cluster:
         """Run a cell from a request message; only in the portal's loop.
 
         Args:
-            order: The request.
+            order: The request, checked by `check_order`.
             check: Raise an exception if a rank fails.
             on_output: Called with output as it arrives; the result then contains no output.
         """
-        _check(order)
         outputs: list[CellOutput] = []
         end = await self._connection.run(order, on_output or outputs.append)
         result = Result(end, outputs)
@@ -172,8 +172,7 @@ class Cluster:
         return result
 
     async def start_order(self, order: clients.Run) -> None:
-        """Start a cell without waiting for it; only in the portal's loop."""
-        _check(order)
+        """Start a cell, checked by `check_order`, without waiting for it; only in the portal's loop."""
         await self.ask(order)
 
     async def follow(self, cell: str, on_output: OnOutput) -> Result:
@@ -492,12 +491,22 @@ class Cluster:
             )
 
 
-def _check(order: clients.Run) -> None:
-    check_source(order.code, order.label, order.first_line)
-    if order.timeout_s is not None and order.timeout_s <= 0:
-        raise BadRequest(
-            f"A time-out of {order.timeout_s:g} s is over before it begins.", "Give a number above 0."
-        )
+def check_order(code: str, label: str, first_line: int, timeout: float | None) -> None:
+    """Check a cell before it is sent to ranks.
+
+    Args:
+        code: Code of the cell, without the magic's line.
+        label: Label of the cell.
+        first_line: Line number of the code's first line, as the user counts.
+        timeout: Seconds from the start on the ranks; None for no limit.
+
+    Raises:
+        BadCell: The cell is empty or has a syntax error.
+        BadRequest: The time-out is over before the cell begins.
+    """
+    check_source(code, label, first_line)
+    if timeout is not None and timeout <= 0:
+        raise BadRequest(f"A time-out of {timeout:g} s is over before it begins.", "Give a number above 0.")
 
 
 def innermost(stack: str) -> str:

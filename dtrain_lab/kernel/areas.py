@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import cached_property
 from typing import Any
 
 from dtrain_lab.cells import rank_sets as rank_names
@@ -25,12 +26,16 @@ class Areas:
 
     def __init__(self, send: Any) -> None:
         self._send = send
-        self._id = f"dtrain-{secrets.token_hex(6)}"
         self._shown: list[tuple[tuple[int, ...], str]] | None = None
         self._places: dict[int, list[str]] = {}
         self._next: dict[int, int] = {}
         self._texts: dict[int, str] = {}
         self._clear: set[int] = set()
+
+    @cached_property
+    def _id(self) -> str:
+        """Display id of the area; made on first use, as most cells draw none."""
+        return f"dtrain-{secrets.token_hex(6)}"
 
     def takes_text(self, rank: int) -> bool:
         """Return whether a rank's text goes to the area: after its first `clear_output`."""

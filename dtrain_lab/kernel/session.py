@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dtrain_lab.api.cluster import Cluster, cell_id
+from dtrain_lab.api.cluster import Cluster, cell_id, check_order
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.cells import rank_sets, syntax
@@ -243,7 +243,7 @@ class Session:
             CellFailed: The cell failed on a rank.
         """
         label, first_line = syntax.label(self._number()), self._first_line(code)
-        syntax.check_source(code, label, first_line)
+        check_order(code, label, first_line, timeout)
         target = self.cluster_or_start(cluster)
         numbers = self.call(target.rank_set(ranks)) if ranks else None
         order = clients.Run(

@@ -20,6 +20,14 @@ def test_what_ipython_runs_is_let_through(code: str) -> None:
     syntax.check_source(code)
 
 
+def test_plain_python_is_checked_without_ipythons_transformation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def transformed() -> None:
+        raise AssertionError("a cell without magics is compiled as it is")
+
+    monkeypatch.setattr(syntax, "_transformer", transformed)
+    syntax.check_source("for i in range(3):\n    await f(i)")
+
+
 def test_a_syntax_error_is_refused_with_its_line() -> None:
     with pytest.raises(BadCell, match="never closed") as error:
         syntax.check_source("a = 1\nb = (")
