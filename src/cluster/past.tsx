@@ -6,6 +6,36 @@ import { Glyph } from '../ui/glyph';
 import { sentence } from '../ui/sentence';
 import { Figures } from './figures';
 
+/** There was no cluster when the server was last heard of: whether there is one now, nobody here knows. */
+export function PastEmpty(props: {
+  seen: Date | null;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { seen, trans } = props;
+  return (
+    <p className="jp-DtrainUi-note" role="status">
+      {seen
+        ? trans.__('At %1 no cluster was running.', seen.toLocaleTimeString())
+        : trans.__('Which clusters run is not known.')}
+    </p>
+  );
+}
+
+/** The same of jobs. */
+export function PastNoJobs(props: {
+  seen: Date | null;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { seen, trans } = props;
+  return (
+    <p className="jp-DtrainUi-note">
+      {seen
+        ? trans.__('At %1 there was no job.', seen.toLocaleTimeString())
+        : trans.__('Which jobs there are is not known.')}
+    </p>
+  );
+}
+
 /** How a cluster stood when it was last heard of: nothing is claimed about now, and nothing can be done. */
 export function PastCard(props: {
   cluster: Cluster;

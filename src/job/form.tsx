@@ -8,6 +8,7 @@ import { CommandIDs } from '../commands';
 import { Finding, IClusters, JobPlan } from '../tokens';
 import { SubmitBar } from './bar';
 import { useCheck, wantedWith } from './check';
+import { useOneColumn } from './columns';
 import { IDrafts } from './drafts';
 import { faultsOf } from './faults';
 import { Fields, problemsOf } from './fields';
@@ -55,7 +56,9 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   const [sending, setSending] = useState(false);
   const [kept, setKept] = useState<IForm | null>(null);
   const lastPlan = useRef<JobPlan | null>(null);
-  const whole = useRef<HTMLDivElement>(null);
+  const [whole, setWhole] = useState<HTMLDivElement | null>(null);
+  const oneColumn = useOneColumn(whole);
+  const [tab, setTab] = useState('script');
 
   if (!filled || !form) {
     return (
@@ -83,7 +86,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       : (error?.message ?? '');
   const ranks = plan?.size ? plan.size.nodes * plan.size.ranks_per_node : 0;
   const focus = (selector: string): void =>
-    whole.current?.querySelector<HTMLElement>(selector)?.focus();
+    whole?.querySelector<HTMLElement>(selector)?.focus();
   const send = async (): Promise<void> => {
     if (why) {
       // the button answers: it leads to what keeps it off
@@ -113,9 +116,81 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       setSending(false);
     }
   };
+  const report = (
+    <Report
+      plan={faults.length ? null : plan}
+      faults={faults}
+      error={error}
+      busy={busy}
+      at={checked.at}
+      trans={trans}
+      open={(finding: Finding) => {
+        const field = FIELDS[finding.field ?? ''];
+        if (field) {
+          focus(`[data-field='${field}']`);
+        } else {
+          notebook.open(finding.cell ?? undefined, finding.line ?? undefined);
+        }
+      }}
+      openFault={({ field }) => focus(`[data-field='${field}']`)}
+      again={again}
+      preview={
+        seen && oneColumn
+          ? () => {
+              whole
+                ?.querySelector('.jp-DtrainJob-preview')
+                ?.scrollIntoView({ block: 'start' });
+              focus('.jp-DtrainJob-preview [role=tab][tabindex="0"]');
+            }
+          : null
+      }
+      signIn={() => {
+        const asked = questionsOf(error);
+        if (asked) {
+          void guarded(trans, async () => {
+            await signIn(asked, trans);
+            again();
+          });
+        }
+      }}
+    />
+  );
+  const preview = seen && (
+    <Preview
+      chosen={tab}
+      choose={setTab}
+      plan={seen}
+      stale={faults.length > 0 || !plan}
+      highlight={props.highlight}
+      trans={trans}
+    />
+  );
+  const fields = (
+    <form
+      key="form"
+      className="jp-DtrainJob-submitForm"
+      onSubmit={event => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <Fields
+        form={form}
+        change={change}
+        faults={faults}
+        problems={problemsOf(faults, error, found, trans)}
+        profiles={profiles}
+        plan={seen}
+        trans={trans}
+      />
+    </form>
+  );
   return (
-    <div className="jp-DtrainJob-submit" ref={whole}>
-      <div className="jp-DtrainJob-submitPages">
+    <div className="jp-DtrainJob-submit" ref={setWhole}>
+      <div
+        className="jp-DtrainJob-submitPages"
+        data-columns={oneColumn ? 1 : 2}
+      >
         <div className="jp-DtrainJob-submitHead">
           <h1>{trans.__('Submit %1', notebook.path.split('/').pop())}</h1>
           <p className="jp-DtrainUi-under">
@@ -125,73 +200,23 @@ export function SubmitForm(props: IFormProps): JSX.Element {
               )}
           </p>
         </div>
-        <form
-          className="jp-DtrainJob-submitForm"
-          onSubmit={event => {
-            event.preventDefault();
-            void send();
-          }}
-        >
-          <Fields
-            form={form}
-            change={change}
-            faults={faults}
-            problems={problemsOf(faults, error, found, trans)}
-            profiles={profiles}
-            plan={seen}
-            trans={trans}
-          />
-        </form>
-        <div className="jp-DtrainJob-submitReport">
-          <Report
-            plan={faults.length ? null : plan}
-            faults={faults}
-            error={error}
-            busy={busy}
-            at={checked.at}
-            trans={trans}
-            open={(finding: Finding) => {
-              const field = FIELDS[finding.field ?? ''];
-              if (field) {
-                focus(`[data-field='${field}']`);
-              } else {
-                notebook.open(
-                  finding.cell ?? undefined,
-                  finding.line ?? undefined
-                );
-              }
-            }}
-            openFault={({ field }) => focus(`[data-field='${field}']`)}
-            again={again}
-            preview={
-              seen
-                ? () => {
-                    whole.current
-                      ?.querySelector('.jp-DtrainJob-preview')
-                      ?.scrollIntoView({ block: 'start' });
-                    focus('.jp-DtrainJob-preview [role=tab][tabindex="0"]');
-                  }
-                : null
-            }
-            signIn={() => {
-              const asked = questionsOf(error);
-              if (asked) {
-                void guarded(trans, async () => {
-                  await signIn(asked, trans);
-                  again();
-                });
-              }
-            }}
-          />
-          {seen && (
-            <Preview
-              plan={seen}
-              stale={faults.length > 0 || !plan}
-              highlight={props.highlight}
-              trans={trans}
-            />
-          )}
-        </div>
+        {oneColumn
+          ? [
+              <div key="check" className="jp-DtrainJob-submitReport">
+                {report}
+              </div>,
+              fields,
+              <div key="preview" className="jp-DtrainJob-submitReport">
+                {preview}
+              </div>
+            ]
+          : [
+              fields,
+              <div key="report" className="jp-DtrainJob-submitReport">
+                {report}
+                {preview}
+              </div>
+            ]}
       </div>
       <SubmitBar
         plan={faults.length ? null : plan}

@@ -1,6 +1,6 @@
 import { Clipboard } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useId, useState } from 'react';
+import React, { useId } from 'react';
 
 import { JobPlan } from '../tokens';
 import { Code, Highlight } from './code';
@@ -13,11 +13,13 @@ export function Preview(props: {
   plan: JobPlan;
   /** The form has changed since, and can't be sent. */
   stale: boolean;
+  /** The tab that is shown. */
+  chosen: string;
+  choose: (tab: string) => void;
   highlight: Highlight;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { trans } = props;
-  const [chosen, setChosen] = useState('script');
+  const { trans, chosen } = props;
   const id = useId();
   const tabs = tabsOf(props.plan, trans);
   const index = Math.max(
@@ -29,7 +31,7 @@ export function Preview(props: {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (by) {
       const next = tabs[(index + by + tabs.length) % tabs.length];
-      setChosen(next.key);
+      props.choose(next.key);
       document.getElementById(`${id}-${next.key}`)?.focus();
     }
   };
@@ -58,7 +60,7 @@ export function Preview(props: {
               aria-selected={tab === shown}
               aria-controls={`${id}-text`}
               tabIndex={tab === shown ? 0 : -1}
-              onClick={() => setChosen(tab.key)}
+              onClick={() => props.choose(tab.key)}
             >
               {tab.label}
             </button>

@@ -62,7 +62,7 @@ export function Report(props: IReportProps): JSX.Element {
         {props.preview && (
           <button
             type="button"
-            className="jp-DtrainUi-link jp-DtrainJob-toPreview"
+            className="jp-DtrainUi-link"
             onClick={props.preview}
           >
             {trans.__('See what will run')}

@@ -264,10 +264,10 @@ export class CellOutputView extends ReactWidget {
     }
   }
 
-  /** Its figures are those that the panel shows now. */
+  /** Its figures are those that the panel shows now: it is drawn with the panel, not a frame or two later. */
   private _heard(): void {
     if (this._ticks) {
-      this._changed();
+      this.update();
     }
   }
 

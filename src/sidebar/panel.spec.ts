@@ -7,7 +7,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
 import { makeCluster, makeRank } from '../testing/clusters';
-import { Cluster, Site } from '../tokens';
+import { Cluster, Link, Site } from '../tokens';
 import { ClustersModel } from '../cluster/model';
 import { HISTORY } from '../cluster/points';
 import { Selection } from '../cluster/selection';
@@ -35,10 +35,15 @@ class TestModel extends ClustersModel {
     return this.testSite;
   }
 
+  override get link(): Link {
+    return this.testLink ?? super.link;
+  }
+
   override setVisible(visible: boolean): void {
     this.shown.push(visible);
   }
 
+  testLink: Link | null = null;
   testSite: Site | null = SITE;
 }
 
@@ -88,6 +93,19 @@ it('offers one button and the snippet where no cluster runs', async () => {
   expect(panel.node.textContent).toContain('%%distributed cells');
   button('Start 2 ranks here').click();
   expect(ran).toEqual([[CommandIDs.startCluster, { ranks: 2 }]]);
+});
+
+it('says nothing of now without a server', async () => {
+  const { model } = show([]);
+  await text('No cluster is running.');
+  model.testLink = 'lost';
+  model.changed.emit();
+  await text('no cluster was running.');
+  await text('there was no job.');
+  expect(panel.node.textContent).not.toContain('No cluster is running.');
+  expect(panel.node.textContent).not.toContain('No jobs yet.');
+  expect(button('Start 2 ranks here')).toBeUndefined();
+  expect(button('Insert')).toBeUndefined();
 });
 
 it('shows grey bars before it knows the site', async () => {

@@ -19,7 +19,7 @@ import { Disconnected, KernelLacks, ReadOnly } from '../cluster/banners';
 import { ClusterCard } from '../cluster/card';
 import { Empty, NoJobs } from '../cluster/empty';
 import { ClusterList, countOf } from '../cluster/list';
-import { PastCard } from '../cluster/past';
+import { PastCard, PastEmpty, PastNoJobs } from '../cluster/past';
 import { ProfileList } from '../cluster/profileList';
 import { isThere } from '../cluster/progress';
 import { PanelToolbar } from './toolbar';
@@ -74,6 +74,8 @@ function Body(props: IBodyProps): JSX.Element {
         >
           {model.jobs.length > 0 ? (
             <JobSection model={model} commands={commands} trans={trans} />
+          ) : lost ? (
+            <PastNoJobs seen={model.seen} trans={trans} />
           ) : (
             <NoJobs commands={commands} trans={trans} />
           )}
@@ -100,10 +102,13 @@ function Shown(props: IBodyProps): JSX.Element {
   const { model, selection, commands, trans } = props;
   const { site, profiles } = model;
   const selected = selection.cluster;
+  if (!selected && model.link === 'lost') {
+    return <PastEmpty seen={model.seen} trans={trans} />;
+  }
   if (!selected) {
     return (
       <Empty
-        site={model.seen || model.link === 'lost' ? site : null}
+        site={model.seen ? site : null}
         profiles={profiles}
         commands={commands}
         trans={trans}
@@ -189,7 +194,7 @@ function jobNote(model: IClusters, trans: TranslationBundle): string {
   if (count) {
     return trans.__('%1 active', count);
   }
-  return model.jobs.length ? '' : trans.__('none');
+  return model.jobs.length || model.link === 'lost' ? '' : trans.__('none');
 }
 
 function alive(cluster: Cluster, trans: TranslationBundle): string {

@@ -156,6 +156,13 @@ def beside_each_other(page: Any) -> None:
             return box('check').bottom <= form.top + 1 && (!preview || preview.top >= form.bottom - 1);
         }"""
     )
+    # and so goes the keyboard
+    order = page.locator(".jp-DtrainJob-submitPages").evaluate(
+        """pages => ['check', 'submitForm', 'preview']
+            .map(name => pages.querySelector(`.jp-DtrainJob-${name}`))
+            .every((e, i, all) => !i || !e || !!(all[i - 1].compareDocumentPosition(e) & 4))"""
+    )
+    assert order, "the Tab key goes through the form before the check above it"
     page.set_viewport_size(size)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -17,11 +18,28 @@ from tests.ui.states.state import VIEW, State
 from tests.ui.states.worlds import GIB
 
 FORM = f"{VIEW} .jp-DtrainJob-submit"
-BATCH = (Path(__file__).parents[2] / "unit" / "golden" / "job_srun.sh").read_text()
+GOLDEN = (Path(__file__).parents[2] / "unit" / "golden" / "job_srun.sh").read_text()
 """A job file as the product writes it."""
 SCRIPT = "# train.ipynb as a script\nimport dtrain_lab.rank.script as _script\n\n# %% [1]\n" + LOOP.replace(
     "%%distributed\n", ""
 )
+ASKED = {
+    "--job-name": "dtrain-train",
+    "--nodes": "4",
+    "--ntasks-per-node": "8",
+    "--gres": "gpu:8",
+    "--account": "llm",
+}
+
+
+def _batch(time: str) -> PlannedFile:
+    """The golden job file, with what this form asks for."""
+    text = GOLDEN
+    for option, value in {**ASKED, "--time": time}.items():
+        text = re.sub(rf"^#SBATCH {option}=.*$", f"#SBATCH {option}={value}", text, flags=re.MULTILINE)
+    return PlannedFile("job.sh", len(text), text)
+
+
 DOCUMENT = notebook(code("lr = 3e-4\nepochs = 3", tags=["parameters"]), START, code(LOOP))
 REQUEST = JobRequest(
     notebook="train.ipynb",
@@ -36,7 +54,7 @@ REQUEST = JobRequest(
 PLAN = JobPlan(
     files=(
         PlannedFile("code/main.py", len(SCRIPT), SCRIPT),
-        PlannedFile("job.sh", len(BATCH), BATCH),
+        _batch("24:00:00"),
         PlannedFile("node.0.sh", 40, "#!/bin/sh\nexec python -m dtrain_lab.node.attached\n"),
         PlannedFile("src/model.py", 8123),
         PlannedFile("configs/sft.toml", 412),
@@ -101,10 +119,19 @@ LATE = Finding(
     line=10,
 )
 
+TOO_LONG = replace(
+    PLAN,
+    files=(PLAN.files[0], _batch("36:00:00"), *PLAN.files[2:]),
+    command=PLAN.command.replace("24:00:00", "36:00:00"),
+    findings=(TIME, UNDEFINED, LATE, *PLAN.findings),
+    gpu_hours=1152.0,
+    budget=Budget("GPU", 4300.0, 10_000.0, "the project llm", 1152.0),
+)
 
-def _open(stage: Stage) -> None:
+
+def _open(stage: Stage, request: JobRequest = REQUEST) -> None:
     stage.answers("GET", "jobs", (jobs.RUNNING,))
-    stage.answers("GET", f"jobs/{jobs.RUNNING.id}/request", REQUEST)
+    stage.answers("GET", f"jobs/{jobs.RUNNING.id}/request", request)
     stage.notebook("train.ipynb", DOCUMENT)
     stage.command("dtrain-lab:submit-notebook", path="train.ipynb")
     stage.page.locator(FORM).wait_for()
@@ -118,8 +145,8 @@ def _clean(stage: Stage) -> None:
 
 
 def _problems(stage: Stage) -> None:
-    stage.answers("POST", "jobs/plan", replace(PLAN, findings=(TIME, UNDEFINED, LATE, *PLAN.findings)))
-    _open(stage)
+    stage.answers("POST", "jobs/plan", TOO_LONG)
+    _open(stage, replace(REQUEST, time="36:00:00"))
     stage.page.locator(FORM).get_by_text("2 problems stop this job").wait_for()
     stage.page.locator(FORM).get_by_role("tab", name="Job file").click()
     stage.page.locator(f"{FORM} .jp-DtrainJob-lineMark").get_by_text(TIME.fix).wait_for()
