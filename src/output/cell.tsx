@@ -2,8 +2,9 @@ import { CodeCell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
+import { MessageLoop } from '@lumino/messaging';
 import { Poll, Throttler } from '@lumino/polling';
-import { PanelLayout } from '@lumino/widgets';
+import { PanelLayout, Widget } from '@lumino/widgets';
 import React from 'react';
 
 import { CommandIDs } from '../commands';
@@ -267,7 +268,7 @@ export class CellOutputView extends ReactWidget {
   /** Its figures are those that the panel shows now: it is drawn with the panel, not a frame or two later. */
   private _heard(): void {
     if (this._ticks) {
-      this.update();
+      MessageLoop.sendMessage(this, Widget.Msg.UpdateRequest);
     }
   }
 
