@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dtrain_lab._version import __version__
 
 if TYPE_CHECKING:
-    from dtrain_lab.api import Cluster, Job, Result, clusters, jobs, start, submit
+    from dtrain_lab.api import Cluster, Job, Result, advise, clusters, jobs, start, submit
     from dtrain_lab.sweeps.space import loguniform, randint, uniform
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
     from dtrain_lab.training.guard import guard
@@ -25,6 +25,7 @@ __all__ = [
     "Job",
     "Result",
     "__version__",
+    "advise",
     "checkpoint",
     "checkpoint_dir",
     "clusters",

@@ -5,6 +5,7 @@ Methods have async variants (`run_async`, …). The kernel and the terminal are 
 
 from __future__ import annotations
 
+from dtrain_lab.api.advise import advise
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.job import Job, jobs, submit
 from dtrain_lab.api.result import Result
@@ -14,6 +15,7 @@ __all__ = [
     "Cluster",
     "Job",
     "Result",
+    "advise",
     "clusters",
     "clusters_async",
     "jobs",

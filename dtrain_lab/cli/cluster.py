@@ -17,6 +17,7 @@ from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, print_json, print_stacks, reports_errors
 from dtrain_lab.errors import Unreachable
+from dtrain_lab.metrics import advice_text
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.plan import Request
 
@@ -166,6 +167,21 @@ def history(name: str, path: str | None, as_json: bool) -> None:
             "–" if share is None else f"{share * 100:.0f} %",
         )
     console.print(table)
+
+
+@cluster.command()
+@click.argument("name")
+@as_json
+@reports_errors
+def advise(name: str, as_json: bool) -> None:
+    """Say what would make training faster, and by how much; nothing is changed."""
+    target = _reach(name)
+    found = target.advise()
+    if as_json:
+        print_json(found)
+        return
+    for line in advice_text.lines(found, target.cluster()):
+        click.echo(line)
 
 
 @cluster.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dtrain_lab.api.advise import use
 from dtrain_lab.kernel.comms import Restoring
 from dtrain_lab.kernel.complete import RankNames
 from dtrain_lab.kernel.magics import DistributedMagics
@@ -15,6 +16,7 @@ def load(shell: Any) -> None:
         return  # already loaded by the panel
     magics = DistributedMagics(shell)
     shell.register_magics(magics)
+    use(magics.session.cluster)
     kernel = getattr(shell, "kernel", None)
     if kernel is not None:
         RankNames(kernel, magics.session)

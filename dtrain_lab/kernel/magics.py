@@ -69,6 +69,8 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "stacks":
                 for rank, text in session.cluster().stacks(asked.ranks or None).items():
                     print(f"rank {rank}\n{text}")
+            case "advise":
+                session.advise()
             case "diagnose":
                 session.diagnose()
             case "where":

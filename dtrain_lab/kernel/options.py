@@ -149,6 +149,7 @@ def line_parser() -> _Parser:
     resize.add_argument("size", type=int, metavar="N")
     _ranks(parser.command("stacks", "Show where each thread of the ranks is."))
     parser.command("where", "Show the line that each rank is at.")
+    parser.command("advise", "Say what would make training faster.")
     parser.command("diagnose", "Measure what takes a step's time.")
     parser.command("wait", f"Wait for a cell begun with {CELL} --no-wait, and show it.")
     parser.command("output", "Show what that cell has put out so far.")

@@ -18,6 +18,7 @@ from dtrain_lab.cells import rank_sets, syntax
 from dtrain_lab.debugger.places import cell_name
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
 from dtrain_lab.kernel.shown import Shown
+from dtrain_lab.metrics import advice_text
 from dtrain_lab.metrics.units import duration, size_text
 from dtrain_lab.services import notebooks
 from dtrain_lab.services.policy import policy
@@ -372,6 +373,12 @@ class Session:
         if info.limit_at is not None and "allocation" not in info.summary.text:
             print(f"Its allocation ends in {duration(info.limit_at - time.time())}.")
         for line in rank_lines(info):
+            print(line)
+
+    def advise(self) -> None:
+        """Print what would make training faster."""
+        cluster = self.cluster()
+        for line in advice_text.lines(cluster.advise(), cluster.cluster()):
             print(line)
 
     def diagnose(self) -> None:

@@ -25,7 +25,8 @@ def advise(metrics: Metrics, samples: Sequence[RankSample]) -> tuple[Advice, ...
         samples: the latest samples of its ranks.
 
     Returns:
-        One piece of advice; empty where the gain is small or within its error.
+        One piece of advice, its gain as throughput over today's; empty where what it adds is small or within
+        its error.
     """
     share, error, step = metrics.comm_overhead, metrics.comm_overhead_error or 0.0, metrics.step_s
     if share is None or step is None or metrics.transfer_s is None or share - error < FROM_SHARE:
@@ -33,8 +34,8 @@ def advise(metrics: Metrics, samples: Sequence[RankSample]) -> tuple[Advice, ...
     if metrics.comm_bound or not samples or not all(s.synced for s in samples):
         return ()  # only DDP is known to become faster when it sends less
     rest = 1 - min(1.0, metrics.transfer_s / step) / 2
-    gain, gain_error = 1 / rest - 1, error / 2 / rest**2
-    if gain < LEAST_GAIN or gain <= gain_error:
+    gain, gain_error = 1 / rest, error / 2 / rest**2
+    if gain - 1 < LEAST_GAIN or gain - 1 <= gain_error:
         return ()
     batch = round(2 * metrics.samples_per_s * step) if metrics.samples_per_s and not metrics.unsure else None
     return (

@@ -24,6 +24,7 @@ from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobPlan, JobRequest, JobSubmit, LogPiece
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.site import Error, LiveFrame, ProfileText, RankSet, SignedIn, SignIn, Site, Size
@@ -83,6 +84,7 @@ OPERATIONS = (
     Operation(
         "get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack], query=("ranks",)
     ),
+    Operation("get", "/clusters/{identity}/advise", "What would make training faster.", list[Advice]),
     Operation("post", "/clusters/{identity}/diagnose", "What takes a step's time.", Diagnosis),
     Operation(
         "post", "/clusters/{identity}/interrupt", "Interrupt; variables are kept.", Cluster, 200, RankSet

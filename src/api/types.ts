@@ -160,6 +160,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/clusters/{identity}/advise": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What would make training faster. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Advice"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/clusters/{identity}/cells": {
         parameters: {
             query?: never;
@@ -1761,7 +1808,7 @@ export interface components {
          * Advice
          * @description A change that would make training faster, with its cost.
          *
-         *     `gain`: predicted throughput relative to the current one (1.6 is 60 % more). `change` and `cost` are in
+         *     `gain`: predicted throughput relative to the current one (1.6 is 60 % more), give or take `gain_error`. `change` and `cost` are in
          *     English; `id` and `values` are for translation.
          */
         Advice: {

@@ -11,7 +11,7 @@ const { metrics } = makeCluster();
 const accumulate = {
   id: 'accumulate',
   change: 'in English',
-  gain: 0.094,
+  gain: 1.094,
   gain_error: 0.01,
   cost: 'in English, too',
   diff: '',

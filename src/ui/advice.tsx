@@ -33,7 +33,7 @@ export function AdviceCard(props: {
             {trans.__(
               '%1: about %2 faster',
               change,
-              formatShare(advice.gain).replace(' ', '\u00a0')
+              formatShare(advice.gain - 1).replace(' ', '\u00a0')
             )}
           </b>
         </p>
@@ -43,7 +43,7 @@ export function AdviceCard(props: {
               {trans.__(
                 '%1 → %2 samples/s.',
                 formatRate(rate),
-                formatRate(rate * (1 + advice.gain))
+                formatRate(rate * advice.gain)
               )}{' '}
             </>
           )}

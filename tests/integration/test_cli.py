@@ -47,6 +47,7 @@ def test_actions(term: dict[str, Any]) -> None:
     after = {r["rank"]: r["pid"] for r in as_json("cluster", "restart", "term", "--ranks", "1")["ranks"]}
     assert (after[0] == before[0], after[1] == before[1]) == (True, False)
     assert [s["rank"] for s in as_json("cluster", "stacks", "term")] == [0, 1]
+    assert as_json("cluster", "advise", "term") == []
 
 
 @pytest.mark.parametrize(

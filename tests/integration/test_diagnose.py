@@ -89,6 +89,7 @@ def world() -> Iterator[dt.Cluster]:
 def test_before_any_training_it_says_what_to_do(world: dt.Cluster) -> None:
     with pytest.raises(BadRequest, match="train a few steps"):
         world.diagnose()
+    assert world.advise() == []
 
 
 ATTEMPTS = 4
@@ -209,6 +210,12 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
     again = asyncio.run(train(loop))
     assert (again["measured"], again["comm_overhead"]) == (True, pytest.approx(diagnosed.share))
     assert again["comm_overhead_error"] == pytest.approx(diagnosed.error)
+    assert world.info()["metrics"]["advice"] == [], "nothing runs now"
+    [advice] = world.advise()
+    assert advice["id"] == "accumulate"
+    # throughput over today's; what is waiting in the measured share is not won
+    assert 1.03 < advice["gain"] < 1 / (1 - diagnosed.share / 2) + 0.05
+    assert "model.no_sync()" in advice["diff"]
     wait_until(lambda: world.state == "ready", 20, "the world to be ready")
     other = asyncio.run(train(loop + "  # another loop"))
     assert not other["measured"]

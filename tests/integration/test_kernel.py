@@ -287,6 +287,8 @@ def test_push_pull_status_restart(started: Notebook) -> None:
     assert "nb: Ready. 2 ranks wait for a cell." in started.run("%distributed status").stdout
     assert "Rank 1 has a new process; its variables are gone" in started.run("%distributed restart 1").stdout
     assert "rank 0" in started.run("%distributed stacks").stdout
+    assert "No training steps were measured yet." in started.run("%distributed advise").stdout
+    assert started.run("import dtrain_lab as dt; print(dt.advise())").stdout == "[]\n"
 
 
 def test_a_second_notebook_attaches_to_the_same_cluster(started: Notebook) -> None:

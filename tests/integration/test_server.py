@@ -175,6 +175,7 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     assert (await fetch("web"))["id"] == begun["id"]
     assert (await fetch("web/metrics"))["verdicts"] == []
     assert len(await fetch("web/stacks")) == 2
+    assert await fetch("web/advise") == []
     worlds = Worlds("python")
     connection = await worlds.connect("web")
     from dtrain_lab.wire import clients

@@ -18,7 +18,7 @@ BOX = "e => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.righ
 ADVICE = {
     "id": "accumulate",
     "change": "Accumulate",
-    "gain": 0.09,
+    "gain": 1.09,
     "gain_error": 0.01,
     "cost": "",
     "diff": "--- cell\n+++ cell\n@@ -1,2 +1,2 @@\n for x in loader:\n-    loss.backward()\n"

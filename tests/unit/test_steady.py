@@ -149,16 +149,16 @@ def accumulate(gain: float) -> tuple[Advice, ...]:
 
 def test_advice_that_comes_and_goes_is_not_shown() -> None:
     steady = SteadyAdvice()
-    looks = [*seconds(1, lambda: accumulate(0.5)), *seconds(1, lambda: ())] * 10
+    looks = [*seconds(1, lambda: accumulate(1.5)), *seconds(1, lambda: ())] * 10
     assert not any(steady.look(found, tick * TICK_S) for tick, found in enumerate(looks))
 
 
 def test_advice_stays_over_a_moment_without_it_and_its_figures_stand_still() -> None:
     steady = SteadyAdvice()
     looks = [
-        *seconds(6, lambda: accumulate(random.uniform(0.4, 0.6))),
+        *seconds(6, lambda: accumulate(random.uniform(1.4, 1.6))),
         *seconds(3, lambda: ()),
-        *seconds(6, lambda: accumulate(random.uniform(0.4, 0.6))),
+        *seconds(6, lambda: accumulate(random.uniform(1.4, 1.6))),
     ]
     told = [steady.look(found, tick * TICK_S) for tick, found in enumerate(looks)]
     began = next(tick for tick, found in enumerate(told) if found)

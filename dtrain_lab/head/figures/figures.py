@@ -43,6 +43,8 @@ class Figures:
         """Metrics of the last completed steps."""
         self._steady = Steady()
         self._advice = SteadyAdvice()
+        self.advice: tuple[Advice, ...] = ()
+        """On the training loop that runs, or ran last; unlike the metrics' own, also after its end."""
         self._values: dict[str, Any] = {}
         """The user's values of `dt.log`; the latest of each."""
         self._samples: dict[int, tuple[float, RankSample]] = {}
@@ -151,10 +153,16 @@ class Figures:
         if not current or metrics.measured or (found is not None and found.code == "too_busy"):
             self._advice.forget()
             # a measured result needs no smoothing, and estimates don't count beside it
-            return advise(metrics, samples) if current and metrics.measured else ()
+            measured = advise(metrics, samples) if current and metrics.measured else ()
+            if current:
+                self.advice = measured
+            return measured
         # on a machine with too few cores, step shares predict nothing
         sure = self._busiest() is None
-        return self._advice.look(advise(metrics, samples) if sure else (), time.monotonic())
+        found_now = advise(metrics, samples) if sure else ()
+        shown = self._advice.look(found_now, time.monotonic())
+        self.advice = shown or found_now
+        return shown
 
     def suspects(self, state: State) -> tuple[int, ...]:
         """Ranks that others have waited for so long that their location should be queried."""

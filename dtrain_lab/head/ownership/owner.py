@@ -33,7 +33,7 @@ from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import WorldPhase
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.history import Point
-from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.endpoints import Keys
 from dtrain_lab.wire.processes.settings import HeadSettings
@@ -150,6 +150,7 @@ class Owner:
             **self._requests.handlers,
             **self._cell_requests.handlers,
             clients.Diagnose: self._diagnoses.diagnose,
+            clients.Advise: self._advise,
         }
 
     @property
@@ -388,6 +389,10 @@ class Owner:
         else:
             self.nodes.controller_ended()
             self._cell_requests.calls_lost()
+
+    async def _advise(self, _client: bytes, _order: clients.Advise) -> tuple[Advice, ...]:
+        self.cluster()  # looks at the newest samples
+        return self._changes.given(self.figures.advice, self.cells.orders)
 
     def _diagnosed(self, diagnosis: Diagnosis) -> None:
         self.figures.loops.diagnosed(diagnosis, self.state.size)

@@ -23,6 +23,7 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/clusters/{ID}/metrics", clusters.MetricsHandler),
         (rf"/dtrain-lab/clusters/{ID}/history", clusters.HistoryHandler),
         (rf"/dtrain-lab/clusters/{ID}/stacks", clusters.StacksHandler),
+        (rf"/dtrain-lab/clusters/{ID}/advise", clusters.AdviseHandler),
         (rf"/dtrain-lab/clusters/{ID}/diagnose", clusters.DiagnoseHandler),
         (rf"/dtrain-lab/clusters/{ID}/cells", clusters.CellsHandler),
         (rf"/dtrain-lab/clusters/{ID}/resize", clusters.ResizeHandler),

@@ -178,6 +178,17 @@ class StacksHandler(_ClusterHandler):
         self.answer(await connection.ask(clients.Stacks(ranks)))
 
 
+class AdviseHandler(_ClusterHandler):
+    """`clusters/{id}/advise`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Return advice on the training loop that runs, or ran last."""
+        connection = await self.connection(identity)
+        self.answer(await connection.ask(clients.Advise()))
+
+
 class DiagnoseHandler(_ClusterHandler):
     """`clusters/{id}/diagnose`."""
 

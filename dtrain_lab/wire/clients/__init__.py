@@ -25,6 +25,7 @@ from dtrain_lab.wire.clients.cells import (
 from dtrain_lab.wire.clients.debugger import NOT_YET, Debug, HoldDebugger, LeaveDebugger, ReadHistory, Stacks
 from dtrain_lab.wire.clients.world import (
     BEGUN,
+    Advise,
     Clock,
     Engines,
     Hold,
@@ -44,6 +45,7 @@ from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links import CellOutput
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.stacks import Stack
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "NOT_YET",
     "RESULTS",
     "TURN_KEPT_S",
+    "Advise",
     "Answer",
     "AnyBody",
     "Body",
@@ -99,6 +102,7 @@ AnyBody = (
     | Release
     | Info
     | Diagnose
+    | Advise
     | Clock
     | Watch
     | Run
@@ -176,6 +180,7 @@ RESULTS: dict[type[Body], Any] = {
     Hold: Cluster,
     Release: None,
     Info: Cluster,
+    Advise: tuple[Advice, ...],
     Diagnose: Diagnosis,
     Clock: float,
     Watch: None,

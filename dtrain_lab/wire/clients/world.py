@@ -63,6 +63,10 @@ class Watch(Body, frozen=True, tag="watch"):
     period_s: float
 
 
+class Advise(Body, frozen=True, tag="advise"):
+    """Ask for advice on the training loop that runs, or ran last."""
+
+
 class Interrupt(Body, frozen=True, tag="interrupt"):
     """Interrupt running cells; variables are kept."""
 

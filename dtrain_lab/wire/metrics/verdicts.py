@@ -51,8 +51,8 @@ class Verdict(Struct, frozen=True):
 class Advice(Struct, frozen=True):
     """A change that would make training faster, with its cost.
 
-    `gain`: predicted throughput relative to the current one (1.6 is 60 % more). `change` and `cost` are in
-    English; `id` and `values` are for translation.
+    `gain`: predicted throughput relative to the current one (1.6 is 60 % more), give or take `gain_error`.
+    `change` and `cost` are in English; `id` and `values` are for translation.
     """
 
     id: str

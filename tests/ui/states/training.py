@@ -17,7 +17,7 @@ from tests.ui.states.worlds import NOW, cluster_of, metrics_of, past, ranks_of, 
 ADVICE = Advice(
     id="accumulate",
     change="Accumulate twice as many batches before gradients are averaged (model.no_sync())",
-    gain=0.09,
+    gain=1.09,
     gain_error=0.02,
     cost="The batch becomes 512.",
     diff="",

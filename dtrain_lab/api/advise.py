@@ -1,0 +1,39 @@
+"""`dt.advise()`: advice on the cluster of this notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.api.start import clusters
+from dtrain_lab.errors import BadRequest, NotFound
+
+_attached: list[Callable[[], Cluster]] = []
+"""In a notebook's kernel: returns the cluster that the notebook uses."""
+
+
+def use(attached: Callable[[], Cluster]) -> None:
+    """Have `advise` ask the notebook's cluster. Called by the kernel's extension."""
+    _attached[:] = [attached]
+
+
+def advise() -> list[dict[str, Any]]:
+    """Return advice on the training of this notebook's cluster; elsewhere, of the only one that runs.
+
+    Returns:
+        As `Cluster.advise`.
+
+    Raises:
+        NotFound: No cluster is running.
+        BadRequest: Several clusters are running, and this process is no notebook.
+    """
+    if _attached:
+        return _attached[0]().advise()
+    found = clusters()
+    if not found:
+        raise NotFound("No cluster is running.", "Start one: dt.start(ranks=2)")
+    if len(found) > 1:
+        names = ", ".join(cluster.name for cluster in found)
+        raise BadRequest(f"Several clusters are running: {names}.", "Ask one of them: cluster.advise()")
+    return found[0].advise()
