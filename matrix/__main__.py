@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,8 @@ import tomllib
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
+
+from matrix.run import Ran, run
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "matrix.md"
@@ -47,7 +48,7 @@ class Environment:
 
     @property
     def name(self) -> str:
-        """Such as "3.13-torch2.15.0"."""
+        """Such as "3.13-torch2.13.0"."""
         return "-".join((self.python, f"torch{self.torch}", *(p.replace("==", "") for p in self.pins)))
 
 
@@ -56,20 +57,9 @@ ENVIRONMENTS = (
     Environment("3.11", "2.12.1"),
     Environment("3.12", "2.13.0"),
     Environment("3.13", "2.13.0"),
-    Environment("3.13", "2.15.0"),
-    Environment("3.14", "2.15.0"),
+    Environment("3.13", "2.14.1"),
+    Environment("3.14", "2.14.1"),
 )
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How one part of the tests went: numbers of tests, and the names of those that failed."""
-
-    passed: int
-    failed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.passed}" if not self.failed else f"{self.passed}, **{len(self.failed)} failed**"
 
 
 def python(version: str) -> str | None:
@@ -107,55 +97,38 @@ def build(environment: Environment, base: str) -> Path:
     return own
 
 
-def run(own: Path, files: tuple[str, ...]) -> Ran:
-    """Run some of the tests."""
-    words = [
-        str(own),
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not hosts and not browser",
-        *files,
-    ]
-    try:
-        done = subprocess.run(
-            words,
-            cwd=ROOT,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PATH": f"{own.parent}:{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Ran(0, (f"not over in {LIMIT_S} s",))
-    print(done.stdout[-3000:], done.stderr[-1000:], flush=True)
-    passed = re.search(r"(\d+) passed", done.stdout)
-    # a test that fails may also fail as it ends
-    failed = list(dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) \S*::(\S+)", done.stdout, re.MULTILINE)))
-    if done.returncode and not failed:
-        failed = [f"pytest ended with {done.returncode}"]
-    return Ran(int(passed[1]) if passed else 0, tuple(failed))
+def run_part(own: Path, files: tuple[str, ...]) -> Ran:
+    """Run some of the tests with an environment's Python."""
+    words = [str(own), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not hosts and not browser"]
+    paths = f"{own.parent}:{os.environ['PATH']}"
+    return run([*words, *files], ROOT, {**os.environ, "OMP_NUM_THREADS": "1", "PATH": paths}, LIMIT_S)
 
 
 def page(found: dict[str, dict[str, object]]) -> str:
-    """The table of all runs so far."""
+    """The table of all runs so far.
+
+    Args:
+        found: by name of the environment its date and parts, or `reason`: why it was not run.
+    """
     lines = [HEAD, f"| Python, torch | {' | '.join(TESTS)} | run on |", "|---" * (len(TESTS) + 2) + "|"]
-    notes = []
+    notes, again = [], []
     for environment in ENVIRONMENTS:
         title = ", ".join((environment.python, environment.torch, *environment.pins))
         ran = found.get(environment.name)
-        if ran is None:
-            lines.append(f"| {title} | {' | '.join('–' for _ in TESTS)} | not run |")
+        if ran is None or "reason" in ran:
+            why = ran["reason"] if ran else ""
+            lines.append(
+                f"| {title} | {' | '.join('–' for _ in TESTS)} | not run{f': {why}' if why else ''} |"
+            )
             continue
         parts = {name: Ran(**ran[name]) for name in TESTS if name in ran}  # type: ignore[arg-type]
         lines.append(f"| {title} | {' | '.join(str(parts.get(n, '–')) for n in TESTS)} | {ran['date']} |")
         notes += [f"- {title}, {n}: `{'`, `'.join(p.failed)}`" for n, p in parts.items() if p.failed]
+        again += [f"- {title}, {n}: `{'`, `'.join(p.again)}`" for n, p in parts.items() if p.again]
     if notes:
         lines += ["", "Failed:", "", *notes]
+    if again:
+        lines += ["", "Passed at the second try:", "", *again]
     return "\n".join(lines) + "\n"
 
 
@@ -168,11 +141,11 @@ def main() -> int:
             continue
         base = python(environment.python)
         if base is None:
-            print(f"{environment.name}: no Python {environment.python} here")
+            found.setdefault(environment.name, {"reason": f"no Python {environment.python} on this machine"})
             continue
         print(f"{environment.name} …", flush=True)
         own = build(environment, base)
-        parts = {name: run(own, files) for name, files in TESTS.items()}
+        parts = {name: run_part(own, files) for name, files in TESTS.items()}
         well = well and not any(part.failed for part in parts.values())
         found[environment.name] = {
             "date": date.today().isoformat(),

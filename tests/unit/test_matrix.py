@@ -1,0 +1,70 @@
+"""The matrix of environments: what a run leaves behind, and how its tests are read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import psutil
+
+from matrix.__main__ import ENVIRONMENTS, TESTS, page
+from matrix.run import Ran, read, start
+from tests.waiting import wait_until
+
+CHILDREN = """
+import subprocess, sys, time
+wait = [sys.executable, "-c", "import time; time.sleep(600)"]
+pids = [subprocess.Popen(wait, start_new_session=own).pid for own in (False, True)]
+open("pids.part", "w").write(" ".join(map(str, pids)))
+__import__("os").rename("pids.part", "pids")
+time.sleep(600)
+"""
+
+
+def test_a_part_that_is_ended_leaves_no_process_not_even_one_of_another_session(tmp_path: Path) -> None:
+    started = start([sys.executable, "-c", CHILDREN], tmp_path, dict(os.environ))
+    try:
+        wait_until((tmp_path / "pids").exists, 60, "the children")
+        children = [psutil.Process(int(pid)) for pid in (tmp_path / "pids").read_text().split()]
+        assert len(started.left()) == 3
+    finally:
+        started.end()
+    started.process.communicate()
+    assert started.left() == []
+    wait_until(lambda: not any(_runs(child) for child in children), 10, "the children to be gone")
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_part_that_was_ended_tells_what_had_passed_and_failed() -> None:
+    text = (
+        "RERUN tests/a.py::test_slow - x\nRERUN tests/a.py::test_bad - x\n"
+        "FAILED tests/a.py::test_bad - x\nERROR tests/a.py::test_bad - y\n"
+        "1 failed, 12 passed, 2 rerun in 3s\n"
+    )
+    assert read(text, 1, 9) == Ran(12, ("test_bad",), ("test_slow",))
+    assert read(text, None, 9) == Ran(12, ("test_bad", "not over in 9 s"), ("test_slow",))
+    assert read("3 passed in 1s", 0, 9) == Ran(3, ())
+    assert read("", 139, 9).failed == ("pytest ended with 139",)
+
+
+def test_the_table_says_why_an_environment_was_not_run() -> None:
+    first, second = ENVIRONMENTS[:2]
+    part = {"passed": 3, "failed": ["test_bad"], "again": ["test_slow"]}
+    text = page(
+        {
+            first.name: {"reason": "no Python here"},
+            second.name: {"date": "2026-01-02", next(iter(TESTS)): part},
+        }
+    )
+    assert "not run: no Python here" in text
+    assert "| 3, **1 failed** |" in text
+    assert "2026-01-02" in text
+    assert "`test_bad`" in text
+    assert "`test_slow`" in text
