@@ -593,10 +593,12 @@ def test_a_child_that_holds_the_streams_of_a_rank_holds_up_no_end(tmp_path: Path
     code = f"""import os, subprocess, time
 if rank: subprocess.Popen(['bash', '-c', {stubborn!r}])
 print("loss 0.5", end="", flush=True)
-while not os.path.exists('{tmp_path}/child'): time.sleep(0.05)
+open(f'{tmp_path}/said{{rank}}', 'w').close()
+while not all(os.path.exists(f'{tmp_path}/{{n}}') for n in ('child', 'said0', 'said1')): time.sleep(0.05)
 {then}"""
     job: Job = dt.submit(write(tmp_path / "s.ipynb", [code]), ranks=2)
     wait_until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text(), 60, "the child")
+    wait_until(lambda: len(list(tmp_path.glob("said*"))) == 2, 60, "both ranks to print")
     child = psutil.Process(int((tmp_path / "child").read_text()))
     if ends == "cancelled":
         job.cancel()
