@@ -20,8 +20,9 @@ test:  ## every test and linter
 
 # Those that wait for most of their time run beside the others, their output kept apart: the rest keeps a core.
 WAITING := tests/integration/test_torch_names.py tests/integration/test_own_faults.py
-test-hosts:  ## those on several hosts, and others that mostly wait
-	@( $(BIN)/python -m pytest -m hosts; hosts=$$?; $(BIN)/python -m pytest -m "not hosts" $(WAITING) && exit $$hosts ) \
+test-hosts:  ## those on several hosts, others that mostly wait, and pure code on Python 3.13
+	@( $(BIN)/python -m pytest -m hosts; hosts=$$?; \
+		$(BIN)/python -m matrix.pure 3.13 && $(BIN)/python -m pytest -m "not hosts" $(WAITING) && exit $$hosts ) \
 		>$(VENV)/hosts.log 2>&1; code=$$?; cat $(VENV)/hosts.log; exit $$code
 
 test-machine:

@@ -6,6 +6,7 @@ is built once, in .venv/matrix; one whose Python this machine lacks is left out,
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -134,10 +135,14 @@ def page(found: dict[str, dict[str, object]]) -> str:
 
 def main() -> int:
     """Run those named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m matrix", description=__doc__)
+    parser.add_argument("names", nargs="*", help="environments, such as 3.13-torch2.13.0; without one: all")
+    parser.add_argument("--part", action="append", choices=TESTS, help="of the tests; without one: all")
+    wanted = parser.parse_args()
     found: dict[str, dict[str, object]] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
     well = True
     for environment in ENVIRONMENTS:
-        if sys.argv[1:] and environment.name not in sys.argv[1:]:
+        if wanted.names and environment.name not in wanted.names:
             continue
         base = python(environment.python)
         if base is None:
@@ -145,13 +150,13 @@ def main() -> int:
             continue
         print(f"{environment.name} …", flush=True)
         own = build(environment, base)
-        parts = {name: run_part(own, files) for name, files in TESTS.items()}
-        well = well and not any(part.failed for part in parts.values())
-        found[environment.name] = {
-            "date": date.today().isoformat(),
-            **{n: asdict(p) for n, p in parts.items()},
-        }
-        FOUND.write_text(json.dumps(found, indent=1))
+        kept = {k: v for k, v in found.get(environment.name, {}).items() if k != "reason"}
+        for name in wanted.part or TESTS:
+            part = run_part(own, TESTS[name])
+            well = well and not part.failed
+            kept |= {"date": date.today().isoformat(), name: asdict(part)}
+            FOUND.write_text(json.dumps({**found, environment.name: kept}, indent=1))
+        found[environment.name] = kept
     PAGE.write_text(page(found))
     print(PAGE.read_text())
     return 0 if well else 1
