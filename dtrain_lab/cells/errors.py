@@ -167,6 +167,7 @@ ROOMS = (
     "node",
     "placement",
     "rank",
+    "sweeps",
     "training",
     "wire",
     "world",
