@@ -1808,8 +1808,8 @@ export interface components {
          * Advice
          * @description A change that would make training faster, with its cost.
          *
-         *     `gain`: predicted throughput relative to the current one (1.6 is 60 % more), give or take `gain_error`. `change` and `cost` are in
-         *     English; `id` and `values` are for translation.
+         *     `gain`: predicted throughput relative to the current one (1.6 is 60 % more), give or take `gain_error`.
+         *     `change` and `cost` are in English; `id` and `values` are for translation.
          */
         Advice: {
             change: string;
