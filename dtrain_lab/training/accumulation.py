@@ -38,7 +38,7 @@ class Accumulation:
 
     def __init__(self, model: Any, optimizer: Any, every: int) -> None:
         self._model = weakref.ref(model)
-        self._optimizer = weakref.ref(optimizer)
+        self._optimizer: weakref.ref[Any] = weakref.ref(optimizer)
         self.every = every
         self.done = 0
         """Batches of this group so far."""
@@ -143,7 +143,7 @@ class Accumulation:
     # ---- gradients
 
     def _parameters(self) -> list[Any]:
-        return [p for group in self._optimizer().param_groups for p in group["params"]]
+        return [p for group in self.optimizer.param_groups for p in group["params"]]
 
     def _watch_parameters(self) -> None:
         for parameter in self._parameters():
@@ -180,11 +180,11 @@ class Accumulation:
         self._loaded = True
         self._put(1 / (self.done + 1))
 
-    @torch.no_grad()
     def _put(self, share: float) -> None:
-        for parameter, total in self._sums.items():
-            mean = total * share
-            parameter.grad = mean if parameter.grad is None else parameter.grad + mean
+        with torch.no_grad():
+            for parameter, total in self._sums.items():
+                mean = total * share
+                parameter.grad = mean if parameter.grad is None else parameter.grad + mean
 
     # ---- steps
 
@@ -234,7 +234,7 @@ class Accumulation:
         """
         if not self.done:
             return
-        optimizer = self._optimizer()
+        optimizer = self.optimizer
         self._zero_grad(set_to_none=True)
         self._put(1 / self.done)
         self._average()
@@ -250,22 +250,22 @@ class Accumulation:
         self._zero_grad(set_to_none=True)
         self._forget()
 
-    @torch.no_grad()
     def _average(self) -> None:
         """Average the gradients over the ranks, as DDP does; the ranks may have used different parameters."""
         model = self._model()
         if not isinstance(model, DistributedDataParallel):
             return
-        group = model.process_group
-        mine = {id(p) for p in model.parameters()}
-        averaged = [p for p in self._parameters() if p.requires_grad and id(p) in mine]
-        used = torch.tensor([float(p.grad is not None) for p in averaged], device=averaged[0].device)
-        dist.all_reduce(used, group=group)
-        for parameter in (p for p, count in zip(averaged, used.tolist(), strict=True) if count):
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            parameter.grad.div_(dist.get_world_size(group))
-            dist.all_reduce(parameter.grad, group=group)
+        with torch.no_grad():
+            group = model.process_group
+            mine = {id(p) for p in model.parameters()}
+            averaged = [p for p in self._parameters() if p.requires_grad and id(p) in mine]
+            used = torch.tensor([float(p.grad is not None) for p in averaged], device=averaged[0].device)
+            dist.all_reduce(used, group=group)
+            for parameter in (p for p, count in zip(averaged, used.tolist(), strict=True) if count):
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                parameter.grad.div_(dist.get_world_size(group))
+                dist.all_reduce(parameter.grad, group=group)
 
     def _forget(self, *_: Any) -> None:
         self._sums.clear()

@@ -62,7 +62,7 @@ class Compression:
         if last:
             self._turn += 1
         if exact is None:
-            return future  # type: ignore[no-any-return]
+            return future
 
         def compare(done: Any) -> torch.Tensor:
             result = done.value()
@@ -72,7 +72,7 @@ class Compression:
                 self._tell()
             return found
 
-        return future.then(compare)  # type: ignore[no-any-return]
+        return future.then(compare)
 
     def _tell(self) -> None:
         wrong, whole = (float(sum(float(pair[i]) for pair in self._squares)) for i in (0, 1))

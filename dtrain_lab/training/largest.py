@@ -90,7 +90,7 @@ def _search(probe: _Probe, start: int) -> int:
 
 def ranks_min(value: int) -> int:
     """The smallest value of all ranks; a collective."""
-    return min(ranks.gather(value))
+    return int(min(ranks.gather(value)))
 
 
 class _Probe:
@@ -160,14 +160,14 @@ def _available() -> int:
     if allowed is not None:
         memory = min(memory, allowed)
     beside = int(os.environ.get("LOCAL_WORLD_SIZE") or ranks.world_size())
-    return psutil.Process().memory_info().rss + int(SHARE * memory / beside)
+    return int(psutil.Process().memory_info().rss) + int(SHARE * memory / beside)
 
 
 def _reset_peak() -> int:
     """Begin a new peak of resident memory; returns the resident memory now, bytes."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")
-    return psutil.Process().memory_info().rss
+    return int(psutil.Process().memory_info().rss)
 
 
 def _peak(least: int) -> int:

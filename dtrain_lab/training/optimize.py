@@ -64,7 +64,7 @@ def optimize(
     elif bucket_cap_mb is not None:
         if _has_hook(model):
             raise BadRequest(
-                "dt.optimize: the model has a communication hook, which a change of bucket_cap_mb would lose.",
+                "dt.optimize: the model has a communication hook, which another bucket_cap_mb would lose.",
                 "Give bucket_cap_mb where the model is wrapped, or leave it out.",
                 code="hook_already_set",
             )

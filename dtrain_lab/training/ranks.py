@@ -13,7 +13,7 @@ def grouped() -> bool:
     """Whether this process is in a process group of several ranks."""
     import torch.distributed as dist
 
-    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+    return bool(dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1)
 
 
 def rank() -> int:
@@ -21,7 +21,7 @@ def rank() -> int:
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_initialized():
-        return dist.get_rank()
+        return int(dist.get_rank())
     return int(os.environ.get("RANK") or 0)
 
 
@@ -30,7 +30,7 @@ def world_size() -> int:
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_initialized():
-        return dist.get_world_size()
+        return int(dist.get_world_size())
     return int(os.environ.get("WORLD_SIZE") or 1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +12,6 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, TensorDataset
 
 import dtrain_lab as dt
-from dtrain_lab.errors import BadRequest
 from tests.gloo import on_ranks
 
 pytestmark = pytest.mark.processes

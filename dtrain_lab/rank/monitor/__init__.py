@@ -23,8 +23,8 @@ from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.rank.monitor.unseen import Unseen
 from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
+from dtrain_lab.training import batch, step
 from dtrain_lab.training import guard as switch
-from dtrain_lab.training import step
 from dtrain_lab.wire.metrics.collective import Call
 
 OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
@@ -69,6 +69,7 @@ class Monitor:
         watch_collectives(self.recorder, self.guard, self.apart)
         watch_steps(self.recorder, self.probes, self.guard, self.seen, self.apart, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
+        batch.seen_by(lambda: self.seen.batch)
         switch.to(self.guard.switch)
         compile_none_of(OURS)
 
