@@ -136,8 +136,8 @@ def test_the_largest_batch_keeps_to_the_memory_and_leaves_everything_as_it_was()
     found = dt.largest_batch(step, memory_bytes=room)
     assert 35 <= found <= 52, tried
     assert max(tried) <= 2 * found
-    assert all(torch.equal(a, b) for a, b in zip(before[0], model.parameters(), strict=True))
-    assert optimizer.state_dict()["state"][0]["step"].item() == before[1]
+    assert all(torch.equal(a, b) for a, b in zip(parameters, model.parameters(), strict=True))
+    assert optimizer.state_dict()["state"][0]["step"].item() == steps
     assert torch.equal(random, torch.get_rng_state())
 
 
