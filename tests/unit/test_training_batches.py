@@ -118,10 +118,8 @@ def test_the_largest_batch_keeps_to_the_memory_and_leaves_everything_as_it_was()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     model(torch.ones(1, 4)).sum().backward()
     optimizer.step()
-    before = (
-        [p.detach().clone() for p in model.parameters()],
-        optimizer.state_dict()["state"][0]["step"].item(),
-    )
+    parameters = [p.detach().clone() for p in model.parameters()]
+    steps = optimizer.state_dict()["state"][0]["step"].item()
     random = torch.get_rng_state().clone()
     tried = []
 
