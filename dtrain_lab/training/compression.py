@@ -93,6 +93,10 @@ def average(state: Compression, bucket: Any) -> torch.futures.Future[torch.Tenso
     return state(bucket)
 
 
+# DDP compares annotations with these types, and would find strings here
+average.__annotations__ = {"bucket": dist.GradBucket, "return": torch.futures.Future[torch.Tensor]}
+
+
 def check(kind: str | None, module: Any) -> None:
     """Refuse what compression can't do.
 
