@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import zlib
 from collections.abc import Callable
 from datetime import timedelta
@@ -47,16 +48,16 @@ class Sampling:
         self._cell, self._ranks, self._rank = "", 0, 0
         self._over = True
 
-    def begin_cell(self, cell: str, ranks: int, store: Any, rank: int) -> None:
+    def begin_cell(self, cell: str, ranks: int, store: Any) -> None:
         """Called when a cell begins.
 
         Args:
             cell: id of the cell, the same on all ranks.
             ranks: number of ranks that run it.
             store: the ranks' rendezvous store.
-            rank: number of this rank.
         """
-        self._cell, self._ranks, self._store, self._rank = cell, ranks, store, rank
+        self._cell, self._ranks, self._store = cell, ranks, store
+        self._rank = int(os.environ.get("RANK", "0"))
         self._over = ranks < 2 or store is None
 
     def iterates(self, iterator: Any, loader: Any) -> None:
