@@ -16,11 +16,11 @@ from types import MethodType
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.training import ranks
 from dtrain_lab.training.epochs import watch_epochs
+from dtrain_lab.training.gradients import average, calling, tensors
 from dtrain_lab.training.scaler import watch_scalers
 
 _all: weakref.WeakSet[Accumulation] = weakref.WeakSet()
@@ -61,9 +61,9 @@ class Accumulation:
         self._step: Callable[..., Any] = optimizer.step
         self._zero_grad: Callable[..., Any] = optimizer.zero_grad
         self._hooks: list[Any] = [
-            model.register_forward_hook(_call(self, Accumulation._forwarded)),
-            optimizer.register_state_dict_pre_hook(_call(self, Accumulation._saved)),
-            optimizer.register_load_state_dict_post_hook(_call(self, Accumulation._forget)),
+            model.register_forward_hook(calling(self, Accumulation._forwarded)),
+            optimizer.register_state_dict_pre_hook(calling(self, Accumulation._saved)),
+            optimizer.register_load_state_dict_post_hook(calling(self, Accumulation._forget)),
         ]
         self._watched: set[Any] = set()
         self._install(optimizer)
@@ -149,7 +149,7 @@ class Accumulation:
         for parameter in self._parameters():
             if parameter not in self._watched and parameter.requires_grad:
                 self._watched.add(parameter)
-                arrived = _call(self, Accumulation._arrived)
+                arrived = calling(self, Accumulation._arrived)
                 self._hooks.append(parameter.register_hook(functools.partial(arrived, parameter)))
 
     def _arrived(self, parameter: Any, gradient: torch.Tensor) -> torch.Tensor | None:
@@ -168,9 +168,9 @@ class Accumulation:
         """In the last batch of a group: have the sums put into `p.grad` where backward begins."""
         if self.resting or not self.final or not self.done or not torch.is_grad_enabled():
             return
-        for tensor in _tensors(output):
+        for tensor in tensors(output):
             if tensor.requires_grad:
-                tensor.register_hook(_call(self, Accumulation._load))
+                tensor.register_hook(calling(self, Accumulation._load))
 
     def _load(self, _: Any = None) -> None:
         # sums that are gone from `p.grad` again were discarded by `zero_grad` of the model
@@ -237,7 +237,8 @@ class Accumulation:
         optimizer = self.optimizer
         self._zero_grad(set_to_none=True)
         self._put(1 / self.done)
-        self._average()
+        if isinstance(self._model(), DistributedDataParallel):
+            average(self._model(), self._parameters())
         self._loaded = self._flushing = True
         try:
             if self.scaler is None:
@@ -249,23 +250,6 @@ class Accumulation:
             self._flushing = False
         self._zero_grad(set_to_none=True)
         self._forget()
-
-    def _average(self) -> None:
-        """Average the gradients over the ranks, as DDP does; the ranks may have used different parameters."""
-        model = self._model()
-        if not isinstance(model, DistributedDataParallel):
-            return
-        with torch.no_grad():
-            group = model.process_group
-            mine = {id(p) for p in model.parameters()}
-            averaged = [p for p in self._parameters() if p.requires_grad and id(p) in mine]
-            used = torch.tensor([float(p.grad is not None) for p in averaged], device=averaged[0].device)
-            dist.all_reduce(used, group=group)
-            for parameter in (p for p, count in zip(averaged, used.tolist(), strict=True) if count):
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
-                parameter.grad.div_(dist.get_world_size(group))
-                dist.all_reduce(parameter.grad, group=group)
 
     def _forget(self, *_: Any) -> None:
         self._sums.clear()
@@ -313,28 +297,3 @@ def resting() -> Iterator[None]:
         for each in all_of_them:
             each.resting = False
             each._sync()
-
-
-def _call(owner: Accumulation, method: Callable[..., Any]) -> Callable[..., Any]:
-    """A hook that does not keep its owner alive, which holds the sums."""
-    reference = weakref.ref(owner)
-
-    def hook(*args: Any) -> Any:
-        mine = reference()
-        return None if mine is None else method(mine, *args)
-
-    return hook
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _tensors(each)
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _tensors(each)
-    elif hasattr(value, "__dataclass_fields__"):
-        for name in value.__dataclass_fields__:
-            yield from _tensors(getattr(value, name))
