@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
@@ -21,6 +20,7 @@ from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, Recorder, now
 from dtrain_lab.rank.monitor.sampling import Sampling
+from dtrain_lab.rank.monitor.saves import watch_saves
 from dtrain_lab.rank.monitor.signature import checksum
 from dtrain_lab.rank.monitor.unseen import LOWER
 from dtrain_lab.rank.torch import autograd, ddp, loaders, names
@@ -58,7 +58,7 @@ def watch_steps(
     _watch_optimizers(recorder, seen, apart)
     _watch_loaders(recorder, seen, sampling)
     _watch_ddp(recorder, probes, guard, seen, apart, sync=sync)
-    _watch_checkpoints(recorder)
+    watch_saves(recorder)
     _watch_backward(recorder, probes)
 
 
@@ -137,18 +137,6 @@ def _watch_loaders(recorder: Recorder, seen: LastTraining, sampling: Sampling) -
 
     loaders.watch_batches(give)
     loaders.watch_iterators(make)
-
-
-def _watch_checkpoints(recorder: Recorder) -> None:
-    """Keep the time of saving checkpoints out of training steps."""
-    save = torch.save
-
-    @functools.wraps(save)
-    def saving(*args: Any, **kwargs: Any) -> Any:
-        recorder.aside()
-        return save(*args, **kwargs)
-
-    torch.save = saving
 
 
 def _length(iterator: Any) -> int:
