@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import io
 import multiprocessing
 import os
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-TIMEOUT_S = 150
+TIMEOUT_S = 90
 
 
 def on_ranks(function: Callable[..., Any], *args: Any, size: int = 2) -> list[tuple[Any, str]]:
@@ -53,6 +54,7 @@ def _rank(
 
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(size))
     os.chdir(folder)
+    faulthandler.dump_traceback_later(TIMEOUT_S - 60, file=sys.__stderr__)  # where it hangs
     sys.stderr = io.StringIO()
     result, failure = None, ""
     if size > 1:
