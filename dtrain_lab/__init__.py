@@ -14,11 +14,16 @@ from dtrain_lab._version import __version__
 if TYPE_CHECKING:
     from dtrain_lab.api import Cluster, Job, Result, advise, clusters, jobs, start, submit
     from dtrain_lab.sweeps.space import loguniform, randint, uniform
+    from dtrain_lab.training.batch import global_batch, per_rank_batch
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
     from dtrain_lab.training.guard import guard
+    from dtrain_lab.training.largest import largest_batch
+    from dtrain_lab.training.learning_rate import scale_lr
     from dtrain_lab.training.log import log
+    from dtrain_lab.training.optimize import optimize
     from dtrain_lab.training.staged import staged
     from dtrain_lab.training.step import step
+    from dtrain_lab.training.turns import main_first, once_per_node, rank_dir
 
 __all__ = [
     "Cluster",
@@ -29,12 +34,20 @@ __all__ = [
     "checkpoint",
     "checkpoint_dir",
     "clusters",
+    "global_batch",
     "guard",
     "jobs",
+    "largest_batch",
     "latest_checkpoint",
     "log",
     "loguniform",
+    "main_first",
+    "once_per_node",
+    "optimize",
+    "per_rank_batch",
     "randint",
+    "rank_dir",
+    "scale_lr",
     "staged",
     "start",
     "step",
@@ -50,6 +63,14 @@ IN_RANKS = {
     "log": "log",
     "staged": "staged",
     "step": "step",
+    "global_batch": "batch",
+    "per_rank_batch": "batch",
+    "largest_batch": "largest",
+    "scale_lr": "learning_rate",
+    "optimize": "optimize",
+    "main_first": "turns",
+    "once_per_node": "turns",
+    "rank_dir": "turns",
 }
 
 

@@ -14,6 +14,7 @@ DtrainError                      code, message, hint, details
 ├── Unreachable                  the head of a world doesn't answer                        (HTTP 502)
 ├── SignInNeeded                 a host asks for something only a person can give          (HTTP 409)
 ├── StartFailed                  a world that ended before it was ready                    (HTTP 409)
+├── FirstRankFailed              the rank that goes first raised; the others waited for it (HTTP 409)
 ├── WireMismatch                 two dtrain-lab processes with different wire versions     (HTTP 502)
 └── CellFailed                   a cell that raised, was interrupted or lost a rank        (HTTP 409)
 
@@ -156,6 +157,12 @@ class StartFailed(DtrainError):
     default_code = "start_failed"
 
 
+class FirstRankFailed(DtrainError):
+    """The rank that goes first raised in a block that other ranks wait for."""
+
+    default_code = "first_rank_failed"
+
+
 class WireMismatch(DtrainError):
     """Two dtrain-lab processes speak different wire versions."""
 
@@ -172,7 +179,8 @@ ERRORS_BY_CODE: dict[str, type[DtrainError]] = {
     kind.default_code: kind
     for kind in (
         BadRequest, BadRankSet, BadProfile, BadSize, BadCell, BadNotebook, NotFound, Conflict, Forbidden,
-        EnvironmentUnfit, Unreachable, SignInNeeded, StartFailed, WireMismatch, CellFailed,
+        EnvironmentUnfit, Unreachable, SignInNeeded, StartFailed, FirstRankFailed, WireMismatch,
+        CellFailed,
     )
 }  # fmt: skip
 

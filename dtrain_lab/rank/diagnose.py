@@ -21,6 +21,7 @@ from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, feeding, scheme
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import autograd, loaders, names
+from dtrain_lab.training import accumulation
 from dtrain_lab.wire.metrics.diagnosis import Report
 
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
@@ -44,7 +45,7 @@ def measure(monitor: Monitor | None) -> Report:
     """
     if monitor is None:
         return Report(error="The monitor is off (--no-monitor): start the cluster with it.")
-    with monitor.recorder.resting():
+    with monitor.recorder.resting(), accumulation.resting():
         return _report(monitor)
 
 

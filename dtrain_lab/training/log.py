@@ -10,25 +10,70 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training import ranks
+
 Sink = Callable[[int, dict[str, float], float], None]
 _sink: list[Sink] = []
 
 
-def log(step: int, **values: Any) -> None:
-    """Record values of a step, which are charted beside throughput. Only rank 0 records; other ranks return.
+_means: list[tuple[Any, Any]] = []
+"""The process group, and what averages over it."""
+
+
+def log(step: int, average: bool | int = False, **values: Any) -> None:
+    """Record values of a step, which are charted beside throughput.
+
+    By default rank 0's are recorded, and other ranks return at once. With `average` the mean over all ranks
+    is; call it on all of them. Averaging is no collective: each rank hands its values in and goes on (about
+    0.1 ms), and ranks that log different steps hold nobody up. Where a rank's values are missing for 10
+    seconds, the mean of the others is recorded, and that is said.
 
     Args:
         step: training step.
+        average: True records means over ranks; a number n does in every n-th step (0, n, 2n, …), and
+            nothing is recorded in the steps between.
         **values: numbers, or tensors with one element.
 
     Raises:
         TypeError: a value is not a number.
+        BadRequest: `average` is negative, or no whole number.
     """
+    if not isinstance(average, int) or average < 0:
+        raise BadRequest(
+            f"dt.log: average is {average!r}; it is True, False, or a whole number n for every n-th step."
+        )
+    if average and int(step) % int(average):
+        return
+    if average and ranks.grouped():
+        plain = {name: _number(name, value) for name, value in values.items()}
+        means = _averages()
+        if means is not None:
+            means.put(int(step), plain)
+            return
+        ranks.say("dt.log: ranks started in this way can't average: values of rank 0 are recorded.")
     if int(os.environ.get("RANK", "0")) != 0:
         return
-    plain = {name: _number(name, value) for name, value in values.items()}
+    _record(int(step), {name: _number(name, value) for name, value in values.items()}, time.time())
+
+
+def _record(step: int, values: dict[str, float], at: float) -> None:
     for sink in _sink:
-        sink(int(step), plain, time.time())
+        sink(step, values, at)
+
+
+def _averages() -> Any:
+    """What averages over today's process group; None where its ranks can't."""
+    import torch.distributed as dist
+
+    group = dist.group.WORLD
+    if not _means or _means[0][0] is not group:
+        from dtrain_lab.training.averages import Means, store_of_group
+
+        store = store_of_group()
+        made = None if store is None else Means(store, dist.get_rank(), dist.get_world_size(), _record)
+        _means[:] = [(group, made)]
+    return _means[0][1]
 
 
 def to(sink: Sink) -> None:

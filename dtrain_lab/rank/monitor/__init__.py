@@ -13,18 +13,20 @@ from typing import Any
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.collectives import watch_collectives
+from dtrain_lab.rank.monitor.first_step import FirstStep
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.monitor.sampling import Sampling
 from dtrain_lab.rank.monitor.steps import watch_steps
 from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.rank.monitor.unseen import Unseen
 from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
+from dtrain_lab.training import batch, step
 from dtrain_lab.training import guard as switch
-from dtrain_lab.training import step
 from dtrain_lab.wire.metrics.collective import Call
 
 OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
@@ -63,12 +65,17 @@ class Monitor:
         self.seen = LastTraining()
         self._unseen = Unseen(self.recorder.writer.cells)
         self.apart = MissingSync(say)
+        self.sampling = Sampling(say)
+        self._first = FirstStep(say)
         if world_size > 1:
             self.recorder.step_ended = self._step_ended
         self._steps = self._loop = 0
         watch_collectives(self.recorder, self.guard, self.apart)
-        watch_steps(self.recorder, self.probes, self.guard, self.seen, self.apart, sync=world_size > 1)
+        watch_steps(
+            self.recorder, self.probes, self.guard, self.seen, self.apart, self.sampling, sync=world_size > 1
+        )
         step.to(self.recorder.user_stepped)
+        batch.seen_by(lambda: self.seen.batch)
         switch.to(self.guard.switch)
         compile_none_of(OURS)
 
@@ -88,6 +95,9 @@ class Monitor:
         if not self.guard.on and self._unseen.step_ended(known):
             self.apart.sent = EVERYTHING
         self.apart.step_ended()
+        if self.seen.averaged:
+            self._first.stepped(self.seen.model)
+            self.sampling.trains(self.seen.loader)
 
     def compare(self) -> None:
         """Tell the user if the ranks of a cell that ended without error have trained without each other."""
@@ -113,6 +123,8 @@ class Monitor:
         with self.recorder.harmless():
             self._unseen.begin_cell()
             self.apart.begin_cell(cell, ranks, store, keeps_store=keeps_store)
+            self._first.begin_cell(cell, ranks, store)
+            self.sampling.begin_cell(cell, ranks, store)
         cells = self.recorder.writer.cells
         cells[ring.CALLS_NOTED] = 0
         if cells[ring.STEPS] > self._steps:

@@ -67,6 +67,16 @@ class LastTraining:
         return self._loader() if self._loader is not None else None
 
     @property
+    def batch(self) -> int:
+        """Samples of the largest batch that the model has seen; 0 where none was seen."""
+        return self._first[0] if self.model is not None and self._first else 0
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the DDP model has averaged gradients in the current step."""
+        return any(self._passes)
+
+    @property
     def passes(self) -> tuple[bool, ...]:
         """The most frequent pattern of the last steps: for each forward pass, whether it was averaged.
 

@@ -1,0 +1,299 @@
+"""Gradient accumulation behind an unchanged loop: the optimizer steps with the mean of k batches.
+
+Each batch's gradients are added to a sum of their own, apart from `p.grad`: whatever the loop does to
+`p.grad` between (`zero_grad`, clipping, unscaling) happens to that batch's gradients only, and in the last
+batch of a group to the group's mean, as with the large batch. It costs memory for two more copies of the
+gradients while a group is under way.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import MethodType
+from typing import Any
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from dtrain_lab.training import ranks
+from dtrain_lab.training.epochs import watch_epochs
+from dtrain_lab.training.gradients import average, calling, tensors
+from dtrain_lab.training.scaler import watch_scalers
+
+_all: weakref.WeakSet[Accumulation] = weakref.WeakSet()
+"""Each is kept alive by its optimizer's own `step`."""
+
+
+class Accumulation:
+    """Groups of batches of one optimizer. Not thread-safe: of the training thread.
+
+    Args:
+        model: the model, wrapped in DDP where there are several ranks.
+        optimizer: its `step` and `zero_grad` are replaced, and put back by `remove`.
+        every: number of batches in a group.
+    """
+
+    def __init__(self, model: Any, optimizer: Any, every: int) -> None:
+        self._model = weakref.ref(model)
+        self._optimizer: weakref.ref[Any] = weakref.ref(optimizer)
+        self.every = every
+        self.done = 0
+        """Batches of this group so far."""
+        self.resting = False
+        self.scaler: Any = None
+        """The GradScaler that this group's gradients are scaled by; None without one."""
+        self._given: object = None
+        """The loader's iterator that was read last; None where no loader is seen."""
+        self._source: object = None
+        """The loader's iterator that gave the batches of this group."""
+        self._flushing = False
+        self.last = False
+        """Whether the loader that is read has given its last batch."""
+        self._sums: dict[Any, torch.Tensor] = {}
+        self._batch: dict[Any, torch.Tensor] = {}
+        """Gradients of the current batch, before the loop changes them."""
+        self._loaded = False
+        """Whether the sums are already in `p.grad`, in the last batch of a group."""
+        self._before = optimizer.__dict__.get("step"), optimizer.__dict__.get("zero_grad")
+        self._step: Callable[..., Any] = optimizer.step
+        self._zero_grad: Callable[..., Any] = optimizer.zero_grad
+        self._hooks: list[Any] = [
+            model.register_forward_hook(calling(self, Accumulation._forwarded)),
+            optimizer.register_state_dict_pre_hook(calling(self, Accumulation._saved)),
+            optimizer.register_load_state_dict_post_hook(calling(self, Accumulation._forget)),
+        ]
+        self._watched: set[Any] = set()
+        self._install(optimizer)
+        self._watch_parameters()
+        self._sync()
+
+    def _install(self, optimizer: Any) -> None:
+        @functools.wraps(self._step)
+        def step(_: Any, closure: Callable[[], Any] | None = None) -> Any:
+            return self.step(closure)
+
+        @functools.wraps(self._zero_grad)
+        def zero_grad(_: Any, set_to_none: bool = True) -> None:
+            self._batch.clear()
+            self._loaded = False
+            self._zero_grad(set_to_none=set_to_none)
+
+        # methods, since schedulers of torch look for their `__func__`
+        optimizer.step = MethodType(step, optimizer)
+        optimizer.zero_grad = MethodType(zero_grad, optimizer)
+        optimizer.flush = self.flush
+
+    def remove(self) -> None:
+        """Put the optimizer's and the model's own behaviour back; a group under way is dropped."""
+        optimizer, model = self._optimizer(), self._model()
+        for hook in self._hooks:
+            hook.remove()
+        for name, before in zip(("step", "zero_grad"), self._before, strict=True):
+            optimizer.__dict__.pop(name, None)
+            if before is not None:
+                optimizer.__dict__[name] = before
+        optimizer.__dict__.pop("flush", None)
+        self._forget()
+        if isinstance(model, DistributedDataParallel):
+            model.require_backward_grad_sync = True
+
+    @property
+    def optimizer(self) -> Any:
+        """The optimizer; None where it is gone."""
+        return self._optimizer()
+
+    @property
+    def final(self) -> bool:
+        """Whether the current batch is the last one of its group."""
+        return self.done + 1 >= self.every or self.last or self._flushing
+
+    @property
+    def pending(self) -> int:
+        """Batches whose gradients wait for the end of their group."""
+        return self.done
+
+    def _sync(self) -> None:
+        model = self._model()
+        if isinstance(model, DistributedDataParallel):
+            model.require_backward_grad_sync = self.resting or self.final  # what `no_sync` sets
+
+    def gave(self, iterator: object, last: bool) -> None:
+        """Called when a loader has given a batch.
+
+        Args:
+            iterator: the loader's iterator.
+            last: whether it is the loader's last one.
+        """
+        self._given, self.last = iterator, last
+        if not self.resting:
+            self._sync()
+
+    def ended(self, iterator: object) -> None:
+        """Called when a loader has no batch left; a group of its batches that is incomplete is stepped."""
+        self.last = False
+        if self.resting:
+            return
+        if self.done and self._source is iterator:
+            self.flush()
+        self._sync()
+
+    # ---- gradients
+
+    def _parameters(self) -> list[Any]:
+        return [p for group in self.optimizer.param_groups for p in group["params"]]
+
+    def _watch_parameters(self) -> None:
+        for parameter in self._parameters():
+            if parameter not in self._watched and parameter.requires_grad:
+                self._watched.add(parameter)
+                arrived = calling(self, Accumulation._arrived)
+                self._hooks.append(parameter.register_hook(functools.partial(arrived, parameter)))
+
+    def _arrived(self, parameter: Any, gradient: torch.Tensor) -> torch.Tensor | None:
+        if self.resting:
+            return None
+        if self.final:
+            return gradient / (self.done + 1)
+        known = self._batch.get(parameter)
+        if known is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model
+            self._batch[parameter] = gradient.detach().clone()
+        else:
+            self._batch[parameter] = known + gradient if known.is_sparse else known.add_(gradient)
+        return None
+
+    def _forwarded(self, _: Any, __: Any, output: Any) -> None:
+        """In the last batch of a group: have the sums put into `p.grad` where backward begins."""
+        if self.resting or not self.final or not self.done or not torch.is_grad_enabled():
+            return
+        for tensor in tensors(output):
+            if tensor.requires_grad:
+                tensor.register_hook(calling(self, Accumulation._load))
+
+    def _load(self, _: Any = None) -> None:
+        # sums that are gone from `p.grad` again were discarded by `zero_grad` of the model
+        there = self._loaded and all(p.grad is not None for p in self._sums)
+        if there or self.resting or not self.final or not self.done:
+            return
+        self._loaded = True
+        self._put(1 / (self.done + 1))
+
+    def _put(self, share: float) -> None:
+        with torch.no_grad():
+            for parameter, total in self._sums.items():
+                mean = total * share
+                parameter.grad = mean if parameter.grad is None else parameter.grad + mean
+
+    # ---- steps
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """In the place of the optimizer's own `step`.
+
+        Args:
+            closure: computes the gradients and returns the loss.
+
+        Returns:
+            The loss that the closure returned; None without one.
+        """
+        if self.resting:
+            return self._step() if closure is None else self._step(closure)
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if self.final:
+            if not self._loaded and self.done:  # a backward that the model's output had no part in
+                self._put(1 / (self.done + 1))
+            self._step()
+            self._forget()
+        else:
+            self.commit()
+        self._watch_parameters()
+        return loss
+
+    def skipped(self) -> None:
+        """Called where the group's step is left out for infinite gradients, on all ranks alike."""
+        self._forget()
+
+    def commit(self) -> None:
+        """Add this batch's gradients to the group."""
+        for parameter, gradient in self._batch.items():
+            known = self._sums.get(parameter)
+            self._sums[parameter] = gradient if known is None else known.add_(gradient)
+        self._batch.clear()
+        self._source, self.last = self._given, False
+        self.done += 1
+        self._sync()
+
+    def flush(self) -> None:
+        """Step with the mean of an incomplete group; a collective, and nothing without one.
+
+        The end of a DataLoader does so by itself; call it at the end of other data.
+        """
+        if not self.done:
+            return
+        optimizer = self.optimizer
+        self._zero_grad(set_to_none=True)
+        self._put(1 / self.done)
+        if isinstance(self._model(), DistributedDataParallel):
+            average(self._model(), self._parameters())
+        self._loaded = self._flushing = True
+        try:
+            if self.scaler is None:
+                optimizer.step()
+            else:
+                self.scaler.step(optimizer)
+                self.scaler.update()
+        finally:
+            self._flushing = False
+        self._zero_grad(set_to_none=True)
+        self._forget()
+
+    def _forget(self, *_: Any) -> None:
+        self._sums.clear()
+        self._batch.clear()
+        self.done, self._loaded, self.last, self.scaler = 0, False, False, None
+        self._sync()
+
+    def _saved(self, *_: Any) -> None:
+        if self.done:
+            ranks.say(
+                f"dt.optimize: the optimizer is saved after {self.done} of {self.every} batches of a group: "
+                "their gradients are not in its state."
+            )
+
+
+def of(optimizer: Any) -> Accumulation | None:
+    """The accumulation of an optimizer; None without one."""
+    return next((each for each in _all if each.optimizer is optimizer), None)
+
+
+def accumulate(model: Any, optimizer: Any, every: int) -> None:
+    """Have an optimizer step once in `every` batches; 1 puts its own behaviour back."""
+    known = of(optimizer)
+    if known is not None:
+        if known.done:
+            ranks.say(f"dt.optimize: the gradients of {known.done} batches of a group are dropped.")
+        known.remove()
+        _all.discard(known)
+    if every > 1:
+        watch_epochs(lambda: list(_all))
+        watch_scalers(of)
+        _all.add(Accumulation(model, optimizer, every))
+
+
+@contextmanager
+def resting() -> Iterator[None]:
+    """Let each step be an ordinary one inside the context, for steps that measure and are taken back."""
+    all_of_them = list(_all)
+    for each in all_of_them:
+        each.resting = True
+        each._sync()
+    try:
+        yield
+    finally:
+        for each in all_of_them:
+            each.resting = False
+            each._sync()

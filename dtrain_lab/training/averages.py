@@ -1,0 +1,114 @@
+"""Means over ranks for `dt.log`, through the process group's store and not in a collective.
+
+Each rank hands its values to the store and goes on. A thread of rank 0 records the mean once all ranks have
+handed theirs in; after a while, the mean of those who have. So ranks that log different steps, or one that
+never logs, can't hold up training.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from dtrain_lab.training import ranks
+
+PATIENCE_S = 10.0
+"""Longest time for which rank 0 waits for the other ranks' values of a step."""
+LAST_S = 2.0
+"""The same at the end of the process."""
+LOOK_S = 0.02
+Record = Callable[[int, dict[str, float], float], None]
+
+
+class Means:
+    """Hands in the values of this rank; on rank 0 also collects those of all ranks.
+
+    Args:
+        store: of the process group.
+        rank: number of this rank.
+        size: number of ranks.
+        record: gets the means, on rank 0.
+    """
+
+    def __init__(self, store: Any, rank: int, size: int, record: Record) -> None:
+        self._store, self._rank, self._size, self._record = store, rank, size, record
+        self._calls: dict[int, int] = {}
+        self._waiting: queue.SimpleQueue[tuple[str, int, float]] = queue.SimpleQueue()
+        self._closing = 0.0
+        self._pending = 0
+        if rank == 0:
+            threading.Thread(target=self._collect, name="dt.log averages", daemon=True).start()
+            atexit.register(self.finish)
+
+    def put(self, step: int, values: dict[str, float]) -> None:
+        """Hand in this rank's values of a step; returns at once."""
+        call = self._calls[step] = self._calls.get(step, -1) + 1
+        key = f"dtrain/log/{step}/{call}"
+        self._store.set(f"{key}/{self._rank}", json.dumps(values))
+        if self._rank == 0:
+            self._pending += 1
+            self._waiting.put((key, step, time.time()))
+
+    def finish(self) -> None:
+        """Record what is still under way, waiting for other ranks for a short time."""
+        self._closing = time.monotonic() + LAST_S
+        while self._pending and time.monotonic() < self._closing + 1:
+            time.sleep(LOOK_S)
+
+    def _collect(self) -> None:
+        while True:
+            key, step, at = self._waiting.get()
+            try:
+                self._one(key, step, at)
+            except (RuntimeError, ConnectionError) as error:  # the store has ended, or the world is rebuilt
+                ranks.say(f"dt.log: values of other ranks can't be read any more: {error}")
+            self._pending -= 1
+
+    def _one(self, key: str, step: int, at: float) -> None:
+        keys = [f"{key}/{rank}" for rank in range(self._size)]
+        until = time.monotonic() + PATIENCE_S
+        while not self._store.check(keys):
+            if time.monotonic() > min(until, self._closing or until):
+                break
+            time.sleep(LOOK_S)
+        there = [rank for rank in range(self._size) if self._store.check([keys[rank]])]
+        if len(there) < self._size:
+            missing = ", ".join(str(rank) for rank in range(self._size) if rank not in there)
+            ranks.say(
+                f"dt.log: ranks {missing} did not log step {step}: the mean of the other ranks is recorded."
+            )
+        found = [json.loads(self._store.get(keys[rank])) for rank in there]
+        self._record(step, means(found), at)
+        for rank in there:
+            self._store.delete_key(keys[rank])
+
+
+def means(found: list[dict[str, float]]) -> dict[str, float]:
+    """Mean of each value over the ranks that have logged it."""
+    names = list(dict.fromkeys(name for values in found for name in values))
+    given = {name: [values[name] for values in found if name in values] for name in names}
+    return {name: sum(numbers) / len(numbers) for name, numbers in given.items()}
+
+
+def store_of_group() -> Any:
+    """The store of the default process group; None where this torch or the launcher has none to give."""
+    import torch.distributed as dist
+
+    group = dist.group.WORLD
+    give = getattr(group, "get_group_store", None)
+    if give is not None:
+        return give()
+    if "MASTER_ADDR" in os.environ and os.environ.get("MASTER_PORT", "").isdigit():
+        return dist.TCPStore(
+            os.environ["MASTER_ADDR"],
+            int(os.environ["MASTER_PORT"]),
+            is_master=False,
+            wait_for_workers=False,
+        )
+    return None

@@ -1,0 +1,85 @@
+"""`dt.per_rank_batch` and `dt.global_batch`: what one rank takes of a batch, and what all take together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training import ranks
+
+_chosen: list[int] = []
+"""The last batch that `per_rank_batch` gave."""
+_seen: list[Callable[[], int]] = []
+
+
+def per_rank_batch(global_batch: int) -> int:
+    """Samples that each rank takes of a global batch: global batch // ranks.
+
+    Where the global batch can't be divided, the remainder is dropped, and rank 0 says so once.
+
+    Args:
+        global_batch: samples of all ranks in one batch.
+
+    Returns:
+        Samples per rank.
+
+    Raises:
+        BadRequest: `global_batch` is no whole number of 1 or more, or is smaller than the number of ranks.
+    """
+    size = ranks.world_size()
+    _positive("dt.per_rank_batch", "global batch", global_batch)
+    if global_batch < size:
+        raise BadRequest(
+            f"dt.per_rank_batch: a global batch of {global_batch} is smaller than the world of {size} ranks.",
+            f"Take a global batch of {size} or more, or fewer ranks.",
+            code="batch_too_small",
+        )
+    each, dropped = divmod(global_batch, size)
+    if dropped:
+        ranks.say(
+            f"dt.per_rank_batch: a global batch of {global_batch} can't be divided among {size} ranks: each "
+            f"rank takes {each}, and the global batch is {each * size} ({dropped} dropped)."
+        )
+    _chosen[:] = [each]
+    return each
+
+
+def global_batch(per_rank_batch: int | None = None) -> int:
+    """Samples of all ranks in one batch: per-rank batch × ranks.
+
+    Keeping the per-rank batch while ranks are added (weak scaling) lets the global batch grow, so an epoch
+    has fewer steps. Gradient accumulation is not counted: with `dt.optimize(…,
+    gradient_accumulation_steps=k)` the optimizer sees k global batches at once.
+
+    Args:
+        per_rank_batch: samples per rank; by default what `dt.per_rank_batch` gave last, else the batch that
+            the monitor has seen in training.
+
+    Returns:
+        Samples.
+
+    Raises:
+        BadRequest: `per_rank_batch` is no whole number of 1 or more, or is left out and not known.
+    """
+    if per_rank_batch is None:
+        per_rank_batch = _chosen[0] if _chosen else _seen[0]() if _seen else 0
+        if not per_rank_batch:
+            raise BadRequest(
+                "dt.global_batch: no per-rank batch is known yet.",
+                "Give the per-rank batch, call dt.per_rank_batch first, or train a step with the monitor on.",
+                code="batch_unknown",
+            )
+    _positive("dt.global_batch", "per-rank batch", per_rank_batch)
+    return per_rank_batch * ranks.world_size()
+
+
+def seen_by(batch: Callable[[], int]) -> None:
+    """Set the function that returns the samples of the last batch in training; 0 where unknown."""
+    _seen[:] = [batch]
+
+
+def _positive(function: str, name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadRequest(
+            f"{function}: the {name} is {value!r}; a {name} is a whole number of 1 or more.", code="bad_batch"
+        )

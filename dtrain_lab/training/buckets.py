@@ -1,0 +1,136 @@
+"""Bucket size tuning: tries sizes of DDP's buckets in the running training, and keeps the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from dtrain_lab.training import ranks
+
+SIZES_MB = (None, 1.0, 5.0, 10.0, 50.0, 100.0)
+"""Sizes that are tried, MB; None is torch's default: 25 MB, and 1 MB for the first bucket."""
+WARM = 3
+"""Steps with a new size that are not timed: buckets are put in order after the first."""
+MOST_STEPS, FEWEST_STEPS = 20, 3
+BUDGET_S = 50.0
+KEPT_FROM = 0.02
+"""Least gain over torch's default for another size to be kept."""
+
+
+def rebuild(model: DistributedDataParallel, cap_mb: float | None, **options: Any) -> DistributedDataParallel:
+    """A DDP model around the same module, with another bucket size and otherwise the same options."""
+    if model.static_graph:
+        options["static_graph"] = True
+    return DistributedDataParallel(
+        model.module,
+        device_ids=model.device_ids,
+        output_device=model.output_device,
+        dim=model.dim,
+        broadcast_buffers=model.broadcast_buffers,
+        init_sync=False,  # the ranks have the same parameters already
+        process_group=model.process_group,
+        bucket_cap_mb=cap_mb,
+        find_unused_parameters=model.find_unused_parameters,
+        gradient_as_bucket_view=model.gradient_as_bucket_view,
+        **options,
+    )
+
+
+class Tuning:
+    """Tries one size after another, each for some steps of the optimizer; a step is what is timed.
+
+    The model stays the same object: it is given the reducer of a DDP model that was made with the next size.
+    All ranks change at the same step, and decide by the slowest rank's times.
+
+    Args:
+        model: the DDP model.
+        optimizer: its steps are counted.
+        prepared: called with each newly made DDP model, to register a communication hook.
+    """
+
+    def __init__(
+        self,
+        model: DistributedDataParallel,
+        optimizer: Any,
+        prepared: Callable[[DistributedDataParallel], None] = lambda _: None,
+    ) -> None:
+        self._model = model
+        self._prepared = prepared
+        total = sum(p.numel() * p.element_size() for p in model.parameters() if p.requires_grad) / 2**20
+        self._sizes = [size for size in SIZES_MB if size is None or size < total]
+        if total > 1:
+            self._sizes.append(float(int(total) + 1))
+        self.curve: dict[float | None, float] = {}
+        """Seconds per step by bucket size in MB; None is torch's default."""
+        self.best: float | None = None
+        """The size that was kept, MB; None: torch's default."""
+        self.done = len(self._sizes) < 2
+        self._times: list[float] = []
+        self._ended = 0.0
+        self._skip = WARM
+        self._steps = MOST_STEPS
+        self._index = 0
+        if self.done:
+            ranks.say(f"dt.optimize: the model has {total:.1f} MB of gradients, one bucket: nothing to tune.")
+        else:
+            self._hook = optimizer.register_step_post_hook(self._stepped)
+
+    def _stepped(self, *_: Any) -> None:
+        now, before = time.perf_counter(), self._ended
+        self._ended = now
+        if self._skip:
+            self._skip -= 1
+            return
+        self._times.append(now - before)
+        if len(self._times) == FEWEST_STEPS and not self.curve:
+            self._plan()
+        if len(self._times) >= self._steps:
+            self._next()
+
+    def _plan(self) -> None:
+        """Fit the steps into the time; the slowest rank's speed counts."""
+        step_s = max(ranks.gather(median(self._times)))
+        fit = int(BUDGET_S / step_s / len(self._sizes)) - WARM
+        self._steps = max(FEWEST_STEPS, min(MOST_STEPS, fit))
+        most = max(2, int(BUDGET_S / step_s / (FEWEST_STEPS + WARM)))
+        if most < len(self._sizes):
+            self._sizes = self._sizes[:most]
+            ranks.say(f"dt.optimize: a step takes {step_s:.1f} s, so only {most} bucket sizes are tried.")
+
+    def _next(self) -> None:
+        size = self._sizes[self._index]
+        self.curve[size] = max(ranks.gather(median(self._times)))
+        self._index += 1
+        if self._index < len(self._sizes):
+            self._use(self._sizes[self._index])
+            return
+        best = min(self.curve, key=lambda each: self.curve[each])
+        if self.curve[None] / self.curve[best] - 1 < KEPT_FROM:
+            best = None
+        self.best, self.done = best, True
+        self._hook.remove()
+        if best != size:
+            self._use(best)
+        curve = ", ".join(f"{_text(size)} {seconds * 1e3:.1f} ms" for size, seconds in self.curve.items())
+        gain = self.curve[None] / self.curve[best]
+        ranks.say(f"dt.optimize: bucket size {_text(best)} kept, {gain:.2f}x the default's speed ({curve}).")
+
+    def _use(self, size: float | None) -> None:
+        """Give the model buckets of another size. Between two steps, so no averaging is under way."""
+        made = rebuild(self._model, size)
+        self._prepared(made)
+        self._model.reducer, self._model.logger = made.reducer, made.logger
+        self._times.clear()
+        self._skip = WARM
+        self._ended = time.perf_counter()
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+
+
+def _text(size: float | None) -> str:
+    return "default" if size is None else f"{size:g} MB"

@@ -1,0 +1,193 @@
+"""Gradient compression by torch's own communication hooks, and the error that it makes, shown once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training import ranks
+
+KINDS = ("fp16", "bf16", "powersgd")
+DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+RANK, START = 4, 10
+"""Rank of PowerSGD's approximation, and the averaging from which it compresses."""
+LARGE_ERROR = 0.10
+
+
+class Compression:
+    """State of the hook: torch's own hook and its state, and what is measured of its error.
+
+    Args:
+        kind: one of `KINDS`.
+        group: process group of the model.
+    """
+
+    def __init__(self, kind: str, group: Any) -> None:
+        self.kind = kind
+        self.group = group
+        self.error: float | None = None
+        """Relative error of the compressed gradient, measured once; None before."""
+        self._turn = 0
+        self._squares: list[tuple[torch.Tensor, torch.Tensor]] = []
+        if kind == "powersgd":
+            self._state: Any = powerSGD_hook.PowerSGDState(
+                process_group=group, matrix_approximation_rank=RANK, start_powerSGD_iter=START
+            )
+            self._hook: Any = powerSGD_hook.powerSGD_hook
+        else:
+            self._state = group
+            self._hook = (
+                default_hooks.fp16_compress_hook if kind == "fp16" else default_hooks.bf16_compress_hook
+            )
+
+    @property
+    def _measured(self) -> int:
+        """The averaging that is measured: the first compressed one whose buckets are final."""
+        return START + 2 if self.kind == "powersgd" else 2
+
+    def __call__(self, bucket: Any) -> torch.futures.Future[torch.Tensor]:
+        """Average a bucket; in one averaging also without compression, to know the error."""
+        measured = self._turn == self._measured
+        exact = None
+        if measured:
+            exact = bucket.buffer().detach().clone()
+            exact.div_(dist.get_world_size(self.group))
+            dist.all_reduce(exact, group=self.group)
+        last = bucket.is_last()
+        future = self._hook(self._state, bucket)
+        if last:
+            self._turn += 1
+        if exact is None:
+            return future
+
+        def compare(done: Any) -> torch.Tensor:
+            result = done.value()
+            found: torch.Tensor = result[0] if isinstance(result, list) else result
+            self._squares.append(((found - exact).double().square().sum(), exact.double().square().sum()))
+            if last:
+                self._tell()
+            return found
+
+        return future.then(compare)
+
+    def _tell(self) -> None:
+        wrong, whole = (float(sum(float(pair[i]) for pair in self._squares)) for i in (0, 1))
+        self.error = (wrong / whole) ** 0.5 if whole else 0.0
+        self._squares.clear()
+        text = f"dt.optimize: {self.kind} compression: relative error of the gradient {self.error:.2%}."
+        if self.error > LARGE_ERROR:
+            text += (
+                " Gradients are smaller than fp16 can hold: bf16 holds them."
+                if self.kind == "fp16"
+                else " Compare the loss with a run without compression."
+            )
+        ranks.say(text)
+
+
+def average(state: Compression, bucket: Any) -> torch.futures.Future[torch.Tensor]:
+    """The communication hook that is registered with DDP."""
+    return state(bucket)
+
+
+# DDP compares annotations with these types, and would find strings here
+average.__annotations__ = {"bucket": dist.GradBucket, "return": torch.futures.Future[torch.Tensor]}
+
+
+def check(kind: str | None, module: Any) -> None:
+    """Refuse what compression can't do.
+
+    Args:
+        kind: `gradient_compression` of `dt.optimize`.
+        module: the model.
+
+    Raises:
+        BadRequest: an unknown kind, or gradients that it can't make smaller.
+    """
+    if kind is None:
+        return
+    if kind not in KINDS:
+        raise BadRequest(
+            f"dt.optimize: gradient_compression is {kind!r}; it is one of "
+            + ", ".join(f'"{each}"' for each in KINDS)
+            + ", or None.",
+            code="bad_compression",
+        )
+    for name, parameter in module.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        if not parameter.dtype.is_floating_point:
+            raise BadRequest(
+                f"dt.optimize: gradients of {name} are {_short(parameter.dtype)}; only real floating-point "
+                "gradients can be compressed.",
+                code="bad_compression",
+            )
+        if kind in DTYPES and parameter.dtype.itemsize <= 2:
+            raise BadRequest(
+                f"dt.optimize: gradients of {name} are {_short(parameter.dtype)} already: {kind} "
+                "compression would save nothing.",
+                "Leave gradient_compression out.",
+                code="bad_compression",
+            )
+
+
+def check_sum(kind: str | None, module: Any, group: Any) -> None:
+    """Refuse a type that the back-end can't sum, by trying it; a collective.
+
+    Args:
+        kind: `gradient_compression` of `dt.optimize`.
+        module: the model.
+        group: its process group; None for the default one.
+
+    Raises:
+        BadRequest: the back-end can't.
+    """
+    if kind not in DTYPES:
+        return
+    device = next(module.parameters()).device
+    try:
+        dist.all_reduce(torch.ones(1, dtype=DTYPES[kind], device=device), group=group)
+    except RuntimeError as error:
+        raise BadRequest(
+            f"dt.optimize: {dist.get_backend(group)} can't sum {kind} gradients here: {error}",
+            'Try another gradient_compression, "powersgd" for one.',
+            code="bad_compression",
+        ) from error
+
+
+def compress(model: Any, kind: str) -> Compression:
+    """Register the hook of a kind with a DDP model.
+
+    Raises:
+        BadRequest: the model has a communication hook already.
+    """
+    state = Compression(kind, model.process_group)
+    register(model, state)
+    if kind == "powersgd":
+        ranks.say(f"dt.optimize: PowerSGD of rank {RANK} compresses from the {START}th averaging on.")
+    return state
+
+
+def register(model: Any, state: Compression) -> None:
+    """Register a hook.
+
+    Raises:
+        BadRequest: the model has one already.
+    """
+    try:
+        model.register_comm_hook(state, average)
+    except RuntimeError as error:
+        if "once" not in str(error):
+            raise
+        raise BadRequest(
+            "dt.optimize: the model has a communication hook already, and DDP takes one only.",
+            "Wrap the module anew, without register_comm_hook, or leave gradient_compression out.",
+            code="hook_already_set",
+        ) from error
+
+
+def _short(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

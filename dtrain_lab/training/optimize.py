@@ -1,0 +1,139 @@
+"""`dt.optimize`: accumulation, compression and bucket sizes around plain DDP, each a switch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training import ranks
+
+__all__ = ["optimize"]
+
+
+def optimize(
+    model: Any,
+    optimizer: Any,
+    *,
+    gradient_accumulation_steps: int = 1,
+    gradient_compression: str | None = None,
+    bucket_cap_mb: float | str | None = None,
+) -> tuple[Any, Any]:
+    """Make gradient averaging cheaper; the training loop stays as it is.
+
+    Call it on all ranks. A model without DDP is wrapped. The optimizer is the same object, changed.
+
+    Args:
+        model: a module, or a DDP model.
+        optimizer: an optimizer of the model's parameters.
+        gradient_accumulation_steps: batches whose gradients are averaged together. The optimizer steps in
+            every k-th call of `step()`, with the mean of the k batches, as with a batch k times as large. The
+            last batch of a DataLoader ends an incomplete group; elsewhere `optimizer.flush()` does.
+            Schedulers count calls of their own `step()`, as before.
+        gradient_compression: "fp16", "bf16" or "powersgd". Its relative error is printed once.
+        bucket_cap_mb: size of DDP's buckets, MB; "tune" tries sizes in the first steps and keeps the best.
+            `model.bucket_tuning.curve` has seconds per step by size.
+
+    Returns:
+        The DDP model (the module itself with one rank), and the optimizer.
+
+    Raises:
+        BadRequest: a switch that does not fit the model or the optimizer; nothing has been changed then.
+    """
+    _check(model, optimizer, gradient_accumulation_steps, bucket_cap_mb)
+    from torch.nn.parallel import DistributedDataParallel
+
+    from dtrain_lab.training import accumulation, buckets, compression
+
+    wrapped = isinstance(model, DistributedDataParallel)
+    compression.check(gradient_compression, model)
+    if not wrapped and not ranks.grouped():
+        if gradient_compression or bucket_cap_mb is not None:
+            ranks.say(
+                "dt.optimize: one rank alone exchanges no gradients: gradient_compression and bucket_cap_mb "
+                "do nothing here."
+            )
+        accumulation.accumulate(model, optimizer, gradient_accumulation_steps)
+        return model, optimizer
+    compression.check_sum(gradient_compression, model, model.process_group if wrapped else None)
+    cap = None if bucket_cap_mb is None or bucket_cap_mb == "tune" else float(bucket_cap_mb)
+    if not wrapped:
+        model = DistributedDataParallel(
+            model, device_ids=_devices(model), **({} if cap is None else {"bucket_cap_mb": cap})
+        )
+    elif bucket_cap_mb is not None:
+        if _has_hook(model):
+            raise BadRequest(
+                "dt.optimize: the model has a communication hook, which another bucket_cap_mb would lose.",
+                "Give bucket_cap_mb where the model is wrapped, or leave it out.",
+                code="hook_already_set",
+            )
+        model = buckets.rebuild(model, cap)
+    state = compression.compress(model, gradient_compression) if gradient_compression else None
+    if bucket_cap_mb == "tune":
+
+        def prepared(made: Any) -> None:
+            if gradient_compression:
+                compression.register(made, compression.Compression(gradient_compression, made.process_group))
+
+        model.bucket_tuning = buckets.Tuning(model, optimizer, prepared)
+    if state is not None:
+        model.gradient_compression = state
+    accumulation.accumulate(model, optimizer, gradient_accumulation_steps)
+    return model, optimizer
+
+
+def _has_hook(model: Any) -> bool:
+    """Whether a DDP model that is about to be replaced has a communication hook."""
+    from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+
+    try:
+        model.register_comm_hook(model.process_group, allreduce_hook)
+    except RuntimeError:
+        return True
+    return False
+
+
+def _devices(model: Any) -> list[Any] | None:
+    devices = {p.device for p in model.parameters()}
+    return list(devices) if len(devices) == 1 and next(iter(devices)).type == "cuda" else None
+
+
+def _check(model: Any, optimizer: Any, every: object, cap: object) -> None:
+    import torch
+
+    if not isinstance(model, torch.nn.Module):
+        raise BadRequest(f"dt.optimize: {type(model).__name__} is no torch.nn.Module.")
+    if hasattr(model, "set_requires_gradient_sync"):
+        raise BadRequest(
+            "dt.optimize: the model is sharded by FSDP2, which averages gradients in its own way.",
+            "Use model.set_requires_gradient_sync(False) in the batches between.",
+        )
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise BadRequest(f"dt.optimize: {type(optimizer).__name__} is not an optimizer of torch.")
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise BadRequest(
+            f"dt.optimize: gradient_accumulation_steps is {every!r}; it is a whole number of 1 or more."
+        )
+    if every > 1 and isinstance(optimizer, torch.optim.LBFGS):
+        raise BadRequest(
+            "dt.optimize: LBFGS computes the gradients several times in one step, so gradients of several "
+            "batches can't be accumulated for it.",
+            "Take a larger batch, or another optimizer.",
+            code="optimizer_unfit",
+        )
+    if cap is not None and cap != "tune" and not _size(cap):
+        raise BadRequest(f'dt.optimize: bucket_cap_mb is {cap!r}; it is a number of MB, or "tune".')
+    mine = {id(p) for p in model.parameters() if p.requires_grad}
+    if not mine:
+        raise BadRequest("dt.optimize: no parameter of the model requires a gradient.")
+    if not any(id(p) in mine for group in optimizer.param_groups for p in group["params"]):
+        raise BadRequest(
+            f"dt.optimize: {type(optimizer).__name__} has none of the model's parameters.",
+            "Make the optimizer from model.parameters() of this model.",
+            code="optimizer_unfit",
+        )
+
+
+def _size(cap: object) -> bool:
+    return isinstance(cap, (int, float)) and not isinstance(cap, bool) and 0 < cap < math.inf

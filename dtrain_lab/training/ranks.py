@@ -1,0 +1,57 @@
+"""The ranks that train together, as functions of this package see them; also outside a world of ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+_said: set[str] = set()
+
+
+def grouped() -> bool:
+    """Whether this process is in a process group of several ranks."""
+    import torch.distributed as dist
+
+    return bool(dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1)
+
+
+def rank() -> int:
+    """Number of this rank: in the process group, else as the launcher's environment says; 0 without one."""
+    import torch.distributed as dist
+
+    if dist.is_available() and dist.is_initialized():
+        return int(dist.get_rank())
+    return int(os.environ.get("RANK") or 0)
+
+
+def world_size() -> int:
+    """Number of ranks: of the process group, else as the launcher's environment says; 1 without one."""
+    import torch.distributed as dist
+
+    if dist.is_available() and dist.is_initialized():
+        return int(dist.get_world_size())
+    return int(os.environ.get("WORLD_SIZE") or 1)
+
+
+def local_rank() -> int:
+    """Number of this rank on its node; 0 where no launcher has said."""
+    return int(os.environ.get("LOCAL_RANK") or 0)
+
+
+def gather(value: Any) -> list[Any]:
+    """Gather a value from every rank, in order of ranks; a collective."""
+    if not grouped():
+        return [value]
+    import torch.distributed as dist
+
+    values: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(values, value)
+    return values
+
+
+def say(text: str) -> None:
+    """Print a note for the user to stderr, on rank 0, and each note once in a process."""
+    if rank() == 0 and text not in _said:
+        _said.add(text)
+        print(f"dtrain-lab: {text}", file=sys.stderr)
