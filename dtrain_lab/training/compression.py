@@ -18,6 +18,23 @@ RANK, START = 4, 10
 LARGE_ERROR = 0.10
 
 
+class _Waiting:
+    """`torch.distributed` as PowerSGD's hook sees it: collectives on the CPU have ended when they return.
+
+    The hook's callbacks begin collectives and wait for them. On the CPU they would run in gloo's own threads,
+    which then wait for themselves. A callback of a future that is done runs in the thread that adds it.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(dist, name)
+
+    def all_reduce(self, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        work = dist.all_reduce(tensor, *args, **kwargs)
+        if work is not None and not tensor.is_cuda:
+            work.wait()
+        return work
+
+
 class Compression:
     """State of the hook: torch's own hook and its state, and what is measured of its error.
 
@@ -31,9 +48,11 @@ class Compression:
         self.group = group
         self.error: float | None = None
         """Relative error of the compressed gradient, measured once; None before."""
-        self._turn = 0
+        self._turn = self._buckets = 0
         self._squares: list[tuple[torch.Tensor, torch.Tensor]] = []
         if kind == "powersgd":
+            if not isinstance(powerSGD_hook.dist, _Waiting):
+                powerSGD_hook.dist = _Waiting()
             self._state: Any = powerSGD_hook.PowerSGDState(
                 process_group=group, matrix_approximation_rank=RANK, start_powerSGD_iter=START
             )
@@ -61,6 +80,7 @@ class Compression:
         future = self._hook(self._state, bucket)
         if last:
             self._turn += 1
+            self._buckets = bucket.index() + 1
         if exact is None:
             return future
 
@@ -68,7 +88,7 @@ class Compression:
             result = done.value()
             found: torch.Tensor = result[0] if isinstance(result, list) else result
             self._squares.append(((found - exact).double().square().sum(), exact.double().square().sum()))
-            if last:
+            if len(self._squares) == self._buckets:
                 self._tell()
             return found
 

@@ -13,13 +13,11 @@ from typing import Any
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.collectives import watch_collectives
-from dtrain_lab.rank.monitor.first_step import FirstStep
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.monitor.sampling import Sampling
 from dtrain_lab.rank.monitor.steps import watch_steps
 from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.rank.monitor.unseen import Unseen
@@ -65,15 +63,11 @@ class Monitor:
         self.seen = LastTraining()
         self._unseen = Unseen(self.recorder.writer.cells)
         self.apart = MissingSync(say)
-        self.sampling = Sampling(say)
-        self._first = FirstStep(say)
         if world_size > 1:
             self.recorder.step_ended = self._step_ended
         self._steps = self._loop = 0
         watch_collectives(self.recorder, self.guard, self.apart)
-        watch_steps(
-            self.recorder, self.probes, self.guard, self.seen, self.apart, self.sampling, sync=world_size > 1
-        )
+        watch_steps(self.recorder, self.probes, self.guard, self.seen, self.apart, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
         batch.seen_by(lambda: self.seen.batch)
         switch.to(self.guard.switch)
@@ -95,9 +89,6 @@ class Monitor:
         if not self.guard.on and self._unseen.step_ended(known):
             self.apart.sent = EVERYTHING
         self.apart.step_ended()
-        if self.seen.averaged:
-            self._first.stepped(self.seen.model)
-            self.sampling.trains(self.seen.loader)
 
     def compare(self) -> None:
         """Tell the user if the ranks of a cell that ended without error have trained without each other."""
@@ -123,8 +114,6 @@ class Monitor:
         with self.recorder.harmless():
             self._unseen.begin_cell()
             self.apart.begin_cell(cell, ranks, store, keeps_store=keeps_store)
-            self._first.begin_cell(cell, ranks, store)
-            self.sampling.begin_cell(cell, ranks, store)
         cells = self.recorder.writer.cells
         cells[ring.CALLS_NOTED] = 0
         if cells[ring.STEPS] > self._steps:

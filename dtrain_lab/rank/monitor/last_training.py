@@ -72,11 +72,6 @@ class LastTraining:
         return self._first[0] if self.model is not None and self._first else 0
 
     @property
-    def averaged(self) -> bool:
-        """Whether the DDP model has averaged gradients in the current step."""
-        return any(self._passes)
-
-    @property
     def passes(self) -> tuple[bool, ...]:
         """The most frequent pattern of the last steps: for each forward pass, whether it was averaged.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -19,8 +20,6 @@ from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, Recorder, now
-from dtrain_lab.rank.monitor.sampling import Sampling
-from dtrain_lab.rank.monitor.saves import watch_saves
 from dtrain_lab.rank.monitor.signature import checksum
 from dtrain_lab.rank.monitor.unseen import LOWER
 from dtrain_lab.rank.torch import autograd, ddp, loaders, names
@@ -35,14 +34,7 @@ AVERAGING = ring.OPERATION_INDEX["backward_sync"]
 
 
 def watch_steps(
-    recorder: Recorder,
-    probes: Probes,
-    guard: Guard,
-    seen: LastTraining,
-    apart: MissingSync,
-    sampling: Sampling,
-    *,
-    sync: bool,
+    recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, apart: MissingSync, *, sync: bool
 ) -> None:
     """Install the hooks that find steps, samples and data time.
 
@@ -52,13 +44,12 @@ def watch_steps(
         guard: compares what backward will send, while it is on.
         seen: remembers model, optimizers and loader.
         apart: watches for ranks that train without each other.
-        sampling: watches for loaders that give ranks the same samples.
         sync: measure DDP's exposed communication, too.
     """
     _watch_optimizers(recorder, seen, apart)
-    _watch_loaders(recorder, seen, sampling)
+    _watch_loaders(recorder, seen)
     _watch_ddp(recorder, probes, guard, seen, apart, sync=sync)
-    watch_saves(recorder)
+    _watch_checkpoints(recorder)
     _watch_backward(recorder, probes)
 
 
@@ -98,7 +89,7 @@ def _watch_optimizers(recorder: Recorder, seen: LastTraining, apart: MissingSync
     GradScaler.step = step
 
 
-def _watch_loaders(recorder: Recorder, seen: LastTraining, sampling: Sampling) -> None:
+def _watch_loaders(recorder: Recorder, seen: LastTraining) -> None:
     @untraced
     def give(following: Any, iterator: Any) -> Any:
         if not recorder.watches:
@@ -114,8 +105,6 @@ def _watch_loaders(recorder: Recorder, seen: LastTraining, sampling: Sampling) -
             batch = following(iterator)
         except StopIteration:
             recorder.epoch_ended()
-            if trains:
-                sampling.ended(iterator)
             raise
         finally:
             recorder.doing(0)
@@ -133,10 +122,21 @@ def _watch_loaders(recorder: Recorder, seen: LastTraining, sampling: Sampling) -
         if recorder.watches and torch.is_grad_enabled():
             with recorder.harmless():
                 seen.read(loader)
-                sampling.iterates(iterator, loader)
 
     loaders.watch_batches(give)
     loaders.watch_iterators(make)
+
+
+def _watch_checkpoints(recorder: Recorder) -> None:
+    """Keep the time of saving checkpoints out of training steps."""
+    save = torch.save
+
+    @functools.wraps(save)
+    def saving(*args: Any, **kwargs: Any) -> Any:
+        recorder.aside()
+        return save(*args, **kwargs)
+
+    torch.save = saving
 
 
 def _length(iterator: Any) -> int:
