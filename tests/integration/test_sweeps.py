@@ -167,7 +167,7 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(tmp_path
             'The objective "a b" is no name that dt.log',
         ),
         ({"trials": 0}, BadRequest, "trials is 0; it has to be 1 to 10000."),
-        ({"ranks_per_node": 10_000}, BadSize, "10000 ranks are more than this machine can hold"),
+        ({"ranks_per_node": 10_000}, BadSize, "10,000 ranks are more than this machine can hold"),
         ({"ranks_per_node": 20}, BadSize, "A trial of 20 ranks is larger than all slots: there are"),
         ({"notebook": "gone.ipynb"}, NotFound, "There is no notebook"),
     ],
