@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import tempfile
 import time
@@ -134,6 +135,20 @@ def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> Non
     assert terminal("sweep", "show", "nothing", code=3)["code"] == "no_sweep"
 
 
+def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(tmp_path: Path) -> None:
+    sweep = dt.sweep(book(tmp_path), {"lr": [0.1]}, "accuracy", parallel=1)
+    assert sweep.wait(60) == "failed"
+    reason = sweep.info()["reason"]
+    assert reason["message"] == 'Trial 0: It never reported "accuracy"; it reported loss, other.'
+    sweep = dt.sweep(book(tmp_path), {"lr": [0.1]}, "loss", parameters={"steps": 8, "pause": 0.5})
+    wait_until(lambda: (t := sweep.trials()) and t[0]["checkpoint_step"], 60, "a checkpoint")
+    job = next(job for job in dt.jobs() if job.id == sweep.trials()[0]["job"])
+    pid = wait_until(lambda: job.info()["ranks"][0]["pid"], 20, "the rank's process")
+    os.kill(pid, 9)
+    assert sweep.wait(120) == "succeeded", sweep.info()
+    assert sweep.trials()[0]["resumes"] == 1
+
+
 @pytest.mark.parametrize(
     ("change", "kind", "said"),
     [
@@ -173,6 +188,16 @@ def test_a_notebook_without_parameters_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "plain.ipynb", [PARAMETERS, WORK])
     with pytest.raises(BadNotebook, match=r"has no cell tagged .parameters., so a sweep has nothing to vary"):
         dt.sweep(file, {"lr": [0.1, 0.2]}, "loss")
+
+
+def test_a_second_sweep_of_a_notebook_has_a_name_of_its_own(tmp_path: Path) -> None:
+    file = book(tmp_path)
+    first = dt.sweep(file, {"lr": [0.1]}, "loss", parameters={"pause": 5})
+    second = dt.sweep(file, {"lr": [0.1]}, "loss", parameters={"pause": 5})
+    assert (first.name, second.name) == ("train", "train-2")
+    with pytest.raises(Conflict, match=r"A sweep .train. is there already"):
+        dt.sweep(file, {"lr": [0.1]}, "loss", name="train")
+    assert first.sweep().total == 1
 
 
 @pytest.fixture
