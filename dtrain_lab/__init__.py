@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 from dtrain_lab._version import __version__
 
 if TYPE_CHECKING:
-    from dtrain_lab.api import Cluster, Job, Result, advise, clusters, jobs, start, submit
+    from dtrain_lab.api import (
+        Cluster,
+        Job,
+        Result,
+        Sweep,
+        advise,
+        clusters,
+        jobs,
+        start,
+        submit,
+        sweep,
+        sweeps,
+    )
     from dtrain_lab.sweeps.space import loguniform, randint, uniform
     from dtrain_lab.training.batch import global_batch, per_rank_batch
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
@@ -29,6 +41,7 @@ __all__ = [
     "Cluster",
     "Job",
     "Result",
+    "Sweep",
     "__version__",
     "advise",
     "checkpoint",
@@ -52,6 +65,8 @@ __all__ = [
     "start",
     "step",
     "submit",
+    "sweep",
+    "sweeps",
     "uniform",
 ]
 

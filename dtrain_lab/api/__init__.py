@@ -10,11 +10,13 @@ from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.job import Job, jobs, submit
 from dtrain_lab.api.result import Result
 from dtrain_lab.api.start import clusters, clusters_async, start, start_async
+from dtrain_lab.api.sweep import Sweep, sweep, sweeps
 
 __all__ = [
     "Cluster",
     "Job",
     "Result",
+    "Sweep",
     "advise",
     "clusters",
     "clusters_async",
@@ -22,4 +24,6 @@ __all__ = [
     "start",
     "start_async",
     "submit",
+    "sweep",
+    "sweeps",
 ]

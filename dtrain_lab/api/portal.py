@@ -19,6 +19,7 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import options
 from dtrain_lab.services.report import process_log
+from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire.kinds import LeaseKind
 
@@ -44,6 +45,7 @@ class Portal:
         options.hold()
         self.worlds = Worlds(kind, notebook=notebook, server=server, pid=pid)
         self._jobs: Jobs | None = None
+        self._sweeps: Sweeps | None = None
         self.loop = asyncio.new_event_loop()
         self._listening: list[queue.SimpleQueue[Asked | None]] = []
         """Queues of waiting threads in which the user can be asked."""
@@ -83,6 +85,13 @@ class Portal:
         if self._jobs is None:
             self._jobs = Jobs()
         return self._jobs
+
+    @property
+    def sweeps(self) -> Sweeps:
+        """Sweeps of this user."""
+        if self._sweeps is None:
+            self._sweeps = Sweeps(self.jobs)
+        return self._sweeps
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the loop thread and wait for it; an interrupt cancels it."""

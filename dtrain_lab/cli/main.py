@@ -16,6 +16,7 @@ from dtrain_lab.cli.profile import profile
 from dtrain_lab.cli.show import exit_code
 from dtrain_lab.cli.slots import slots
 from dtrain_lab.cli.submit import script, submit
+from dtrain_lab.cli.sweep import sweep_group
 from dtrain_lab.errors import BadRequest
 
 
@@ -45,6 +46,7 @@ main.add_command(cluster)
 main.add_command(profile)
 main.add_command(submit)
 main.add_command(job_group)
+main.add_command(sweep_group)
 main.add_command(debug)
 main.add_command(script)
 main.add_command(slots)

@@ -14,6 +14,7 @@ from dtrain_lab.server.routes import handlers
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.report import process_log
+from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire.processes.settings import OutputLimits, Policy, ServerSettings
 
@@ -73,6 +74,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
 
     worlds: Worlds
     jobs: Jobs
+    sweeps: Sweeps
     hub: Hub
 
     def initialize_settings(self) -> None:
@@ -80,6 +82,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         self._tell()
         self.worlds = Worlds("server", server=os.getpid())
         self.jobs = Jobs()
+        self.sweeps = Sweeps(self.jobs)
         self.hub = Hub(self.worlds, self.jobs, 1 / min(4.0, max(1.0, self.updates_per_second)), self.log)
         self.settings.update(dtrain_lab=self)
         process_log.begin("server", self.log)
@@ -118,6 +121,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
     async def _start_jupyter_server_extension(self, _app: Any) -> None:
         process_log.watch("server")
         self.hub.start()
+        supervision.here().once("server.action", self.sweeps.listing())  # drives those whose driver is gone
 
     async def stop_extension(self) -> None:
         """Release the server's leases at its end; clusters that no other client holds stop."""

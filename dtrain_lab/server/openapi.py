@@ -29,6 +29,7 @@ from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.site import Error, LiveFrame, ProfileText, RankSet, SignedIn, SignIn, Site, Size
 from dtrain_lab.wire.stacks import Stack
+from dtrain_lab.wire.sweeps import Sweep, SweepRequest, Trial
 
 DEBUGGER = (DebugView, AcrossRow)
 """Types that the notebook's panel receives from the kernel's debugger, not from a route."""
@@ -117,6 +118,12 @@ OPERATIONS = (
     Operation(
         "post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202, query=("force",)
     ),
+    Operation("get", "/sweeps", "All sweeps, newest first.", list[Sweep]),
+    Operation("post", "/sweeps", "Vary a notebook's parameters over jobs.", Sweep, 202, SweepRequest),
+    Operation("get", "/sweeps/{identity}", "One sweep, by id or name.", Sweep),
+    Operation("get", "/sweeps/{identity}/trials", "Its trials, in order.", list[Trial]),
+    Operation("post", "/sweeps/{identity}/stop", "End its trials; checkpoints are kept.", Sweep, 202),
+    Operation("post", "/sweeps/{identity}/resume", "Go on, from the checkpoints.", Sweep, 202),
     Operation("get", "/slots", "Who holds the slots of a profile's machines.", Slots, query=("profile",)),
     Operation(
         "delete",
@@ -189,7 +196,7 @@ def _content(description: str, schema: Any) -> dict[str, Any]:
 def _all_present(schema: dict[str, Any]) -> dict[str, Any]:
     """Mark all fields of an answer as required: answers include defaults, requests may omit them."""
     schema = _open_dicts(schema)
-    inputs = ("Request", "RankSet", "Size", "JobRequest", "JobSubmit")
+    inputs = ("Request", "RankSet", "Size", "JobRequest", "JobSubmit", "SweepRequest")
     if "properties" in schema and schema.get("title") not in inputs:
         return {**schema, "required": list(schema["properties"])}
     return schema

@@ -1751,6 +1751,272 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sweeps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All sweeps, newest first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Sweep"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Vary a notebook's parameters over jobs. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["SweepRequest"];
+                };
+            };
+            responses: {
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Sweep"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sweeps/{identity}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One sweep, by id or name. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Sweep"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sweeps/{identity}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Go on, from the checkpoints. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Sweep"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sweeps/{identity}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End its trials; checkpoints are kept. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Sweep"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sweeps/{identity}/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Its trials, in order. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Trial"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2891,6 +3157,14 @@ export interface components {
             since_s: number | null;
         };
         /**
+         * Report
+         * @description A value of the objective, as of a step.
+         */
+        Report: {
+            step: number;
+            value: number;
+        };
+        /**
          * Request
          * @description A request to start a cluster.
          *
@@ -3113,6 +3387,124 @@ export interface components {
             };
         };
         /**
+         * Sweep
+         * @description A sweep with everything that a client shows of it.
+         *
+         *     `space`: lists, and the text of ranges. `best`: the trial that succeeded with the best objective.
+         */
+        Sweep: {
+            best: components["schemas"]["Trial"] | null;
+            created_at: number;
+            /** @enum {unknown} */
+            direction: "maximize" | "minimize";
+            directory: string;
+            ended_at: number | null;
+            id: string;
+            may: string[];
+            name: string;
+            notebook: string;
+            objective: string;
+            owner: string;
+            parallel: number;
+            parameters: {
+                [key: string]: unknown;
+            };
+            profile: string;
+            pruner: "asha" | null;
+            reason: components["schemas"]["Reason"] | null;
+            /** @enum {unknown} */
+            sampler: "grid" | "random" | "tpe";
+            size: components["schemas"]["JobSize"];
+            space: {
+                [key: string]: unknown;
+            };
+            /** @enum {unknown} */
+            state: "failed" | "running" | "stopped" | "stopping" | "succeeded";
+            summary: components["schemas"]["Summary"];
+            total: number;
+            trials: components["schemas"]["Trial"][];
+        };
+        /**
+         * SweepRequest
+         * @description A sweep that a user asks for; the fields of a job are those of each trial.
+         *
+         *     `space`: what varies, name → a list of values, or "uniform(low, high)", "loguniform(low, high)",
+         *     "randint(low, high)". `parameters`: values that are the same in all trials. `objective`: a name that the
+         *     notebook passes to `dt.log`. `trials`: how many at most; by default the whole grid, else 16. `parallel`:
+         *     how many run at once; by default as many as there are GPUs, or cores without GPUs. `name`: of the sweep.
+         */
+        SweepRequest: {
+            /** @default null */
+            after: string | null;
+            /**
+             * @default minimize
+             * @enum {unknown}
+             */
+            direction: "maximize" | "minimize";
+            /** @default null */
+            environment: string | null;
+            /** @default true */
+            files: boolean;
+            /** @default null */
+            interface: string | null;
+            /** @default null */
+            kernel: string | null;
+            /** @default null */
+            launcher: ("agents" | "srun" | "torchrun") | null;
+            /** @default null */
+            mail: string | null;
+            /** @default null */
+            monitor: boolean | null;
+            /** @default null */
+            name: string | null;
+            /** @default null */
+            names: string[] | null;
+            /** @default null */
+            nodes: number | null;
+            notebook: string;
+            /** @default null */
+            notify: string | null;
+            objective: string;
+            /** @default [] */
+            options: string[];
+            /** @default null */
+            parallel: number | null;
+            /** @default {} */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            partition: string | null;
+            /** @default local */
+            profile: string;
+            /** @default null */
+            pruner: "asha" | null;
+            /** @default null */
+            python: string | null;
+            /** @default null */
+            ranks: number | null;
+            /** @default null */
+            ranks_per_node: number | null;
+            /** @default 0 */
+            retries: number;
+            /**
+             * @default tpe
+             * @enum {unknown}
+             */
+            sampler: "grid" | "random" | "tpe";
+            space: {
+                [key: string]: unknown;
+            };
+            /** @default [] */
+            stage: string[];
+            /** @default null */
+            time: string | null;
+            /** @default null */
+            trials: number | null;
+            /** @default 60 */
+            warn_s: number;
+        };
+        /**
          * Traits
          * @description Traits of a back-end.
          *
@@ -3134,6 +3526,52 @@ export interface components {
             schedules: boolean;
             /** @default false */
             shares_folder: boolean;
+        };
+        /**
+         * Trial
+         * @description A trial of a sweep: one job, and those that continue it.
+         *
+         *     `parameters`: those that vary. `value`: the objective's last finite value, as of `step`. `job`: the latest
+         *     of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was continued.
+         *     `curve`: at most 24 values, for a picture. `rungs`: the values by which bad trials are stopped early.
+         *     `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to exist.
+         *     `ending`: why its job is being ended.
+         */
+        Trial: {
+            /** @default null */
+            checkpoint_step: number | null;
+            /** @default [] */
+            curve: components["schemas"]["Report"][];
+            /** @default null */
+            ended_at: number | null;
+            /** @default null */
+            ending: ("prune" | "stop") | null;
+            /** @default false */
+            handed: boolean;
+            /** @default null */
+            job: string | null;
+            /** @default [] */
+            jobs: string[];
+            number: number;
+            parameters: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            reason: string | null;
+            /** @default 0 */
+            resumes: number;
+            /** @default [] */
+            rungs: components["schemas"]["Report"][];
+            /** @default false */
+            seen: boolean;
+            /** @default null */
+            started_at: number | null;
+            /** @enum {unknown} */
+            state: "failed" | "pruned" | "resumed" | "running" | "stopped" | "succeeded" | "waiting";
+            /** @default null */
+            step: number | null;
+            /** @default null */
+            value: number | null;
         };
         /**
          * Trouble

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.server.routes import clusters, jobs, live, profiles, signin
+from dtrain_lab.server.routes import clusters, jobs, live, profiles, signin, sweeps
 
 ID = r"(?P<identity>[A-Za-z0-9._-]+)"
 
@@ -39,6 +39,10 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/jobs/{ID}/notebook", jobs.JobNotebookHandler),
         (rf"/dtrain-lab/jobs/{ID}/request", jobs.JobRequestHandler),
         (rf"/dtrain-lab/jobs/{ID}/(?P<action>cancel|resume)", jobs.JobActionHandler),
+        (r"/dtrain-lab/sweeps", sweeps.SweepsHandler),
+        (rf"/dtrain-lab/sweeps/{ID}", sweeps.SweepHandler),
+        (rf"/dtrain-lab/sweeps/{ID}/trials", sweeps.TrialsHandler),
+        (rf"/dtrain-lab/sweeps/{ID}/(?P<action>stop|resume)", sweeps.SweepActionHandler),
         (r"/dtrain-lab/slots", jobs.SlotsHandler),
         (rf"/dtrain-lab/slots/{ID}", jobs.HolderHandler),
         (r"/dtrain-lab/sign-in", signin.SignInHandler),

@@ -39,6 +39,7 @@ from dtrain_lab.wire.kinds import JOB_ENDED
 
 Told = Callable[[Job], None]
 Warned = Callable[[tuple[Finding, ...]], None]
+Named = Callable[[str], None]
 log = logging.getLogger(__name__)
 
 
@@ -72,7 +73,13 @@ class Jobs:
         return await self._plans.preview(request, file, await self._first_host(request), ask=ask)
 
     async def submit(
-        self, request: JobRequest, file: Path, warned: Warned | None = None, *, plan: str | None = None
+        self,
+        request: JobRequest,
+        file: Path,
+        warned: Warned | None = None,
+        *,
+        plan: str | None = None,
+        named: Named | None = None,
     ) -> Job:
         """Submit a notebook, or a plan of it.
 
@@ -81,6 +88,7 @@ class Jobs:
             file: Path of the notebook.
             warned: Called with the check's warnings before the submission.
             plan: Id of a plan that was previewed: exactly that plan is submitted.
+            named: Called with the job's id before anything is handed over.
 
         Raises:
             Conflict: The sources have changed since the plan was made.
@@ -90,6 +98,8 @@ class Jobs:
             self._plans.anew()
             plan = (await self._plans.make(request, file, await self._first_host(request))).record.id
         made = await self._plans.take(plan, request)
+        if named is not None:
+            named(made.record.id)
         try:
             return await self._submit(made, warned)
         except DtrainError:
@@ -114,12 +124,13 @@ class Jobs:
 
         return await self._handover.hand_over(record, files, link)
 
-    async def resume(self, name: str, *, force: bool = False) -> Job:
+    async def resume(self, name: str, *, force: bool = False, named: Named | None = None) -> Job:
         """Submit a new job with the same code, which continues from the last complete checkpoint.
 
         Args:
             name: Name or id of the job.
             force: Resume even if it is unknown whether the job still runs.
+            named: Called with the new job's id before anything is handed over.
 
         Raises:
             Conflict: The job still runs, or another job continues from its checkpoints already.
@@ -146,6 +157,9 @@ class Jobs:
             cancelled_at=None,
             problem=None,
         )
+
+        if named is not None:
+            named(identity)
 
         async def copy() -> None:
             here, there = shlex.quote(f"{old.directory}/{job_files.CODE}"), shlex.quote(directory)

@@ -26,6 +26,13 @@ from dtrain_lab.wire.stacks import Stack
 STACKS_WITHIN_S = 15.0
 
 
+class Logged(msgspec.Struct, frozen=True):
+    """Values of a call of `dt.log`; those that are not finite are texts, as "nan"."""
+
+    step: int
+    values: dict[str, float | str]
+
+
 class JobReader:
     """Reads one job.
 
@@ -38,6 +45,26 @@ class JobReader:
         self._record = record
         self._job = job
         self._places = registry.backend(record.plan.backend).files(record)
+
+    @property
+    def job(self) -> Job:
+        """State of the job when this reader was made."""
+        return self._job
+
+    async def values(self, offset: int = 0) -> tuple[list[Logged], int]:
+        """Read what rank 0 has passed to `dt.log`, in order of time.
+
+        Args:
+            offset: Bytes that were read before.
+
+        Returns:
+            The values, and the offset from which the next call goes on.
+        """
+        path = f"{self._record.directory}/{job_files.VALUES}"
+        text = await self._places[0].transport.read(path, offset) or b""
+        whole = text[: text.rfind(b"\n") + 1]
+        found = (_logged(line) for line in whole.splitlines())
+        return [one for one in found if one is not None], offset + len(whole)
 
     async def logs(
         self,
@@ -173,6 +200,14 @@ def _head_record(job: Job) -> HeadRecord:
         created_at=job.created_at,
         version=VERSION,
     )
+
+
+def _logged(line: bytes) -> Logged | None:
+    """Parse a line of the user's values; None for one that a full disk has cut."""
+    try:
+        return msgspec.json.decode(line, type=Logged)
+    except msgspec.DecodeError:
+        return None
 
 
 def _point(line: bytes) -> Point | None:

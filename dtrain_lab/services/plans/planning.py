@@ -73,7 +73,7 @@ async def prepare(
     Raises:
         DtrainError: The notebook, profile, size, name or environment is unusable.
     """
-    text = await asyncio.to_thread(_read, file)
+    text = await asyncio.to_thread(read_notebook, file)
     cells = read(text, str(file))
     if not any(cell.runs for cell in cells):
         raise BadNotebook(f"{file.name} has no code that would run.", "Write a cell, or remove its tags.")
@@ -154,10 +154,13 @@ def new_id() -> str:
     return secrets.token_hex(6)
 
 
-# ----
+def read_notebook(file: Path) -> str:
+    """Return the text of a notebook's file.
 
-
-def _read(file: Path) -> str:
+    Raises:
+        NotFound: There is no such file.
+        BadNotebook: It is too large, or can't be read.
+    """
     try:
         if file.stat().st_size > LARGEST_NOTEBOOK:
             raise BadNotebook(f"{file.name} is larger than 64 MiB.", "Clear its outputs and save it.")
@@ -167,6 +170,9 @@ def _read(file: Path) -> str:
     except (OSError, ValueError) as error:  # a folder, unreadable, not UTF-8, an impossible name
         why = error.strerror if isinstance(error, OSError) else error
         raise BadNotebook(f"{str(file)[:300]} can't be read: {why}.", "Choose a notebook.") from error
+
+
+# ----
 
 
 def _draft(request: JobRequest, profile: Profile, plan: Plan, base: str, file: Path) -> JobRecord:

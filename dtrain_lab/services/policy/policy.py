@@ -98,6 +98,11 @@ def tell(settings: ServerSettings) -> None:
     durable.replace(_file(os.getpid()), msgspec.json.encode(settings))
 
 
+def hold(settings: ServerSettings) -> None:
+    """Apply a server's settings to this process, which outlives that server."""
+    _own[os.getpid()] = settings
+
+
 def forget() -> None:
     """Remove this server's settings at its end."""
     _own.pop(os.getpid(), None)

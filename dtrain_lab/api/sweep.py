@@ -1,0 +1,182 @@
+"""The Python interface of sweeps: `dt.sweep`, `dt.sweeps`, `Sweep`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.services.sweeps.sweeps import Told
+from dtrain_lab.sweeps.space import parse, written
+from dtrain_lab.wire.sweeps import Direction, Pruner, Sampler, SweepRequest
+from dtrain_lab.wire.sweeps import Sweep as Info
+
+
+class Sweep:
+    """A sweep, which runs independently of this process.
+
+    Args:
+        portal: This process's portal.
+        info: Last seen state of the sweep.
+    """
+
+    def __init__(self, portal: Portal, info: Info) -> None:
+        self._portal = portal
+        self._info = info
+
+    def __repr__(self) -> str:
+        return f"<Sweep {self._info.name} {self._info.id}: {self._info.summary.text}>"
+
+    @property
+    def id(self) -> str:
+        """Id of the sweep."""
+        return self._info.id
+
+    @property
+    def name(self) -> str:
+        """Name of the sweep."""
+        return self._info.name
+
+    @property
+    def state(self) -> str:
+        """Current state: running, stopping, stopped, succeeded or failed."""
+        return self.sweep().state
+
+    def sweep(self) -> Info:
+        """Return the sweep's complete current state as a typed value."""
+        self._info = self._portal.call(self._portal.sweeps.sweep(self.id))
+        return self._info
+
+    def info(self) -> dict[str, Any]:
+        """Return the sweep's complete current state as a dict, as REST and `--json` report it."""
+        built: dict[str, Any] = msgspec.to_builtins(self.sweep())
+        return built
+
+    def trials(self) -> list[dict[str, Any]]:
+        """Return the trials, in order: number, state, parameters, value, step, job and more."""
+        built: list[dict[str, Any]] = self.info()["trials"]
+        return built
+
+    def best(self) -> dict[str, Any] | None:
+        """Return the trial that succeeded with the best objective; None if none has yet."""
+        built: dict[str, Any] | None = self.info()["best"]
+        return built
+
+    def wait(self, timeout: float | None = None, told: Told | None = None) -> str:
+        """Wait for the sweep's end.
+
+        Args:
+            timeout: Seconds; None for no limit.
+            told: Called with the sweep at each look.
+
+        Returns:
+            The final state.
+
+        Raises:
+            TimeoutError: The sweep has not ended in time.
+        """
+        self._info = self._portal.call(self._wait(timeout, told))
+        return self._info.state
+
+    async def _wait(self, timeout: float | None, told: Told | None) -> Info:
+        async with asyncio.timeout(timeout):
+            return await self._portal.sweeps.wait(self.id, told)
+
+    def stop(self) -> None:
+        """End all trials that run; their checkpoints are kept.
+
+        Raises:
+            Conflict: The sweep has ended.
+        """
+        self._info = self._portal.call(self._portal.sweeps.stop(self.id))
+
+    def resume(self) -> None:
+        """Go on: trials that were stopped continue from their checkpoints, the others begin.
+
+        Raises:
+            Conflict: The sweep runs, or nothing of it is left to run.
+        """
+        self._info = self._portal.call(self._portal.sweeps.resume(self.id))
+
+
+def sweep(
+    notebook: str | Path,
+    space: Mapping[str, Any],
+    objective: str,
+    *,
+    direction: Direction = "minimize",
+    sampler: Sampler = "tpe",
+    pruner: Pruner | None = None,
+    trials: int | None = None,
+    parallel: int | None = None,
+    profile: str = "local",
+    nodes: int = 1,
+    ranks_per_node: int = 1,
+    name: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Sweep:
+    """Run a notebook as many jobs, and search the parameters with the best objective.
+
+    Args:
+        notebook: Path of the saved .ipynb file.
+        space: Name → `dt.loguniform(1e-5, 1e-1)`, `dt.uniform(0, 1)`, `dt.randint(2, 8)` or a list of values,
+            for names that the cell tagged `parameters` assigns.
+        objective: Name of a value that the notebook passes to `dt.log`; its last value counts.
+        direction: "minimize" or "maximize".
+        sampler: "tpe", "random" or "grid" (all combinations of lists).
+        pruner: "asha" stops trials early that are not among the best third at 1/27, 1/9 or 1/3 of the
+            steps.
+        trials: How many at most; by default the whole grid, else 16.
+        parallel: How many run at once; by default as many as there are GPUs, or cores without GPUs.
+        profile: Name of the profile to run with.
+        nodes, ranks_per_node: Size of each trial.
+        name: Name of the sweep; by default the notebook's.
+        parameters: Values that are the same in all trials.
+        **options: Other options of `dt.submit`, as `time` or `partition`.
+
+    Raises:
+        BadRequest, BadNotebook: The search space, the notebook or the objective can't be used.
+        BadSize, BadProfile, NotFound, Conflict, EnvironmentUnfit: Nothing was started.
+    """
+    portal = Portal.get()
+    request = SweepRequest(
+        notebook=str(notebook),
+        space=written(parse(space)),
+        objective=objective,
+        direction=direction,
+        sampler=sampler,
+        pruner=pruner,
+        trials=trials,
+        parallel=parallel,
+        profile=profile,
+        nodes=nodes,
+        ranks_per_node=ranks_per_node,
+        name=name,
+        parameters=dict(parameters or {}),
+        python=sys.executable,
+        **options,
+    )
+    file = Path(notebook).expanduser().absolute()
+    return Sweep(portal, portal.call(portal.sweeps.create(request, file)))
+
+
+def sweeps() -> list[Sweep]:
+    """Return all sweeps of this user, newest first."""
+    portal = Portal.get()
+    return [Sweep(portal, info) for info in portal.call(portal.sweeps.listing())]
+
+
+def find(name: str) -> Sweep:
+    """Return a sweep by its id or name.
+
+    Raises:
+        NotFound: There is no such sweep.
+    """
+    portal = Portal.get()
+    return Sweep(portal, portal.call(portal.sweeps.sweep(name)))

@@ -1,0 +1,192 @@
+"""`dtrain-lab sweep …`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.sweep import Sweep, find, sweeps
+from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.errors import Unreachable
+from dtrain_lab.metrics.units import duration
+from dtrain_lab.sweeps.space import from_text
+from dtrain_lab.wire.sweeps import Sweep as Info
+from dtrain_lab.wire.sweeps import SweepRequest, Trial
+
+STOP_WITHIN_S = 60.0
+VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
+
+
+@click.group("sweep")
+def sweep_group() -> None:
+    """Sweeps: vary a notebook's parameters over many jobs."""
+
+
+@sweep_group.command("run")
+@click.argument("notebook")
+@click.option("--param", "params", multiple=True, help=VARIES)
+@click.option("--objective", required=True, help="Name of a value that the notebook passes to dt.log.")
+@click.option("--direction", type=click.Choice(["minimize", "maximize"]), default="minimize")
+@click.option("--sampler", type=click.Choice(["tpe", "random", "grid"]), default="tpe")
+@click.option("--pruner", type=click.Choice(["asha"]), help="Stop bad trials early.")
+@click.option("--trials", type=int, help="How many at most; by default the whole grid, else 16.")
+@click.option("--parallel", type=int, help="How many run at once; by default one for each GPU or core.")
+@click.option("--profile", default="local", help="Where to run.")
+@click.option("--nodes", type=int, default=1, help="Nodes of a trial.")
+@click.option("--ranks-per-node", type=int, default=1, help="Ranks on each.")
+@click.option("--name", help="Of the sweep.")
+@click.option("--partition", help="Of Slurm, in the place of the profile's.")
+@click.option("--environment", help='"current", or kind:path, in the place of the profile\'s.')
+@click.option("--option", "options", multiple=True, help="A line for the scheduler; may be repeated.")
+@click.option("--time", "limit", help='Time limit of a trial, "02:00:00".')
+@click.option("--stage", multiple=True, help="Data to copy to each node's own disk; may be repeated.")
+@click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Of Slurm.")
+@click.option("--retries", type=int, default=0, help="How many times a failed trial is retried.")
+@click.option("--kernel", help="Run in the Python of this kernel, not in the terminal's.")
+@click.option("--files/--no-files", default=True, help="Take the small files of the notebook's folder along.")
+@as_json
+@reports_errors
+def run(
+    notebook: str,
+    params: tuple[str, ...],
+    objective: str,
+    kernel: str | None,
+    limit: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Begin a sweep over a notebook. It runs without this terminal."""
+    portal = Portal.get("terminal")
+    given = [from_text(text) for text in params]
+    request = SweepRequest(
+        notebook=notebook,
+        space={name: value for name, value, varies in given if varies},
+        parameters={name: value for name, value, varies in given if not varies},
+        objective=objective,
+        kernel=kernel,
+        python=sys.executable if kernel is None else None,
+        time=limit,
+        **options,
+    )
+    info = portal.call(portal.sweeps.create(request, Path(notebook).expanduser().absolute()))
+    if as_json:
+        print_json(info)
+        return
+    console.print(f"{info.name} is sweep {info.id}: {info.total} trials, {info.parallel} at once.")
+    console.print(f"How it stands: dtrain-lab sweep show {info.id}")
+
+
+@sweep_group.command("list")
+@as_json
+@reports_errors
+def listing(as_json: bool) -> None:
+    """List sweeps, newest first."""
+    infos = [one._info for one in sweeps()]
+    if as_json:
+        print_json(infos)
+    elif not infos:
+        console.print("No sweep. Begin one: dtrain-lab sweep run NOTEBOOK")
+    else:
+        table = Table("id", "name", "state", "profile", "", box=None, pad_edge=False)
+        for info in infos:
+            table.add_row(info.id, info.name, info.state, info.profile, info.summary.text)
+        console.print(table)
+
+
+@sweep_group.command()
+@click.argument("identity", metavar="ID")
+@as_json
+@reports_errors
+def show(identity: str, as_json: bool) -> None:
+    """Show a sweep, and its best trial."""
+    info = find(identity).sweep()
+    if as_json:
+        print_json(info)
+        return
+    console.print(f"{info.name} ({info.id}): {info.summary.text}")
+    if info.reason is not None and info.reason.hint:
+        console.print(info.reason.hint)
+    if info.best is not None:
+        console.print(f"Best: {_parameters(info.best)}; job {info.best.job}")
+    console.print(f"Folder: {info.directory}")
+
+
+@sweep_group.command()
+@click.argument("identity", metavar="ID")
+@as_json
+@reports_errors
+def trials(identity: str, as_json: bool) -> None:
+    """List the trials of a sweep, best first."""
+    info = find(identity).sweep()
+    if as_json:
+        print_json(info.trials)
+        return
+    table = Table(
+        "", "state", "parameters", info.objective, "step", "time", "job", "", box=None, pad_edge=False
+    )
+    for trial in _best_first(info):
+        value = "–" if trial.value is None else f"{trial.value:.6g}"
+        step = "–" if trial.step is None else str(trial.step)
+        ended = trial.started_at is not None and trial.ended_at is not None
+        took = duration((trial.ended_at or 0.0) - (trial.started_at or 0.0)) if ended else "–"
+        row = (str(trial.number), trial.state, _parameters(trial), value, step, took, trial.job or "–")
+        table.add_row(*row, trial.reason or "")
+    console.print(table)
+
+
+@sweep_group.command()
+@click.argument("identity", metavar="ID")
+@click.option("--wait/--no-wait", default=True, help="Wait until all its trials have ended.")
+@as_json
+@reports_errors
+def stop(identity: str, wait: bool, as_json: bool) -> None:
+    """End a sweep's trials; their checkpoints are kept."""
+    target = find(identity)
+    target.stop()
+    if wait:
+        try:
+            target.wait(STOP_WITHIN_S)
+        except TimeoutError:
+            raise Unreachable(
+                f"{target.name} is told to stop, and has not after {STOP_WITHIN_S:.0f} s.",
+                f"Look again: dtrain-lab sweep show {target.id}",
+                code="not_ended",
+            ) from None
+    _done(target, as_json)
+
+
+@sweep_group.command()
+@click.argument("identity", metavar="ID")
+@as_json
+@reports_errors
+def resume(identity: str, as_json: bool) -> None:
+    """Go on with a sweep that was stopped, from its trials' checkpoints."""
+    target = find(identity)
+    target.resume()
+    _done(target, as_json)
+
+
+def _best_first(info: Info) -> list[Trial]:
+    sign = 1 if info.direction == "minimize" else -1
+    return sorted(
+        info.trials,
+        key=lambda t: (t.state != "succeeded", t.value is None, sign * (t.value or 0.0), t.number),
+    )
+
+
+def _parameters(trial: Trial) -> str:
+    shown = {n: f"{v:.4g}" if isinstance(v, float) else str(v) for n, v in trial.parameters.items()}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def _done(target: Sweep, as_json: bool) -> None:
+    info = target.sweep()
+    if as_json:
+        print_json(info)
+    else:
+        console.print(f"{info.name} ({info.id}): {info.summary.text}")

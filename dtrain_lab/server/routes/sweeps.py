@@ -1,0 +1,69 @@
+"""Request handlers for sweeps."""
+
+from __future__ import annotations
+
+from jupyter_server.auth.decorator import authorized
+from msgspec.structs import replace
+from tornado import web
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.server.routes.base import BaseHandler
+from dtrain_lab.wire.sweeps import Sweep, SweepRequest
+
+
+class _SweepsHandler(BaseHandler):
+    async def for_reader(self, sweep: Sweep) -> Sweep:
+        """Return the sweep with only those actions that this user may perform."""
+        return sweep if await self.may_write() else replace(sweep, may=())
+
+
+class SweepsHandler(_SweepsHandler):
+    """`sweeps`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Return all sweeps, newest first."""
+        self.answer([await self.for_reader(sweep) for sweep in await self.ours.sweeps.listing()])
+
+    @web.authenticated
+    @authorized
+    async def post(self) -> None:
+        """Begin a sweep; answers 202, the sweep runs independently of this server."""
+        request = self.body(SweepRequest)
+        file = self.below_root(request.notebook)
+        # only a kernel may choose the interpreter: a path from a browser could run any program
+        self.answer(await self.ours.sweeps.create(replace(request, python=None), file), 202)
+
+
+class SweepHandler(_SweepsHandler):
+    """`sweeps/{id}`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Return a sweep with its trials."""
+        self.answer(await self.for_reader(await self.ours.sweeps.sweep(identity)))
+
+
+class TrialsHandler(_SweepsHandler):
+    """`sweeps/{id}/trials`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Return the trials of a sweep, in order."""
+        self.answer((await self.ours.sweeps.sweep(identity)).trials)
+
+
+class SweepActionHandler(_SweepsHandler):
+    """`sweeps/{id}/stop` and `resume`."""
+
+    @web.authenticated
+    @authorized
+    async def post(self, identity: str, action: str) -> None:
+        """Stop or resume a sweep; answers 202."""
+        if self.request.body not in (b"", b"{}", b"null"):
+            raise BadRequest("This takes no body.", "Send none.", code="bad_body")
+        sweeps = self.ours.sweeps
+        self.answer(await (sweeps.stop(identity) if action == "stop" else sweeps.resume(identity)), 202)

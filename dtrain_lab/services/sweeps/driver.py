@@ -1,0 +1,214 @@
+"""The driver of a sweep: looks at its trials' jobs, and does what the state machine says.
+
+All that it knows is in `sweep.json`, which is written before anything is done: a driver that is killed is
+replaced by another, which finds the jobs by their ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dtrain_lab.errors import DtrainError, NotFound, SignInNeeded, Unreachable
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.sweeps import folder as folders
+from dtrain_lab.services.sweeps.creation import trial_request
+from dtrain_lab.sweeps import study
+from dtrain_lab.sweeps.events import (
+    Action,
+    Continue,
+    End,
+    Event,
+    HandingOver,
+    Judge,
+    Judged,
+    Looked,
+    Missing,
+    Refused,
+    Submit,
+    Suggest,
+    Suggested,
+    Wished,
+    Woke,
+)
+from dtrain_lab.sweeps.machine import step
+from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, Report, SweepRecord, Trial
+
+LOOK_S = 0.25
+"""Interval between two looks at the trials."""
+PROGRESS_S = 1.0
+"""Interval at which mere progress of trials is written."""
+AGAIN: tuple[type[DtrainError], ...] = (Unreachable, SignInNeeded)
+"""Refusals after which the same submission may succeed."""
+KILLED = ("Killed",)
+"""Errors of ranks that are no fault of the notebook's code."""
+KILLED_REASONS = ("preempted", "node_fail")
+log = logging.getLogger(__name__)
+
+
+class _Read(NamedTuple):
+    """What was read of a job's values. `names`: of the values; `offset`: in bytes."""
+
+    reports: tuple[Report, ...] = ()
+    names: frozenset[str] = frozenset()
+    offset: int = 0
+
+
+class Driver:
+    """Drives one sweep; its caller holds the folder's lock.
+
+    Args:
+        folder: The sweep's folder.
+        jobs: Jobs of this user.
+    """
+
+    def __init__(self, folder: Path, jobs: Jobs) -> None:
+        self._folder = folder
+        self._jobs = jobs
+        self._record = folders.read(folder)
+        self._saved = self._record
+        self._saved_at = 0.0
+        self._read: dict[str, _Read] = {}
+        self._ended: set[str] = set()
+
+    async def run(self) -> None:
+        """Drive the sweep until it has ended, and no client wants anything else."""
+        while True:
+            asked = await asyncio.to_thread(folders.asked, self._folder)
+            if asked.number > self._record.heard:
+                await self._apply(Wished(asked.wish, asked.number, time.time()))
+            if self._record.state in SWEEP_ENDED:
+                self._save()
+                return
+            for number in [trial.number for trial in self._record.trials if trial.handed]:
+                event = await self._look(self._record.trials[number])
+                if event is not None:
+                    await self._apply(event)
+            await self._apply(Woke(time.time()))
+            if self._record.state not in SWEEP_ENDED:
+                await asyncio.sleep(LOOK_S)
+
+    async def _apply(self, event: Event) -> None:
+        """Feed an event, and perform all that is due after it."""
+        actions = list(self._step(event))
+        while actions:
+            action = actions.pop(0)
+            answer = await self._perform(action)
+            if answer is not None:
+                actions = list(self._step(answer))
+
+    def _step(self, event: Event) -> tuple[Action, ...]:
+        self._record, actions = step(self._record, event)
+        self._save()
+        return actions
+
+    def _save(self) -> None:
+        """Write the record: decisions at once and safely, mere progress now and then."""
+        if self._record == self._saved:
+            return
+        decided = _decided(self._record) != _decided(self._saved)
+        if not decided and time.monotonic() - self._saved_at < PROGRESS_S:
+            return
+        folders.write(self._folder, self._record, safely=decided)
+        self._saved, self._saved_at = self._record, time.monotonic()
+
+    async def _perform(self, action: Action) -> Event | None:
+        match action:
+            case Suggest():
+                return Suggested(await asyncio.to_thread(study.suggest, self._record))
+            case Judge(number):
+                return Judged(number, await asyncio.to_thread(study.falls_behind, self._record, number))
+            case Submit(number) | Continue(number, _):
+                return await self._hand_over(action, number)
+            case End(_, job):
+                await self._end(job)
+                return None
+
+    async def _hand_over(self, action: Submit | Continue, number: int) -> Event | None:
+        def named(job: str) -> None:
+            self._step(HandingOver(number, job))
+
+        record, trial = self._record, self._record.trials[number]
+        try:
+            if isinstance(action, Continue):
+                await self._jobs.resume(action.job, named=named)
+            else:
+                request = trial_request(record.request, trial.parameters, f"{record.name} {number}")
+                await self._jobs.submit(request, Path(record.file), named=named)
+        except DtrainError as error:
+            log.warning("sweep %s: trial %d: %s", record.id, number, error)
+            job = self._record.trials[number].job
+            if job is not None and self._record.trials[number].handed and await self._is_there(job):
+                return Woke(time.time())  # the scheduler may have it: it is looked at like the others
+            again = isinstance(error, AGAIN)
+            return Refused(number, error.code, error.message, error.hint, again=again, at=time.time())
+        return Woke(time.time())
+
+    async def _is_there(self, job: str) -> bool:
+        try:
+            await self._jobs.job(job)
+        except NotFound:
+            return False
+        except DtrainError:  # not known: a job that may run must not be submitted again
+            return True
+        return True
+
+    async def _end(self, job: str) -> None:
+        if job in self._ended:
+            return
+        try:
+            await self._jobs.cancel(job)
+        except NotFound:  # the next look says so
+            return
+        except DtrainError as error:  # the wish is recorded; each look at the job repeats it
+            log.warning("sweep %s: job %s can't be ended now: %s", self._record.id, job, error)
+        self._ended.add(job)
+
+    async def _look(self, trial: Trial) -> Event | None:
+        """Look at a trial's job; None if it can't be looked at now."""
+        assert trial.job is not None
+        try:
+            reader = await self._jobs.reader(trial.job)
+            job, known = reader.job, self._read.get(trial.job, _Read())
+            logged, offset = await reader.values(known.offset)
+        except NotFound:
+            return Missing(trial.number, time.time())
+        except DtrainError as error:
+            log.warning("sweep %s: job %s can't be looked at: %s", self._record.id, trial.job, error)
+            return None
+        name = self._record.request.objective
+        new = tuple(Report(one.step, float(one.values[name])) for one in logged if name in one.values)
+        names = known.names.union(*(one.values for one in logged))
+        read = self._read[trial.job] = _Read((*known.reports, *new), names, offset)
+        return Looked(
+            trial.number,
+            job.state,
+            started_at=job.started_at,
+            ended_at=job.ended_at,
+            checkpoint_step=job.checkpoint_step,
+            error=_why(job),
+            killed=_was_killed(job),
+            reports=read.reports,
+            names=tuple(sorted(names)),
+        )
+
+
+def _why(job: Job) -> str | None:
+    """Return in a sentence why a job waits or has failed."""
+    if job.state in ("failed", "lost"):
+        return job.summary.text
+    return job.reason.message if job.reason is not None else None
+
+
+def _was_killed(job: Job) -> bool:
+    by_signal = job.error is not None and job.error.type in KILLED
+    return by_signal or (job.reason is not None and job.reason.code in KILLED_REASONS)
+
+
+def _decided(record: SweepRecord) -> Any:
+    trials = [(t.state, t.jobs, t.handed, t.seen, t.ending, len(t.rungs)) for t in record.trials]
+    return record.state, record.heard, record.reason, record.total, record.first_rung, trials

@@ -1,0 +1,126 @@
+"""A sweep's folder: `sweep.json`, what clients want of it, its notebook, and the lock of its driver."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from jupyter_core.paths import jupyter_data_dir
+
+from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch
+from dtrain_lab.machine import durable
+from dtrain_lab.services import folders
+from dtrain_lab.wire.codec import lenient
+from dtrain_lab.wire.sweeps import Asked, SweepRecord, Wish
+
+RECORD, ASKED, LOCK, CODE, LOG = "sweep.json", "asked.json", "lock", "code", "driver.log"
+TAKE_EVERY_S = 0.05
+
+
+def base() -> Path:
+    """Return the folder of all sweeps' folders; only this user can enter it."""
+    return folders.private(Path(jupyter_data_dir()) / "dtrain-lab" / "sweeps")
+
+
+def all_of() -> Iterator[Path]:
+    """Yield the folders of all sweeps."""
+    yield from (path.parent for path in base().glob(f"*/{RECORD}"))
+
+
+def read(folder: Path) -> SweepRecord:
+    """Read a sweep's record.
+
+    Raises:
+        WireMismatch: Another version wrote it.
+        Unreachable: It can't be read.
+    """
+    try:
+        return lenient.decode((folder / RECORD).read_bytes(), SweepRecord)
+    except msgspec.DecodeError as error:
+        raise WireMismatch(
+            f"The sweep {folder.name} was written by another version of dtrain-lab: {error}.",
+            "Use that version, or update this one.",
+        ) from error
+    except OSError as error:
+        raise Unreachable(f"{folder / RECORD} can't be read: {error.strerror}.", "Is it there?") from error
+
+
+def write(folder: Path, record: SweepRecord, *, safely: bool = True) -> None:
+    """Replace a sweep's record atomically.
+
+    Args:
+        folder: The sweep's folder.
+        record: The new record.
+        safely: Wait until it is on disk.
+
+    Raises:
+        Unreachable: It can't be written; the old one is still there.
+    """
+    put = durable.replace if safely else durable.swap
+    try:
+        put(folder / RECORD, msgspec.json.encode(record))
+    except OSError as error:
+        raise Unreachable(
+            f"{folder / RECORD} can't be written: {error.strerror}.", "Free some space there."
+        ) from error
+
+
+def asked(folder: Path) -> Asked:
+    """Return what a client wants of a sweep."""
+    try:
+        return msgspec.json.decode((folder / ASKED).read_bytes(), type=Asked)
+    except FileNotFoundError:
+        return Asked(0, "run")
+
+
+def ask(folder: Path, wish: Wish) -> Asked:
+    """Write down what a client wants of a sweep."""
+    with durable.locked(folder / f"{ASKED}.lock"):
+        made = Asked(asked(folder).number + 1, wish)
+        durable.replace(folder / ASKED, msgspec.json.encode(made))
+    return made
+
+
+def take(folder: Path, within_s: float = 0.0) -> int | None:
+    """Take the lock of a sweep's driver.
+
+    Args:
+        folder: The sweep's folder.
+        within_s: How long to wait for it, in seconds.
+
+    Returns:
+        A descriptor that holds the lock until it is closed; None if another process holds it.
+    """
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + within_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                os.close(descriptor)
+                return None
+        time.sleep(TAKE_EVERY_S)
+
+
+def is_driven(folder: Path) -> bool:
+    """Whether a driver holds a sweep's lock."""
+    descriptor = take(folder)
+    if descriptor is None:
+        return True
+    os.close(descriptor)
+    return False
+
+
+def readable() -> Iterator[tuple[Path, SweepRecord]]:
+    """Yield all sweeps that this version can read."""
+    for folder in all_of():
+        try:
+            yield folder, read(folder)
+        except DtrainError:
+            continue

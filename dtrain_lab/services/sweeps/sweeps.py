@@ -1,0 +1,181 @@
+"""Sweeps for all clients: create, list, stop, resume, wait. Who looks at one keeps its driver alive."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from dtrain_lab.backends.local import processes as own
+from dtrain_lab.backends.local.environment import variables
+from dtrain_lab.errors import Conflict, NotFound, Unreachable
+from dtrain_lab.machine import processes
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.policy import policy
+from dtrain_lab.services.sweeps import folder as folders
+from dtrain_lab.services.sweeps.creation import create
+from dtrain_lab.sweeps.view import can_resume, shown
+from dtrain_lab.wire.profile import Environment
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, Sweep, SweepRecord, SweepRequest, Wish
+
+Told = Callable[[Sweep], None]
+START_EVERY_S = 5.0
+"""Seconds that a driver has to take its lock before another is started."""
+HEARD_WITHIN_S = 30.0
+LOOK_S = 0.1
+
+
+class Sweeps:
+    """Sweeps of this user.
+
+    Args:
+        jobs: Jobs of this user.
+    """
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._started: dict[str, float] = {}
+        """Sweep → monotonic time at which a driver was started here."""
+
+    async def create(self, request: SweepRequest, file: Path) -> Sweep:
+        """Create a sweep and start its driver.
+
+        Args:
+            request: The user's request.
+            file: Path of the notebook.
+
+        Raises:
+            DtrainError: Nothing was started; the message says why.
+        """
+        folder = await create(self._jobs, request, file)
+        return await self._seen(folder)
+
+    async def listing(self) -> list[Sweep]:
+        """Return all sweeps, newest first; those that this version can't read are left out."""
+        found = await asyncio.to_thread(lambda: list(folders.readable()))
+        for folder, record in found:
+            await self._drive_quietly(folder, record)
+        found.sort(key=lambda one: -one[1].created_at)
+        return [shown(record, str(folder)) for folder, record in found]
+
+    async def sweep(self, name: str) -> Sweep:
+        """Return a sweep by its id, a prefix of its id, or its name (the newest of that name).
+
+        Raises:
+            NotFound: There is no such sweep.
+        """
+        return await self._seen(await self._find(name))
+
+    async def stop(self, name: str) -> Sweep:
+        """End all trials that run; their checkpoints are kept.
+
+        Raises:
+            Conflict: The sweep has ended.
+        """
+        folder = await self._find(name)
+        record = await asyncio.to_thread(folders.read, folder)
+        if record.state in SWEEP_ENDED:
+            raise Conflict(f"{record.name} does not run: it is {record.state}.", "", code="not_running")
+        return await self._wish(folder, "stop")
+
+    async def resume(self, name: str) -> Sweep:
+        """Go on: trials that were stopped continue from their checkpoints, the others begin.
+
+        Raises:
+            Conflict: The sweep runs, or nothing of it is left to run.
+        """
+        folder = await self._find(name)
+        record = await asyncio.to_thread(folders.read, folder)
+        if record.state not in SWEEP_ENDED:
+            raise Conflict(f"{record.name} runs: it is {record.state}.", "Wait for its end, or stop it.")
+        if not can_resume(record):
+            raise Conflict(f"Nothing of {record.name} is left to run.", "Begin another sweep.")
+        return await self._wish(folder, "run")
+
+    async def wait(self, name: str, told: Told | None = None, every_s: float = 0.5) -> Sweep:
+        """Wait for a sweep's end.
+
+        Args:
+            name: Name or id of the sweep.
+            told: Called with the sweep at each look.
+            every_s: Interval between looks, in seconds.
+        """
+        folder = await self._find(name)
+        while True:
+            made = await self._seen(folder)
+            if told is not None:
+                told(made)
+            if made.state in SWEEP_ENDED:
+                return made
+            await asyncio.sleep(every_s)
+
+    # ----
+
+    async def _find(self, name: str) -> Path:
+        found = await asyncio.to_thread(lambda: list(folders.readable()))
+        found.sort(key=lambda one: (one[1].id == name, one[1].created_at), reverse=True)
+        for folder, record in found:
+            if name in (record.id, record.name) or (len(name) > 3 and record.id.startswith(name)):
+                return folder
+        raise NotFound(f'There is no sweep "{name}".', "List them: dtrain-lab sweep list", code="no_sweep")
+
+    async def _seen(self, folder: Path) -> Sweep:
+        record = await asyncio.to_thread(folders.read, folder)
+        await self._drive_quietly(folder, record)
+        return shown(record, str(folder))
+
+    async def _wish(self, folder: Path, wish: Wish) -> Sweep:
+        """Write down a wish, and wait until the driver has heard it."""
+        asked = await asyncio.to_thread(folders.ask, folder, wish)
+        until = time.monotonic() + HEARD_WITHIN_S
+        while True:
+            record = await asyncio.to_thread(folders.read, folder)
+            if record.heard >= asked.number:
+                return shown(record, str(folder))
+            if time.monotonic() > until:
+                raise Unreachable(
+                    f"The driver of {record.name} does not answer.", f"See {folder / folders.LOG}."
+                )
+            await asyncio.to_thread(self._drive, folder, record, wanted=True)
+            await asyncio.sleep(LOOK_S)
+
+    async def _drive_quietly(self, folder: Path, record: SweepRecord) -> None:
+        """Start a driver where one is missing; a sweep of another machine is only shown."""
+        try:
+            await asyncio.to_thread(self._drive, folder, record)
+        except Conflict:
+            return
+
+    def _drive(self, folder: Path, record: SweepRecord, *, wanted: bool = False) -> None:
+        """Start a driver if the sweep needs one and has none.
+
+        Raises:
+            Conflict: The sweep is driven on another machine.
+        """
+        if record.state in SWEEP_ENDED and not wanted:
+            return
+        now = time.monotonic()
+        if now - self._started.get(record.id, -START_EVERY_S) < START_EVERY_S or folders.is_driven(folder):
+            return
+        if not _is_of_here(record):
+            raise Conflict(
+                f"{record.name} is driven on {record.host}.", f"Look there: dtrain-lab sweep show {record.id}"
+            )
+        self._started[record.id] = now
+        own.start(
+            # -P: files in the working directory must not shadow dtrain-lab's modules
+            [record.python, "-P", "-m", "dtrain_lab.services.sweeps", str(folder)],
+            log=folder / folders.LOG,
+            cwd=str(folder),
+            env=variables(Environment()),
+            stdin=msgspec.json.encode(policy.of_server()),
+        )
+
+
+def _is_of_here(record: SweepRecord) -> bool:
+    rebooted = processes.has_ended(record.system) and record.host == socket.gethostname()
+    return processes.is_here(record.system) or rebooted

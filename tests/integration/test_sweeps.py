@@ -1,0 +1,231 @@
+"""Sweeps of real local jobs: from Python, terminal and REST, with drivers that are killed, and bad input."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import dtrain_lab as dt
+from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound
+from dtrain_lab.services.sweeps import folder as folders
+from dtrain_lab.services.sweeps.creation import trial_request
+from dtrain_lab.wire.sweeps import SweepRequest
+from tests.books import write
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+
+PARAMETERS = "lr = 0.1\nsteps = 3\npause = 0.0"
+WORK = """import time
+import dtrain_lab as dt
+latest = dt.latest_checkpoint()
+first = latest.step if latest is not None else 0
+print("from", first, "lr", lr)
+for step in range(first, steps):
+    dt.log(step, loss=lr + 1 / (step + 1), other=lr)
+    with dt.checkpoint(step + 1) as folder:
+        (folder / "lr.txt").write_text(str(lr))
+    time.sleep(pause)"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Jobs, sweeps and slots of its own, none of which is left."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    with tempfile.TemporaryDirectory(prefix="dtl") as runtime:
+        monkeypatch.setenv("DTRAIN_LAB_RUNTIME_DIR", runtime)
+        monkeypatch.setattr("dtrain_lab.api.portal.Portal._instance", None)
+        yield
+        for one in dt.sweeps():
+            if one.state == "running":
+                one.stop()
+            one.wait(60)
+
+
+def book(tmp_path: Path) -> Path:
+    return write(tmp_path / "book" / "train.ipynb", [(PARAMETERS, "parameters"), WORK])
+
+
+def driver_of(sweep: dt.Sweep) -> psutil.Process | None:
+    for process in psutil.process_iter(["cmdline", "status"]):
+        words = process.info["cmdline"] or []
+        if "dtrain_lab.services.sweeps" in words and any(sweep.id in word for word in words):
+            return process
+    return None
+
+
+def trials_with_jobs(sweep: dt.Sweep) -> int:
+    record = folders.read(folders.base() / sweep.id)
+    return sum(trial.seen for trial in record.trials)
+
+
+def test_a_sweep_whose_driver_is_killed_ends_each_trial_once(tmp_path: Path) -> None:
+    file = book(tmp_path)
+    sweep = dt.sweep(
+        file, {"lr": [0.4, 0.1, 0.3, 0.2]}, "loss", sampler="grid", parallel=2, parameters={"pause": 0.5}
+    )
+    file.unlink()  # all trials run the notebook as it was
+    wait_until(lambda: trials_with_jobs(sweep) >= 1, 60, "a first trial")
+    driver = driver_of(sweep)
+    assert driver is not None
+    driver.kill()
+    driver.wait(10)
+    most = 0
+
+    def look(info: Any) -> None:
+        nonlocal most
+        most = max(most, sum(trial.handed for trial in info.trials))
+
+    assert sweep.wait(150, look) == "succeeded", sweep.info()
+    trials = sweep.trials()
+    assert [trial["state"] for trial in trials] == ["succeeded"] * 4
+    assert [trial["parameters"]["lr"] for trial in trials] == [0.4, 0.1, 0.3, 0.2]
+    assert most == 2
+    assert sorted(job.id for job in dt.jobs()) == sorted(trial["job"] for trial in trials), "none ran twice"
+    best = sweep.best()
+    assert best is not None
+    assert (best["number"], round(best["value"], 3), best["checkpoint_step"]) == (1, 0.433, 3)
+    assert sweep.sweep().summary.text == "4 of 4 trials done; best loss 0.4333 in trial 1."
+    with pytest.raises(Conflict, match=r"Nothing of train is left to run\."):
+        sweep.resume()
+    wait_until(lambda: driver_of(sweep) is None, 20, "the driver's end")
+
+
+def terminal(*words: str, code: int = 0) -> Any:
+    done = subprocess.run(["dtrain-lab", *words, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout if code == 0 else done.stderr)
+
+
+def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> None:
+    words = ("--param", "lr=loguniform(1e-3, 1e-1)", "--param", "steps=12", "--param", "pause=0.5")
+    made = terminal(
+        "sweep", "run", str(book(tmp_path)), *words, "--objective", "loss", "--trials", "2",
+        "--parallel", "1", "--sampler", "random", "--name", "search",
+    )  # fmt: skip
+    assert (made["total"], made["parallel"], made["state"]) == (2, 1, "running")
+
+    def first() -> Any:
+        return next(iter(terminal("sweep", "trials", "search")), None)
+
+    wait_until(lambda: (t := first()) and t["checkpoint_step"], 60, "a checkpoint")
+    stopped = terminal("sweep", "stop", made["id"])
+    assert (stopped["state"], stopped["may"]) == ("stopped", ["resume"])
+    assert stopped["trials"][0]["state"] == "stopped"
+    assert terminal("sweep", "stop", "search", code=4)["message"] == "search does not run: it is stopped."
+    assert terminal("sweep", "resume", "search")["state"] == "running"
+    dt.sweeps()[0].wait(120)
+    shown = terminal("sweep", "show", "search")
+    assert [trial["state"] for trial in shown["trials"]] == ["succeeded", "succeeded"]
+    assert shown["trials"][0]["resumes"] == 1
+    job = next(job for job in dt.jobs() if job.id == shown["trials"][0]["job"])
+    assert "from 0" not in job.logs(), "it goes on from its checkpoint"
+    assert terminal("sweep", "list")[0]["id"] == made["id"]
+    assert terminal("sweep", "show", "nothing", code=3)["code"] == "no_sweep"
+
+
+def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(tmp_path: Path) -> None:
+    sweep = dt.sweep(book(tmp_path), {"lr": [0.1]}, "accuracy", parallel=1)
+    assert sweep.wait(60) == "failed"
+    reason = sweep.info()["reason"]
+    assert reason["message"] == 'Trial 0: It never reported "accuracy"; it reported loss, other.'
+    sweep = dt.sweep(book(tmp_path), {"lr": [0.1]}, "loss", parameters={"steps": 8, "pause": 0.5})
+    wait_until(lambda: (t := sweep.trials()) and t[0]["checkpoint_step"], 60, "a checkpoint")
+    job = next(job for job in dt.jobs() if job.id == sweep.trials()[0]["job"])
+    pid = wait_until(lambda: job.info()["ranks"][0]["pid"], 20, "the rank's process")
+    os.kill(pid, 9)
+    assert sweep.wait(120) == "succeeded", sweep.info()
+    assert sweep.trials()[0]["resumes"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "said"),
+    [
+        ({"space": {}}, BadRequest, "The search space is empty: nothing would vary."),
+        ({"space": {"lr": [1, "x"]}}, BadRequest, "The values of lr are of mixed types: numbers and texts."),
+        ({"space": {"lrr": [1, 2]}}, BadNotebook, "has no lrr; it has lr, pause, steps. Did you mean lr?"),
+        (
+            {"sampler": "grid", "space": {"lr": dt.uniform(0, 1)}},
+            BadRequest,
+            "A grid needs a list of values for lr",
+        ),
+        ({"parameters": {"lr": 1}}, BadRequest, "lr is fixed, and it varies."),
+        (
+            {"objective": "a b"},
+            BadRequest,
+            'The objective "a b" is no name that dt.log',
+        ),
+        ({"trials": 0}, BadRequest, "trials is 0; it has to be 1 to 10000."),
+        ({"ranks_per_node": 10_000}, BadSize, "10,000 ranks are more than this machine can hold"),
+        ({"ranks_per_node": 20}, BadSize, "A trial of 20 ranks is larger than all slots: there are"),
+        ({"notebook": "gone.ipynb"}, NotFound, "There is no notebook"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence_before_anything_runs(
+    change: dict[str, Any], kind: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dtrain_lab.placement.slots.SLOTS_PER_CORE", 1 if "ranks_per_node" in change else 8)
+    asked: dict[str, Any] = {"notebook": book(tmp_path), "space": {"lr": [0.1, 0.2]}, "objective": "loss"}
+    with pytest.raises(kind) as error:
+        dt.sweep(**{**asked, **change})
+    assert said in str(error.value)
+    assert dt.sweeps() == []
+    assert dt.jobs() == []
+
+
+def test_a_notebook_without_parameters_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "plain.ipynb", [PARAMETERS, WORK])
+    with pytest.raises(BadNotebook, match=r"has no cell tagged .parameters., so a sweep has nothing to vary"):
+        dt.sweep(file, {"lr": [0.1, 0.2]}, "loss")
+
+
+def test_a_second_sweep_of_a_notebook_has_a_name_of_its_own(tmp_path: Path) -> None:
+    file = book(tmp_path)
+    first = dt.sweep(file, {"lr": [0.1]}, "loss", parameters={"pause": 5})
+    second = dt.sweep(file, {"lr": [0.1]}, "loss", parameters={"pause": 5})
+    assert (first.name, second.name) == ("train", "train-2")
+    with pytest.raises(Conflict, match=r"A sweep .train. is there already"):
+        dt.sweep(file, {"lr": [0.1]}, "loss", name="train")
+    assert first.sweep().total == 1
+
+
+@pytest.fixture
+def jp_server_config() -> dict[str, Any]:
+    return {"ServerApp": {"jpserver_extensions": {"dtrain_lab": True}}}
+
+
+async def test_a_server_drives_what_it_finds_and_answers_over_rest(jp_fetch: Any, jp_root_dir: Path) -> None:
+    write(jp_root_dir / "train.ipynb", [(PARAMETERS, "parameters"), WORK])
+
+    async def rest(method: str, path: str, body: Any = None) -> Any:
+        sent = None if method == "GET" else json.dumps(body if body is not None else {})
+        return json.loads((await jp_fetch("dtrain-lab", *path.split("/"), method=method, body=sent)).body)
+
+    body = {"notebook": "train.ipynb", "space": {"lr": [0.2, 0.1]}, "objective": "loss", "sampler": "grid",
+            "nodes": 1, "ranks_per_node": 1, "parallel": 1}  # fmt: skip
+    made = await rest("POST", "sweeps", body)
+    until = time.monotonic() + 100
+    while (found := await rest("GET", f"sweeps/{made['id']}"))["state"] == "running":
+        assert time.monotonic() < until, found
+        await asyncio.sleep(0.2)
+    assert found["state"] == "succeeded", found
+    assert found["best"]["parameters"] == {"lr": 0.1}
+    assert [t["number"] for t in await rest("GET", f"sweeps/{made['id']}/trials")] == [0, 1]
+    assert (await rest("GET", "sweeps"))[0]["id"] == made["id"]
+
+
+def test_a_trial_has_the_options_of_its_sweep() -> None:
+    request = SweepRequest("a.ipynb", space={}, objective="l", time="01:00:00", parameters={"a": 1})
+    made = trial_request(request, {"b": 2}, "x 0")
+    assert (made.time, made.parameters, made.name) == ("01:00:00", {"a": 1, "b": 2}, "x 0")
