@@ -46,7 +46,7 @@ def test_lars_follows_you_et_al_2017() -> None:
 
 
 def test_lamb_follows_you_et_al_2020_with_larger_first_steps() -> None:
-    """Algorithm 2, the decay inside of the trust ratio; unlike it, the library divides the rate by 1 − β₁ᵗ."""
+    """Algorithm 2, the decay inside of the ratio; unlike it, the library divides the rate by 1 − β₁ᵗ."""
     first, second, eps = 0.9, 0.999, 1e-6
     x, m, v = start(), torch.zeros(4, 3, dtype=torch.float64), torch.zeros(4, 3, dtype=torch.float64)
     for t, g in enumerate(gradients(), 1):
