@@ -45,17 +45,20 @@ def test_lars_follows_you_et_al_2017() -> None:
     torch.testing.assert_close(found, w)
 
 
-def test_lamb_follows_you_et_al_2020_with_larger_first_steps() -> None:
-    """Algorithm 2, the decay inside of the ratio; unlike it, the library divides the rate by 1 − β₁ᵗ."""
+def test_lamb_follows_you_et_al_2020_without_bias_correction() -> None:
+    """Algorithm 2, as in version 3 of the paper: the decay is inside of the trust ratio."""
     first, second, eps = 0.9, 0.999, 1e-6
     x, m, v = start(), torch.zeros(4, 3, dtype=torch.float64), torch.zeros(4, 3, dtype=torch.float64)
-    for t, g in enumerate(gradients(), 1):
+    for g in gradients():
         m = first * m + (1 - first) * g
         v = second * v + (1 - second) * g * g
         update = m / (v.sqrt() + eps) + DECAY * x
-        x = x - RATE / (1 - first**t) * x.norm() / update.norm() * update
+        x = x - RATE * x.norm() / update.norm() * update
     found = trained(
-        lambda p: library.Lamb(p, lr=RATE, weight_decay=DECAY, weight_decouple=False, eps=eps), gradients()
+        lambda p: library.Lamb(
+            p, lr=RATE, weight_decay=DECAY, weight_decouple=False, adam_debias=True, eps=eps
+        ),
+        gradients(),
     )
     torch.testing.assert_close(found, x, rtol=1e-5, atol=1e-6)
 

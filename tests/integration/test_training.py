@@ -1,0 +1,51 @@
+"""Training functions in a cluster's cells: means over ranks, diagnose."""
+
+from __future__ import annotations
+
+import pytest
+
+import dtrain_lab as dt
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(150)]
+
+SETUP = """
+import torch, dtrain_lab as dt
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+torch.manual_seed(0)
+data = TensorDataset(torch.randn(64, 8), torch.randn(64, 2))
+model = DDP(torch.nn.Linear(8, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+def train(loader, epochs=1, each=lambda step, loss: None):
+    step = 0
+    for _ in range(epochs):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            each(step, loss)
+            step += 1
+"""
+SHARED = "DataLoader(data, 4, sampler=DistributedSampler(data))"
+
+
+def test_optimize_is_measured_and_diagnosed_as_what_it_is(pair: dt.Cluster) -> None:
+    pair.run(SETUP + "model, optimizer = dt.optimize(model, optimizer, gradient_accumulation_steps=4)")
+    pair.run(f"train({SHARED}, epochs=6)", timeout=60)
+    assert pair.run("print(dt.global_batch())").stdout == {0: "8\n", 1: "8\n"}
+    before = pair.run("print([float(p.double().sum()) for p in model.parameters()])").stdout
+    assert pair.diagnose().communication is not None
+    assert pair.run("print([float(p.double().sum()) for p in model.parameters()])").stdout == before
+    assert before[0] == before[1]
+
+
+def test_means_over_ranks_reach_the_charts(pair: dt.Cluster) -> None:
+    pair.run(SETUP + f"train({SHARED}, each=lambda step, loss: dt.log(step, average=True, rank=rank))")
+
+    def mean() -> float | None:
+        found = pair.info()["metrics"]
+        return found["values"].get("rank") if found else None
+
+    assert wait_until(mean, 10, "a mean") == 0.5
