@@ -14,8 +14,10 @@ from dtrain_lab._version import __version__
 if TYPE_CHECKING:
     from dtrain_lab.api import Cluster, Job, Result, clusters, jobs, start, submit
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
+    from dtrain_lab.training.evaluate import evaluate
     from dtrain_lab.training.guard import guard
     from dtrain_lab.training.log import log
+    from dtrain_lab.training.predict import predict
     from dtrain_lab.training.staged import staged
     from dtrain_lab.training.step import step
 
@@ -27,10 +29,12 @@ __all__ = [
     "checkpoint",
     "checkpoint_dir",
     "clusters",
+    "evaluate",
     "guard",
     "jobs",
     "latest_checkpoint",
     "log",
+    "predict",
     "staged",
     "start",
     "step",
@@ -41,8 +45,10 @@ IN_RANKS = {
     "checkpoint": "checkpoint",
     "checkpoint_dir": "checkpoint",
     "latest_checkpoint": "checkpoint",
+    "evaluate": "evaluate",
     "guard": "guard",
     "log": "log",
+    "predict": "predict",
     "staged": "staged",
     "step": "step",
 }

@@ -15,7 +15,8 @@ DtrainError                      code, message, hint, details
 ├── SignInNeeded                 a host asks for something only a person can give          (HTTP 409)
 ├── StartFailed                  a world that ended before it was ready                    (HTTP 409)
 ├── WireMismatch                 two dtrain-lab processes with different wire versions     (HTTP 502)
-└── CellFailed                   a cell that raised, was interrupted or lost a rank        (HTTP 409)
+├── CellFailed                   a cell that raised, was interrupted or lost a rank        (HTTP 409)
+└── PeerFailed                   a call that ended here because it failed on another rank  (HTTP 409)
 
 The message says what happened and to what; the hint says what to do. Each is one sentence that reads well
 in a notebook, a panel and a terminal.
@@ -168,11 +169,17 @@ class CellFailed(DtrainError):
     default_code = "cell_failed"
 
 
+class PeerFailed(DtrainError):
+    """A call that all ranks make together failed on another rank, and so ended on this one."""
+
+    default_code = "peer_failed"
+
+
 ERRORS_BY_CODE: dict[str, type[DtrainError]] = {
     kind.default_code: kind
     for kind in (
         BadRequest, BadRankSet, BadProfile, BadSize, BadCell, BadNotebook, NotFound, Conflict, Forbidden,
-        EnvironmentUnfit, Unreachable, SignInNeeded, StartFailed, WireMismatch, CellFailed,
+        EnvironmentUnfit, Unreachable, SignInNeeded, StartFailed, WireMismatch, CellFailed, PeerFailed,
     )
 }  # fmt: skip
 

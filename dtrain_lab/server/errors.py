@@ -10,6 +10,7 @@ from dtrain_lab.errors import (
     EnvironmentUnfit,
     Forbidden,
     NotFound,
+    PeerFailed,
     SignInNeeded,
     StartFailed,
     Unreachable,
@@ -25,6 +26,7 @@ STATUSES: tuple[tuple[type[DtrainError], int], ...] = (
     (SignInNeeded, 409),
     (StartFailed, 409),
     (CellFailed, 409),
+    (PeerFailed, 409),
     (Unreachable, 502),
     (WireMismatch, 502),
 )
