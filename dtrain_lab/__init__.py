@@ -73,6 +73,12 @@ class _Package(ModuleType):
         if not (name in __all__ and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel by name, as other modules do: pickle takes only plain ones for modules."""
+        from importlib import import_module
+
+        return import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package
 
