@@ -28,6 +28,7 @@ ALL = (
     "head_scale",
     "advice",
     "cheaper_averaging",
+    "predict",
 )
 
 

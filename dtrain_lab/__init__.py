@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from dtrain_lab.sweeps.space import loguniform, randint, uniform
     from dtrain_lab.training.batch import global_batch, per_rank_batch
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
+    from dtrain_lab.training.evaluate import evaluate
     from dtrain_lab.training.guard import guard
     from dtrain_lab.training.largest import largest_batch
     from dtrain_lab.training.learning_rate import scale_lr
     from dtrain_lab.training.log import log
     from dtrain_lab.training.optimize import optimize
+    from dtrain_lab.training.predict import predict
     from dtrain_lab.training.staged import staged
     from dtrain_lab.training.step import step
     from dtrain_lab.training.turns import main_first, once_per_node, rank_dir
@@ -47,6 +49,7 @@ __all__ = [
     "checkpoint",
     "checkpoint_dir",
     "clusters",
+    "evaluate",
     "global_batch",
     "guard",
     "jobs",
@@ -58,6 +61,7 @@ __all__ = [
     "once_per_node",
     "optimize",
     "per_rank_batch",
+    "predict",
     "randint",
     "rank_dir",
     "scale_lr",
@@ -74,8 +78,10 @@ IN_RANKS = {
     "checkpoint": "checkpoint",
     "checkpoint_dir": "checkpoint",
     "latest_checkpoint": "checkpoint",
+    "evaluate": "evaluate",
     "guard": "guard",
     "log": "log",
+    "predict": "predict",
     "staged": "staged",
     "step": "step",
     "global_batch": "batch",
@@ -114,6 +120,12 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in __all__ and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel by name, as other modules do: pickle takes only plain ones for modules."""
+        from importlib import import_module
+
+        return import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _Package

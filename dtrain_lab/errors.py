@@ -16,7 +16,8 @@ DtrainError                      code, message, hint, details
 ├── StartFailed                  a world that ended before it was ready                    (HTTP 409)
 ├── FirstRankFailed              the rank that goes first raised; the others waited for it (HTTP 409)
 ├── WireMismatch                 two dtrain-lab processes with different wire versions     (HTTP 502)
-└── CellFailed                   a cell that raised, was interrupted or lost a rank        (HTTP 409)
+├── CellFailed                   a cell that raised, was interrupted or lost a rank        (HTTP 409)
+└── PeerFailed                   a call that ended here because it failed on another rank  (HTTP 409)
 
 The message says what happened and to what; the hint says what to do. Each is one sentence that reads well
 in a notebook, a panel and a terminal.
@@ -175,12 +176,18 @@ class CellFailed(DtrainError):
     default_code = "cell_failed"
 
 
+class PeerFailed(DtrainError):
+    """A call that all ranks make together failed on another rank, and so ended on this one."""
+
+    default_code = "peer_failed"
+
+
 ERRORS_BY_CODE: dict[str, type[DtrainError]] = {
     kind.default_code: kind
     for kind in (
         BadRequest, BadRankSet, BadProfile, BadSize, BadCell, BadNotebook, NotFound, Conflict, Forbidden,
         EnvironmentUnfit, Unreachable, SignInNeeded, StartFailed, FirstRankFailed, WireMismatch,
-        CellFailed,
+        CellFailed, PeerFailed,
     )
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ CONNECTION_ERRORS = (
     "connection of the ranks was given up",
     "nccl communicator was aborted",
     "process group has been aborted",
+    "ended on this rank, too",  # errors.PeerFailed
 )
 
 

@@ -11,6 +11,7 @@ from dtrain_lab.errors import (
     FirstRankFailed,
     Forbidden,
     NotFound,
+    PeerFailed,
     SignInNeeded,
     StartFailed,
     Unreachable,
@@ -27,6 +28,7 @@ STATUSES: tuple[tuple[type[DtrainError], int], ...] = (
     (StartFailed, 409),
     (FirstRankFailed, 409),
     (CellFailed, 409),
+    (PeerFailed, 409),
     (Unreachable, 502),
     (WireMismatch, 502),
 )

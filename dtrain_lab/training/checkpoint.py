@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import dis
 import os
 import re
@@ -12,6 +11,7 @@ from types import FrameType, TracebackType
 from typing import Literal
 
 from dtrain_lab.machine import durable
+from dtrain_lab.training import group
 
 VARIABLE = "DTRAIN_CHECKPOINT_DIR"
 MARKER = "complete"
@@ -133,24 +133,8 @@ def _use(caller: FrameType) -> Literal["block", "alone", "kept"]:
 
 
 def _together() -> None:
-    """Wait for all ranks.
+    """Wait for all ranks: rank 0 must not mark a checkpoint as complete while others are still writing."""
+    if group.join():
+        import torch.distributed as dist
 
-    In a job, a notebook that imports its training from elsewhere may have no process group yet, so one is
-    made: without it rank 0 would mark a checkpoint as complete while other ranks are still writing.
-    """
-    import torch.distributed as dist
-
-    if not dist.is_initialized():
-        alone = int(os.environ.get("WORLD_SIZE", "1")) < 2 or "MASTER_ADDR" not in os.environ
-        if alone or not dist.is_available():
-            return
-        dist.init_process_group("gloo")
-        atexit.register(_leave)
-    dist.barrier()
-
-
-def _leave() -> None:
-    import torch.distributed as dist
-
-    if dist.is_initialized():
-        dist.destroy_process_group()
+        dist.barrier()

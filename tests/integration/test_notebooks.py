@@ -106,6 +106,19 @@ def check_tuning(said: str) -> None:
     assert re.search(r"ms +\d+ +\d+% +\d+%", said), "a table of the past"
 
 
+def check_inference(said: str, errors: list[str]) -> None:
+    """The result is that of one process, each image counts once, and a killed rank costs little."""
+    assert "[0-1] 359 rows for 359 images; the model trains on: True" in said
+    assert "the same as on one process: True" in said
+    accuracy, wrong = re.findall(r"accuracy ([\d.]+): (\d+) of 359 images are wrong", said)[0]
+    assert float(accuracy) > 0.85
+    assert int(wrong) == round(359 * (1 - float(accuracy)))
+    assert [e.split(":")[0] for e in errors] == ["Rank 1 was lost"]
+    there = re.findall(r"dt.predict goes on with digits.parquet: (\d+) of 359 samples are there", said)
+    assert int(there[0]) >= 80
+    assert "359 rows; the first digits: [" in said
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))  # of its jobs
@@ -132,6 +145,9 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         check_output(notebook, said)
     if path.stem == "debugging":
         check_debugging(said)
+    if path.stem == "inference":
+        outputs = [o for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
+        check_inference(said, [o.evalue for o in outputs if o.output_type == "error"])
     if path.stem == "tuning":
         check_tuning(said)
 
@@ -169,7 +185,7 @@ def words_of(name: str) -> tuple[str, str]:
     return kinds["markdown"], kinds["code"]
 
 
-@pytest.mark.parametrize("name", ["quickstart", "tuning", "debugging"])
+@pytest.mark.parametrize("name", ["quickstart", "tuning", "debugging", "inference"])
 def test_a_notebook_that_says_try_it_leaves_its_cluster_running(name: str) -> None:
     prose, code = words_of(name)
     assert "%distributed stop" not in code

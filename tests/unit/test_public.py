@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import cloudpickle
 import pytest
 
 import dtrain_lab as dt
@@ -31,3 +32,8 @@ def test_jobs_is_a_function_in_a_fresh_process_too(code: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("True")
+
+
+def test_the_package_travels_by_name_as_a_variable_of_a_rank() -> None:
+    """`import dtrain_lab as dt` in a cell makes it one, and `restart --from` copies variables."""
+    assert cloudpickle.loads(cloudpickle.dumps({"dt": dt}))["dt"] is dt

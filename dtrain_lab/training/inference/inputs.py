@@ -1,0 +1,91 @@
+"""From a batch to what the model is called with, and the target, which it is not told."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+TARGETS = ("labels", "label", "targets", "target")
+"""Keys of a batch that is a dict under which its targets are looked for."""
+_STARS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Call(NamedTuple):
+    """Arguments of the model for a batch, and its targets, if it has some: they may be None, too."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    target: Any = None
+    has_target: bool = False
+
+
+class Splitter:
+    """Splits batches by what a model takes.
+
+    A tuple or list is its inputs, followed by the target unless the model needs all of it. A dict goes to the
+    parameters of those names, without the target; where the model has none of these names, as it is. All else
+    is the one input.
+
+    Args:
+        model: a module, or a function.
+        with_target: whether the last element of a tuple is always the target.
+    """
+
+    def __init__(self, model: Callable[..., Any], with_target: bool) -> None:
+        parameters = _parameters(model)
+        named = [p for p in parameters if p.kind not in _STARS]
+        self._needed = sum(p.default is p.empty and p.kind != p.KEYWORD_ONLY for p in named)
+        self._names = {p.name for p in named if p.kind != p.POSITIONAL_ONLY}
+        self._any_name = any(p.kind == p.VAR_KEYWORD for p in parameters)
+        self._with_target = with_target
+
+    def __call__(self, batch: Any) -> Call:
+        if isinstance(batch, Mapping):
+            return self._from_mapping(batch)
+        if not isinstance(batch, tuple | list):
+            return Call((batch,), {})
+        if len(batch) < 2 or (len(batch) <= self._needed and not self._with_target):
+            return Call(tuple(batch), {})
+        return Call(tuple(batch[:-1]), {}, batch[-1], True)
+
+    def _from_mapping(self, batch: Mapping[str, Any]) -> Call:
+        key = next((name for name in TARGETS if name in batch), None)
+        target = () if key is None else (batch[key], True)
+        inputs = {name: value for name, value in batch.items() if name != key}
+        if self._any_name:
+            return Call((), inputs, *target)
+        known = {name: value for name, value in inputs.items() if name in self._names}
+        return Call((), known, *target) if known else Call((batch,), {}, *target)
+
+
+def placed(value: Any, device: torch.device | None) -> Any:
+    """A batch with its tensors on a device; where that is None, as it is."""
+    if device is None:
+        return value
+    if isinstance(value, torch.Tensor):
+        return value.to(device, non_blocking=True)
+    if isinstance(value, Mapping):
+        return {name: placed(part, device) for name, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(placed(part, device) for part in value))
+    if isinstance(value, tuple | list):
+        return type(value)(placed(part, device) for part in value)
+    return value
+
+
+def _parameters(model: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Parameters of a model, or of the one module in a wrapper that passes on whatever it gets."""
+    called = model.forward if isinstance(model, nn.Module) else model
+    try:
+        found = list(inspect.signature(called).parameters.values())
+    except (TypeError, ValueError):  # built in
+        return []
+    if isinstance(model, nn.Module) and all(p.kind in _STARS for p in found):
+        inner = list(model.children())
+        if len(inner) == 1:
+            return _parameters(inner[0])
+    return found

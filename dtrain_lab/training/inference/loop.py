@@ -1,0 +1,166 @@
+"""The loop over a rank's batches. Ranks meet after each round, so that the failure of one ends it on all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training.inference.inputs import Call, Splitter, placed
+from dtrain_lab.training.inference.ranks import Ranks
+from dtrain_lab.training.inference.shares import Plan
+
+Take = Callable[[int, Any, Call], None]
+"""Called with a batch's number, the model's output and what the model was called with."""
+BAR_AFTER_S = 1.0
+"""A call that is over sooner shows no bar."""
+
+
+@dataclass
+class Loop:
+    """One call's loop on this rank.
+
+    Args:
+        ranks: this rank among the others.
+        plan: who takes which batches.
+        load: loads batches by their numbers.
+        forward: the model, ready to be called.
+        split: from a batch to the model's arguments.
+        device: where its inputs belong; None to leave them where they are.
+        in_step: whether ranks have to call the model equally often.
+        take: gets each output.
+        chunk: a block around each chunk, with its batches.
+    """
+
+    ranks: Ranks
+    plan: Plan
+    load: Callable[[list[int]], Any]
+    forward: Callable[..., Any]
+    split: Splitter
+    device: torch.device | None
+    in_step: bool
+    take: Take
+    chunk: Callable[[range], AbstractContextManager[Any]] = lambda _: nullcontext()
+
+    def run(self) -> None:
+        """Take all batches; a collective.
+
+        Raises:
+            PeerFailed: It failed on another rank.
+            Exception: What loading, the model or `take` raised on this rank.
+        """
+        error: Exception | None = None
+        batches = self.plan.batches
+        done = batches.samples - sum(len(batches.span(chunk)) for chunk in self.plan.chunks)
+        loaded = _Loaded(self)
+        with self._bar(done) as bar:
+            for number in range(self.plan.rounds):
+                chunk = self.plan.chunk(number, self.ranks.number)
+                turn = self._together if self.in_step else self._alone
+                try:
+                    with self.chunk(chunk):
+                        turn(loaded, chunk, number, bar)
+                    if chunk and chunk.stop - 1 == loaded.last:
+                        loaded.end()
+                except _Forward as failed:
+                    raise failed.error from None
+                except Exception as failed:  # noqa: BLE001 # raised again, once the other ranks know
+                    error = failed
+                failures, samples = self.ranks.sums(int(error is not None), len(batches.span(chunk)))
+                done += samples
+                if failures:
+                    break
+                bar.update(done - bar.n)  # with what the other ranks have taken
+        self.ranks.outcomes(None, error)
+
+    def _alone(self, loaded: _Loaded, chunk: range, _: int, bar: tqdm[Any]) -> None:
+        for batch in chunk:
+            call = loaded.next()
+            self.take(batch, self.forward(*call.args, **call.kwargs), call)
+            bar.update(len(self.plan.batches.of(batch)))
+
+    def _together(self, loaded: _Loaded, chunk: range, number: int, bar: tqdm[Any]) -> None:
+        """The same where each call of the model is a collective: a rank without a batch repeats one."""
+        error: Exception | None = None
+        for step in range(self.plan.steps(number)):
+            mine = step < len(chunk)
+            call = Call((), {})
+            try:
+                call = loaded.next() if mine else loaded.again()
+            except Exception as failed:  # noqa: BLE001 # raised below, once the other ranks know
+                error = failed
+            if self.ranks.sums(int(error is not None))[0]:
+                break
+            try:
+                output = self.forward(*call.args, **call.kwargs)
+            except Exception as failed:  # the others are inside the model: nobody can be told
+                raise _Forward(failed) from failed
+            try:
+                if mine:
+                    self.take(chunk[step], output, call)
+                    bar.update(len(self.plan.batches.of(chunk[step])))
+            except Exception as failed:  # noqa: BLE001 # raised below, once the other ranks know
+                error = failed
+        if error is not None:
+            raise error
+
+    def _bar(self, done: int) -> tqdm[Any]:
+        return tqdm(
+            total=self.plan.batches.samples, initial=done, desc=self.ranks.call, unit=" samples",
+            delay=BAR_AFTER_S, disable=self.ranks.number > 0, file=sys.stderr,
+        )  # fmt: skip
+
+
+class _Forward(Exception):
+    """The model failed where all ranks call it in step."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Loaded:
+    """This rank's batches, as the model's arguments."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._numbers = loop.plan.mine(loop.ranks.number)
+        self._batches: Iterator[Any] | None = None
+        self._latest: Call | None = None
+        self.last = self._numbers[-1] if self._numbers else -1
+
+    def next(self) -> Call:
+        """The next batch, on the model's device."""
+        if self._batches is None:
+            self._batches = iter(self._loop.load(self._numbers))
+        self._latest = self._call(next(self._batches, _NONE))
+        return self._latest
+
+    def again(self) -> Call:
+        """Any batch: the latest, or the dataset's first."""
+        if self._latest is None:
+            self._latest = self._call(next(iter(self._loop.load([0])), _NONE))
+        return self._latest
+
+    def end(self) -> None:
+        """Read on to the loader's end, which lets it notice samples too many."""
+        if self._batches is not None and next(self._batches, _NONE) is not _NONE:
+            raise _wrong()
+
+    def _call(self, batch: Any) -> Call:
+        if batch is _NONE:
+            raise _wrong()
+        return self._loop.split(placed(batch, self._loop.device))
+
+
+_NONE = object()
+
+
+def _wrong() -> BadRequest:
+    return BadRequest("The dataset's loader gives another number of batches than the dataset's length says.")

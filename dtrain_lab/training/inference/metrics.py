@@ -1,0 +1,114 @@
+"""What `dt.evaluate` computes: metrics of torchmetrics, and functions of predictions and targets."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from dtrain_lab.errors import BadRequest
+
+Function = Callable[[Any, Any], Any]
+
+
+class Metrics:
+    """Metrics by name. The user's own objects are copied, and keep their state.
+
+    Args:
+        metrics: one, or a dict or list of them: metrics and collections of torchmetrics, and functions.
+
+    Raises:
+        BadRequest: Something else is among them, there is none, or two have one name.
+    """
+
+    def __init__(self, metrics: Any) -> None:
+        self.functions: dict[str, Function] = {}
+        self._stateful: dict[str, Any] = {}
+        for name, metric in _named(metrics):
+            if _is_stateful(metric):
+                self._stateful[name] = copy.deepcopy(metric)
+                self._stateful[name].reset()
+            elif callable(metric) and not isinstance(metric, type):
+                self.functions[name] = metric
+            else:
+                raise BadRequest(
+                    f"{name} is no metric: its type is {type(metric).__name__}.",
+                    "Pass metrics of torchmetrics, or functions of (predictions, targets).",
+                    code="not_a_metric",
+                )
+
+    @property
+    def names(self) -> list[str]:
+        """The names, in a fixed order: all ranks have to agree."""
+        return [*self._stateful, *self.functions]
+
+    def to(self, device: torch.device) -> None:
+        """Move states to a device."""
+        for metric in self._stateful.values():
+            metric.to(device)
+
+    def update(self, predictions: Any, targets: Any) -> None:
+        """Take a batch into account."""
+        for metric in self._stateful.values():
+            metric.update(predictions, targets)
+
+    def keep_apart(self) -> None:
+        """Compute from this rank's states alone from now on."""
+        for metric in self._stateful.values():
+            for one in metric.modules():
+                if _is_stateful(one):
+                    one.distributed_available_fn = lambda: False
+
+    def results(self) -> dict[str, Any]:
+        """Values of the metrics with a state; a collective, unless they are kept apart."""
+        found: dict[str, Any] = {}
+        for name, metric in self._stateful.items():
+            value = metric.compute()
+            if name == _collection_name(metric):
+                found.update({key: plain(part) for key, part in value.items()})
+            else:
+                found[name] = plain(value)
+        return found
+
+
+def plain(value: Any) -> Any:
+    """A value as people read it: a number for a tensor of one element, tensors on the CPU."""
+    if isinstance(value, torch.Tensor):
+        return value.item() if value.dim() == 0 or value.numel() == 1 else value.detach().cpu()
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    return value
+
+
+def _named(metrics: Any) -> list[tuple[str, Any]]:
+    if isinstance(metrics, Mapping) and not _is_stateful(metrics):
+        found = [(str(name), metric) for name, metric in metrics.items()]
+    else:
+        some = metrics if isinstance(metrics, list | tuple) else [metrics]
+        found = [(_name(metric), metric) for metric in some]
+    if not found:
+        raise BadRequest("dt.evaluate has no metric to compute.", code="no_metric")
+    names = [name for name, _ in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadRequest(f"Two metrics are called {name}.", "Name them: pass a dict.", code="two_metrics")
+    return found
+
+
+def _name(metric: Any) -> str:
+    return _collection_name(metric) or str(getattr(metric, "__name__", type(metric).__name__))
+
+
+def _collection_name(metric: Any) -> str:
+    """Under which a collection without a name of its own is kept: its metrics have names."""
+    return "MetricCollection" if _is_stateful(metric) and hasattr(metric, "compute_groups") else ""
+
+
+def _is_stateful(metric: Any) -> bool:
+    torchmetrics = sys.modules.get("torchmetrics")  # whoever has made a metric has loaded it
+    return torchmetrics is not None and isinstance(
+        metric, torchmetrics.Metric | torchmetrics.MetricCollection
+    )

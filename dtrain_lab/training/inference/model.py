@@ -1,0 +1,138 @@
+"""The model while it predicts: in eval mode, without gradients, without collectives to hang in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel
+from torch.nn.parallel import DistributedDataParallel
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training.inference.ranks import Ranks
+
+GLANCE = 1024
+"""Values of each tensor that a quick fingerprint looks at, about."""
+
+Model = Callable[..., Any]
+
+
+def check(call: str, model: Any) -> None:
+    """Raise BadRequest where `model` can't be called."""
+    if not callable(model):
+        raise BadRequest(
+            f"{call} needs a model, and this is of type {type(model).__name__}.",
+            "Pass a torch.nn.Module, or a function of a batch.",
+            code="not_a_model",
+        )
+
+
+def beneath(model: Model) -> Model:
+    """The module in a DDP wrapper; any other model is its own."""
+    return model.module if isinstance(model, DistributedDataParallel) else model
+
+
+def in_step(model: Model) -> bool:
+    """Whether all ranks have to call the model equally often: one call of FSDP is a collective."""
+    return any(isinstance(module, FSDPModule | FullyShardedDataParallel) for module in _modules(model))
+
+
+def device(model: Model) -> torch.device | None:
+    """Where the model's inputs belong; None where it has no parameters or buffers."""
+    if not isinstance(model, nn.Module):
+        return None
+    computes = getattr(model, "compute_device", None)  # of FSDP, whose parameters may wait on the CPU
+    if isinstance(computes, torch.device):
+        return computes
+    for tensor in _tensors(model).values():
+        mesh = getattr(tensor, "device_mesh", None)  # of FSDP2, where the same holds
+        if mesh is not None and mesh.device_type != "cpu":
+            return torch.device(mesh.device_type, torch.accelerator.current_device_index())
+        return tensor.device
+    return None
+
+
+@contextmanager
+def predicting(model: Model) -> Iterator[Model]:
+    """What to call for predictions, in eval mode and without gradients; each module's mode is restored."""
+    modules = _modules(model)
+    training = [module for module in modules if module.training]
+    # DDP, also compiled or in other modules, sends buffers before each forward; ranks have unequal batches
+    sending = [m for m in modules if isinstance(m, DistributedDataParallel) and m.require_forward_param_sync]
+    try:
+        for module in modules:
+            module.training = False
+        for module in sending:
+            module.require_forward_param_sync = False
+        with torch.no_grad():
+            yield beneath(model)
+    finally:
+        for module in training:
+            module.training = True
+        for module in sending:
+            module.require_forward_param_sync = True
+
+
+def send_buffers(ranks: Ranks, model: Model) -> None:
+    """Give all ranks the buffers of rank 0, as DDP does before a forward; a collective."""
+    for module in _modules(model):
+        if isinstance(module, DistributedDataParallel) and module.broadcast_buffers:
+            for buffer in module.module.buffers():
+                ranks.broadcast(buffer.detach(), 0)
+
+
+def agree(ranks: Ranks, model: Model, *, whole: bool) -> str:
+    """Fingerprint of a model that all ranks have; a collective.
+
+    Args:
+        ranks: this rank among the others.
+        model: the model.
+        whole: whether every value counts, or so many of each tensor as a glance takes.
+
+    Returns:
+        Hexadecimal digits, the same on all ranks; of FSDP models they hold for this number of ranks.
+
+    Raises:
+        BadRequest: The ranks' parameters differ.
+    """
+    marks = ranks.everyone(lambda: fingerprint(model, whole=whole))
+    if in_step(model):
+        return hashlib.sha256("".join(marks).encode()).hexdigest()
+    for rank, mark in enumerate(marks):
+        if mark != marks[0]:
+            raise BadRequest(
+                f"The model's parameters on rank {rank} are not those of rank 0.",
+                "Load the same weights on all ranks, or wrap the model in DistributedDataParallel.",
+                code="models_differ",
+            )
+    return marks[0]
+
+
+def fingerprint(model: Model, *, whole: bool) -> str:
+    """Digest of this rank's parameters and buffers; an empty string for a function."""
+    if not isinstance(model, nn.Module):
+        return ""
+    digest = hashlib.sha256()
+    for name, tensor in _tensors(model).items():
+        values = getattr(tensor, "to_local", lambda tensor=tensor: tensor)().detach()
+        flat = values.to_dense().reshape(-1) if values.layout != torch.strided else values.reshape(-1)
+        if not whole:
+            flat = flat[:: max(1, flat.numel() // GLANCE)]
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(flat.cpu().contiguous().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def _modules(model: Model) -> list[nn.Module]:
+    return list(model.modules()) if isinstance(model, nn.Module) else []
+
+
+def _tensors(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Parameters and buffers, but for those whose shape the first forward will tell."""
+    inner = beneath(model)
+    found = {**dict(inner.named_parameters()), **dict(inner.named_buffers())}  # type: ignore[attr-defined]
+    return {name: tensor for name, tensor in found.items() if not nn.parameter.is_lazy(tensor)}

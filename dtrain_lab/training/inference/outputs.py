@@ -1,0 +1,113 @@
+"""What a model returns for a batch: its parts, and what of each belongs to a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from dtrain_lab.errors import BadRequest
+
+Kind = Literal["rows", "each", "whole"]
+Path = tuple[tuple[str, Any], ...]
+"""Way to a part: ("key", name) in dicts, ("item", number) in tuples; empty for an output that is one part."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a batch's output.
+
+    `rows`: a tensor on the CPU, one row a sample. `each`: a list, one object a sample. `whole`: one object
+    for the batch.
+    """
+
+    kind: Kind
+    value: Any
+
+
+Output = dict[Path, Part]
+
+
+def parts(output: Any, samples: int) -> Output:
+    """Take a model's output apart.
+
+    Args:
+        output: a tensor, array, list or other object, or dicts and tuples of these.
+        samples: samples of the batch.
+
+    Raises:
+        BadRequest: A tensor has not one row for each sample.
+    """
+    found: Output = {}
+    _collect(output, samples, (), found)
+    return found
+
+
+def built(values: Mapping[Path, Any]) -> Any:
+    """Put parts together as the model returned them; the inverse of `parts`."""
+    if () in values:
+        return values[()]
+    inner: dict[tuple[str, Any], dict[Path, Any]] = {}
+    for path, value in values.items():
+        inner.setdefault(path[0], {})[path[1:]] = value
+    made = {step: built(rest) for step, rest in inner.items()}
+    if all(kind == "item" for kind, _ in made):
+        return tuple(made.values())
+    return {name: value for (_, name), value in made.items()}
+
+
+def title(path: Path) -> str:
+    """Name of a part, as of a column: `logits`, `hidden.0`; `prediction` for an output that is one part."""
+    return ".".join(str(name) for _, name in path) or "prediction"
+
+
+def _collect(output: Any, samples: int, path: Path, found: Output) -> None:
+    if isinstance(output, Mapping):
+        for name, part in output.items():
+            _collect(part, samples, (*path, ("key", name)), found)
+    elif isinstance(output, torch.Tensor):
+        found[path] = Part("rows", _rows(output, samples, path))
+    elif isinstance(output, np.ndarray):
+        _array(output, samples, path, found)
+    elif isinstance(output, list) and len(output) == samples:
+        found[path] = Part("each", [kept(value) for value in output])
+    elif isinstance(output, tuple | list):
+        for number, part in enumerate(output):
+            _collect(part, samples, (*path, ("item", number)), found)
+    else:
+        found[path] = Part("whole", output)
+
+
+def _array(output: np.ndarray[Any, Any], samples: int, path: Path, found: Output) -> None:
+    if output.dtype.kind in "biufc":
+        found[path] = Part("rows", _rows(torch.tensor(output), samples, path))
+    else:
+        _collect(list(output), samples, path, found)
+
+
+def _rows(tensor: torch.Tensor, samples: int, path: Path) -> torch.Tensor:
+    if tensor.dim() < 1 or tensor.shape[0] != samples:
+        shape = "×".join(map(str, tensor.shape)) or "no dimension"
+        name = f"{title(path)} of the model's output" if path else "The model's output"
+        raise BadRequest(
+            f"{name} has not one row for each of the {samples} samples of a batch; its shape is {shape}.",
+            "Let the model return a tensor whose first dimension is the batch's, or a dict of such tensors.",
+            code="no_rows",
+        )
+    return kept(tensor)
+
+
+def kept(value: Any) -> Any:
+    """A value that lives until the end: on the CPU, and no view into something larger or used again."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone() if value.device.type == "cpu" else value.detach().cpu()
+    if isinstance(value, Mapping):
+        return {name: kept(part) for name, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(kept(part) for part in value))
+    if isinstance(value, tuple | list):
+        return type(value)(kept(part) for part in value)
+    return value

@@ -1,0 +1,71 @@
+"""What a call is asked for, checked on every rank and the same on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training.inference import model as models
+from dtrain_lab.training.inference import source
+from dtrain_lab.training.inference.ranks import Ranks
+from dtrain_lab.training.inference.shares import Batches, usual_batch_size
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Arguments that `dt.predict` and `dt.evaluate` share."""
+
+    model: Callable[..., Any]
+    dataset: Any
+    batch_size: int | None
+    collate_fn: Callable[[list[Any]], Any] | None
+    num_workers: int
+
+    def load(self, batches: Batches, numbers: list[int]) -> Any:
+        """Load batches by their numbers."""
+        return source.loader(self.dataset, batches, numbers, self.collate_fn, self.num_workers)
+
+
+def agreed(ranks: Ranks, asked: Asked, also: Callable[[], Any] = lambda: None) -> Batches:
+    """Check what is asked for on all ranks, and give them the buffers of rank 0; a collective.
+
+    Args:
+        ranks: this rank among the others.
+        asked: arguments of the call.
+        also: a further check.
+
+    Returns:
+        The batches of the dataset.
+
+    Raises:
+        BadRequest: An argument is invalid, or the ranks' datasets differ.
+        PeerFailed: The same on another rank.
+    """
+
+    def check() -> tuple[int, int]:
+        models.check(ranks.call, asked.model)
+        samples = source.length(ranks.call, asked.dataset)
+        size = usual_batch_size(samples) if asked.batch_size is None else asked.batch_size
+        _whole(ranks.call, "batch_size", size, 1)
+        _whole(ranks.call, "num_workers", asked.num_workers, 0)
+        also()
+        return samples, size
+
+    told = ranks.everyone(check)
+    for index, what in enumerate(("The dataset's length", "batch_size")):
+        for rank, one in enumerate(told):
+            if one[index] != told[0][index]:
+                raise BadRequest(
+                    f"{what} is {told[0][index]} on rank 0 and {one[index]} on rank {rank}.",
+                    f"Call {ranks.call} with the whole dataset on every rank: it shares the samples itself.",
+                    code="ranks_differ",
+                )
+    models.send_buffers(ranks, asked.model)
+    return Batches(*told[0])
+
+
+def _whole(call: str, name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise BadRequest(f"{call}: {name} is {value!r}; it has to be a whole number of {least} or more.")

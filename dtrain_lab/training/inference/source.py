@@ -1,0 +1,115 @@
+"""The dataset: what it is, how long, and the batches of it that this rank takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, IterableDataset, default_collate
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training.inference.shares import Batches
+
+Collate = Callable[[list[Any]], Any]
+
+
+def length(call: str, dataset: Any) -> int:
+    """Number of samples of a dataset.
+
+    Raises:
+        BadRequest: It is no dataset, has no length, or is empty.
+    """
+    if isinstance(dataset, DataLoader):
+        raise BadRequest(
+            f"{call} needs a dataset, and this is a DataLoader.",
+            "Pass loader.dataset, and its batch_size and collate_fn.",
+            code="not_a_dataset",
+        )
+    kind = type(dataset).__name__
+    if not (hasattr(dataset, "__getitem__") or hasattr(dataset, "__iter__")):
+        raise BadRequest(
+            f"{call} needs a dataset, and this is of type {kind}.",
+            "A dataset has __len__, and __getitem__ or __iter__: one of torch.utils.data, or a list.",
+            code="not_a_dataset",
+        )
+    try:
+        samples = len(dataset)
+    except (TypeError, NotImplementedError):
+        raise BadRequest(
+            f"The dataset ({kind}) has no length, and without one its samples can't be shared among ranks.",
+            "Give its class a __len__, or make a list of it: list(dataset).",
+            code="no_length",
+        ) from None
+    if samples < 1:
+        raise BadRequest(f"The dataset ({kind}) is empty.", code="empty_dataset")
+    return samples
+
+
+def in_turn(dataset: Any) -> bool:
+    """Whether samples can only be read one after the other, not by their index."""
+    return isinstance(dataset, IterableDataset) or not hasattr(dataset, "__getitem__")
+
+
+def loader(
+    dataset: Any, batches: Batches, numbers: Sequence[int], collate: Collate | None, num_workers: int
+) -> Iterable[Any]:
+    """Load batches of a dataset.
+
+    Args:
+        dataset: map-style, or an iterable one, of which all samples up to the last batch are read.
+        batches: those of the whole dataset.
+        numbers: those to load, in this order; rising for an iterable dataset.
+        collate: makes a batch of a list of samples; None for torch's own.
+        num_workers: processes that load; at most one of them for an iterable dataset.
+    """
+    generator = torch.Generator()  # a loader draws a number for its workers, which the user's generator keeps
+    if in_turn(dataset):
+        taken = _Taken(dataset, batches, numbers)
+        workers = min(1, num_workers)
+        collate = collate or default_collate
+        return DataLoader(  # type: ignore[no-any-return]
+            taken, batch_size=None, collate_fn=collate, num_workers=workers, generator=generator
+        )
+    indices = [list(batches.of(number)) for number in numbers]
+    return DataLoader(  # type: ignore[no-any-return]
+        dataset, batch_sampler=indices, collate_fn=collate, num_workers=num_workers, generator=generator
+    )
+
+
+class _Taken(IterableDataset):  # type: ignore[misc]
+    """Batches of an iterable dataset, as lists of samples; what lies between them is read and dropped."""
+
+    def __init__(self, dataset: Iterable[Any], batches: Batches, numbers: Sequence[int]) -> None:
+        self._dataset = dataset
+        self._spans = [batches.of(number) for number in numbers]
+        self._samples = batches.samples
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        samples = iter(self._dataset)
+        read = 0
+        for span in self._spans:
+            for _ in range(span.start - read):
+                self._next(samples, read)
+                read += 1
+            yield [self._next(samples, index) for index in span]
+            read = span.stop
+        if read == self._samples and next(samples, _END) is not _END:
+            raise _uneven(self._samples, "more")
+
+    def _next(self, samples: Iterator[Any], index: int) -> Any:
+        sample = next(samples, _END)
+        if sample is _END:
+            raise _uneven(self._samples, str(index))
+        return sample
+
+
+_END = object()
+
+
+def _uneven(promised: int, found: str) -> BadRequest:
+    return BadRequest(
+        f"The dataset's length is {promised}, and iterating it gives {found} samples.",
+        "Let __len__ return the number of samples that __iter__ yields.",
+        code="wrong_length",
+    )

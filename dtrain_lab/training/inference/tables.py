@@ -1,0 +1,98 @@
+"""Arrow files: parts, and the one file that is made of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.machine import durable
+from dtrain_lab.training.inference.columns import arrow
+
+KINDS = (".parquet", ".arrow")
+
+
+def check(output: Path) -> None:
+    """Make the folder of an output file.
+
+    Raises:
+        BadRequest: Its name tells no format that can be written, or its folder can't be made.
+        EnvironmentUnfit: pyarrow is not installed.
+    """
+    if output.suffix not in KINDS:
+        raise BadRequest(
+            f"dt.predict can't write {output.name}: it writes .parquet and .arrow.",
+            f'Choose another name: output="{output.stem or "predictions"}.parquet"',
+            code="unknown_format",
+        )
+    arrow()
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadRequest(
+            f"The folder of {output} can't be made: {error.strerror}.", code="no_folder"
+        ) from error
+
+
+def writer(path: Path, schema: Any) -> Any:
+    """A writer of record batches."""
+    return arrow().ipc.new_file(str(path), schema)
+
+
+def count(path: Path) -> int:
+    """Number of rows of a part.
+
+    Raises:
+        OSError, ValueError: It is damaged.
+    """
+    pa = arrow()
+    with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+        return sum(reader.get_batch(number).num_rows for number in range(reader.num_record_batches))
+
+
+def sync(path: Path) -> None:
+    """Wait until a file is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def join(parts: Sequence[Path], output: Path) -> None:
+    """Make one file of parts, in this order; it takes the place of an older one once it is on disk.
+
+    One part is in memory at a time.
+
+    Raises:
+        BadRequest: The types of a column in two parts can't be one.
+    """
+    pa = arrow()
+    schema = _schema(pa, parts)
+    hidden = output.with_name(f".{output.name}.{os.getpid()}")
+    parquet = output.suffix == ".parquet"
+    with pa.parquet.ParquetWriter(str(hidden), schema) if parquet else writer(hidden, schema) as file:
+        for path in parts:
+            with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
+                file.write_table(reader.read_all().combine_chunks().cast(schema))
+    sync(hidden)
+    hidden.rename(output)
+    durable.sync_folder(output.parent)
+
+
+def _schema(pa: Any, parts: Sequence[Path]) -> Any:
+    found: list[Any] = []
+    for path in parts:
+        with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
+            if not found or reader.schema != found[-1]:
+                found.append(reader.schema)
+    try:
+        return pa.unify_schemas(found, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise BadRequest(
+            f"The model's output changes its type between batches: {error}.",
+            "Let the model return values of one type for every batch.",
+            code="outputs_differ",
+        ) from error

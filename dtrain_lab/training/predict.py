@@ -1,0 +1,124 @@
+"""`dt.predict(model, dataset)`: the model's results for all samples, computed on all ranks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training.inference import model as models
+from dtrain_lab.training.inference import tables
+from dtrain_lab.training.inference.gather import gathered
+from dtrain_lab.training.inference.inputs import Call, Splitter
+from dtrain_lab.training.inference.loop import Loop
+from dtrain_lab.training.inference.outputs import Output, parts
+from dtrain_lab.training.inference.parts import Parts, State, Writer, folder_of
+from dtrain_lab.training.inference.ranks import Ranks, ranks
+from dtrain_lab.training.inference.setup import Asked, agreed
+from dtrain_lab.training.inference.shares import Plan, plan
+
+
+def predict(
+    model: Callable[..., Any],
+    dataset: Any,
+    *,
+    batch_size: int | None = None,
+    collate_fn: Callable[[list[Any]], Any] | None = None,
+    num_workers: int = 0,
+    output: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Call a model on every sample of a dataset, shared among all ranks; a collective.
+
+    Each sample is taken once, in batches that one process would form, so the results are those of one
+    process. The model is in eval mode and without gradients meanwhile; its inputs are moved to its device. Of
+    a sample that is a tuple, the last element is taken for the target and left out, unless the model needs
+    it; a dict goes to the model's parameters of those names.
+
+    With `output`, results are written to disk as they come. After a crash a second call with the same output,
+    dataset length, batch size and model parameters goes on where the first one ended; in a job, the resumed
+    job does.
+
+    Args:
+        model: a module, wrapped in DDP, FSDP or torch.compile or not, or a function.
+        dataset: one with a length; where it can't be indexed, every rank reads all of it.
+        batch_size: samples of a batch; None for 32, and for fewer than 2,048 samples less (a 64th of them).
+        collate_fn: makes a batch of a list of samples; None for torch's own.
+        num_workers: processes of each rank that load samples.
+        output: a file to write, .parquet or .arrow, in a folder that all ranks share.
+
+    Returns:
+        On every rank: what the model returns, for all samples in the dataset's order, on the CPU. Tensors are
+        concatenated, also in dicts and tuples; other objects, and tensors whose shapes differ between
+        batches, are a list. With `output`: the absolute path of the file.
+
+    Raises:
+        BadRequest: The dataset has no length, the ranks' models or datasets differ, an argument is invalid.
+        EnvironmentUnfit: `output` is given and pyarrow is not installed.
+        PeerFailed: It failed on another rank, which raises what happened.
+    """
+    here = ranks("dt.predict")
+    asked = Asked(model, dataset, batch_size, collate_fn, num_workers)
+    if output is None:
+        return _results(here, asked)
+    return _file(here, asked, str(output))
+
+
+def _results(here: Ranks, asked: Asked) -> Any:
+    batches = agreed(here, asked)
+    models.agree(here, asked.model, whole=False)
+    todo = plan(batches, here.size)
+    mine: dict[int, Output] = {}
+
+    def take(number: int, found: Any, _: Call) -> None:
+        mine[number] = parts(found, len(batches.of(number)))
+
+    _run(here, asked, todo, take)
+    return gathered(here, todo, mine)
+
+
+def _file(here: Ranks, asked: Asked, name: str) -> Path:
+    path = Path(name).expanduser().absolute()
+    batches = agreed(here, asked, also=lambda: tables.check(path))
+    mark = models.agree(here, asked.model, whole=True)
+    folder = here.everyone(lambda: folder_of(path, name))[0]
+    store = Parts(folder, State(batches.samples, batches.size, mark), batches)
+    done = here.everyone(lambda: store.open() if here.number == 0 else [])[0]
+    here.everyone(lambda: _check_seen(here, store))
+    if done and here.number == 0:
+        there = sum(len(batches.span(span)) for span in done)
+        print(f"dt.predict goes on with {path.name}: {there} of {batches.samples} samples are there.")
+    todo = plan(batches, here.size, done)
+    open_: list[Writer] = []
+
+    def chunk(which: range) -> AbstractContextManager[Any]:
+        open_[:] = [store.writer(here.number)] if which else []
+        return open_[0] if open_ else nullcontext()
+
+    def take(number: int, found: Any, _: Call) -> None:
+        span = batches.of(number)
+        open_[0].add(span, parts(found, len(span)))
+
+    _run(here, asked, todo, take, chunk)
+    here.everyone(lambda: store.assemble(path) if here.number == 0 else None)
+    return path
+
+
+def _run(here: Ranks, asked: Asked, todo: Plan, take: Any, chunk: Any = lambda _: nullcontext()) -> None:
+    model = asked.model
+    with models.predicting(model) as forward:
+        Loop(
+            here, todo, lambda numbers: asked.load(todo.batches, numbers), forward, Splitter(model, False),
+            models.device(model), models.in_step(model), take, chunk,
+        ).run()  # fmt: skip
+
+
+def _check_seen(here: Ranks, store: Parts) -> None:
+    if not store.seen():
+        raise BadRequest(
+            f"Rank {here.number} does not see {store.folder}, which rank 0 has made.",
+            "Choose an output in a folder that the nodes of all ranks share.",
+            code="folder_not_shared",
+        )
