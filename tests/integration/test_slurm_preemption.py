@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,8 +67,7 @@ def slurm(*command: str) -> str:
 
 def trains(hosts: Hosts, profile: str, **more: Any) -> dt.Job:
     """A job that runs until it is warned, and has nothing left to do once it goes on."""
-    folder = hosts.root / "work" / profile
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(dir=hosts.root / "work"))  # of its own, also for a second try
     book = write(folder / "trains.ipynb", [TRAINS])
     job = dt.submit(book, profile, nodes=1, ranks_per_node=2, **more)
     wait_until(lambda: said(job, "from") == ["from 0"] * 2, 60, "it to train")

@@ -40,7 +40,8 @@ for step in range(first, steps):
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Jobs, sweeps and slots of its own, none of which is left."""
+    """Profiles, jobs, sweeps and slots of its own, none of which is left."""
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     with tempfile.TemporaryDirectory(prefix="dtl") as runtime:
