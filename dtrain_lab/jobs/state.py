@@ -67,6 +67,8 @@ def job(record: JobRecord, found: Found, status: Status | None, now: float) -> J
         status: status of its process or scheduler's job; None if there is none yet.
         now: current time, in seconds since 1970.
     """
+    if found.exit is not None and found.exit.code and _may_run_again(record, status):
+        found = replace(found, exit=None, preempted=False)
     state, reason = _state(record, found, status, now)
     error = first_error(found.errors) if state in ("failed", "cancelled") else None
     live = found.live if found.live is not None and found.live.at >= (found.started_at or 0) else None
@@ -153,6 +155,15 @@ def _state(
         young = found.started_at is None or now - found.started_at < LOST_AFTER_S
         return ("starting" if young else "running"), None
     return "running", None
+
+
+def _may_run_again(record: JobRecord, status: Status | None) -> bool:
+    """Whether the scheduler may run a job again that has failed.
+
+    A job that is requeued keeps the exit file of its previous run until its script begins anew.
+    """
+    requeued = "--requeue" in record.profile.slurm.options
+    return requeued and record.cancelled_at is None and status is not None and status.fate != "ended"
 
 
 def _not_taken(record: JobRecord, status: Status | None, now: float) -> tuple[JobState, Reason | None]:

@@ -15,7 +15,7 @@ from dtrain_lab.wire.jobs.job import End, Found, Job, JobError, JobRecord, JobRe
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.processes.record import Handle
-from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.profile import Profile, Slurm
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
 
@@ -95,6 +95,26 @@ def test_states(found: Found, status: Status | None, record: dict[str, Any], sta
     assert made.summary.text
     assert ("cancel" in made.may) == (state in ("queued", "starting", "running", "planned"))
     assert ("resume" in made.may) == (state in ("succeeded", "failed", "cancelled", "lost"))
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "state"),
+    [
+        (Status("pending", WAITS), 1, "queued"),
+        (RUNS, 1, "running"),
+        (Status("unknown", WAITS), 1, "running"),
+        (ENDED, 1, "failed"),
+        (RUNS, 0, "succeeded"),
+    ],
+)
+def test_the_exit_file_of_a_run_that_is_requeued_ends_no_job(status: Status, code: int, state: str) -> None:
+    found = Found(started_at=190.0, live=LIVE, exit=End(code, 200.0), preempted=code == 1)
+    again = Profile(slurm=Slurm(options=("--requeue",)))
+    assert told(found, status, profile=again).state == state
+    cancelled = told(found, status, profile=again, cancelled_at=195.0)
+    assert cancelled.state == ("cancelled" if code else "succeeded")
+    if code:
+        assert told(found, status).state == "failed", "the scheduler runs no other job twice"
 
 
 def test_over_ssh_the_ends_of_all_hosts_count() -> None:
