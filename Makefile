@@ -18,15 +18,20 @@ test:  ## every test and linter
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
 	@$(MAKE) --no-print-directory -j2 test-hosts test-machine
 
+# Tests that failed run once more in a process of their own, with hosts, servers and ranks of their own. Both
+# tries are in the log: what passes the second time is a race, in the test or in the product.
+tested = $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-$(1) $(2) || \
+	{ echo; echo "Once more what failed:"; $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-$(1) --last-failed --last-failed-no-failures=none $(2); }
+
 # Those that wait for most of their time run beside the others, their output kept apart: the rest keeps a core.
 WAITING := tests/integration/test_torch_names.py tests/integration/test_own_faults.py
 test-hosts:  ## those on several hosts, others that mostly wait, and pure code on Python 3.13
-	@( $(BIN)/python -m pytest -m hosts; hosts=$$?; \
-		$(BIN)/python -m matrix.pure 3.13 && $(BIN)/python -m pytest -m "not hosts" $(WAITING) && exit $$hosts ) \
+	@( { $(call tested,hosts,-m hosts); }; hosts=$$?; { $(call tested,waiting,-m "not hosts" $(WAITING)); } && \
+		$(BIN)/python -m matrix.pure 3.13 && exit $$hosts ) \
 		>$(VENV)/hosts.log 2>&1; code=$$?; cat $(VENV)/hosts.log; exit $$code
 
 test-machine:
-	$(BIN)/python -m pytest -m "not hosts" $(WAITING:%=--ignore=%)
+	@$(call tested,machine,-m "not hosts" $(WAITING:%=--ignore=%))
 
 sheet: $(VENV)/.test  ## pictures of all states of the screens, on one sheet: docs/_shots/sheet.html
 	$(BIN)/python -m pytest -q -s tests/ui/test_states.py --sheet

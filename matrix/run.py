@@ -49,12 +49,17 @@ def read(text: str, code: int | None, limit_s: float) -> Ran:
     passed = re.search(r"(\d+) passed", text)
     # a test that fails may also fail as it ends
     failed = list(dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) \S*::(\S+)", text, re.MULTILINE)))
-    again = [n for n in re.findall(r"^RERUN \S*::(\S+)", text, re.MULTILINE) if n not in failed]
     if code is None:
         failed.append(f"not over in {limit_s:g} s")
     elif code and not failed:
         failed.append(f"pytest ended with {code}")
-    return Ran(int(passed[1]) if passed else 0, tuple(failed), tuple(dict.fromkeys(again)))
+    return Ran(int(passed[1]) if passed else 0, tuple(failed))
+
+
+def both(first: Ran, second: Ran) -> Ran:
+    """How a part went whose failed tests were run again."""
+    again = tuple(name for name in first.failed if name not in second.failed)
+    return Ran(first.passed + second.passed, second.failed, again)
 
 
 @dataclass(frozen=True)

@@ -39,21 +39,6 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield root
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What runs real ranks or a browser runs once more where it fails, as JupyterLab's own tests do."""
-    for item in items:
-        real = any(item.get_closest_marker(name) for name in ("browser", "hosts", "processes"))
-        if real and not item.get_closest_marker("flaky"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Why a test was run again: what passes the second time is still to be understood."""
-    for report in terminalreporter.stats.get("rerun", []):
-        terminalreporter.write_sep("_", f"first try of {report.nodeid}")
-        terminalreporter.write_line(report.longreprtext)
-
-
 def ours() -> list[psutil.Process]:
     """Processes of ours that run now, below this test run or orphaned by it."""
     found = []

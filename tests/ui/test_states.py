@@ -28,8 +28,6 @@ from tests.ui.test_access import AXE
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(600),
-    # the walk is one for all of them: a second look at what it has found says the same
-    pytest.mark.flaky(reruns=0),
 ]
 
 LIGHT, DARK, CONTRAST = "JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"
