@@ -119,6 +119,16 @@ def check_inference(said: str, errors: list[str]) -> None:
     assert "359 rows; the first digits: [" in said
 
 
+def check_sweep(said: str) -> None:
+    """Four trials run once each, and the best is a job with a log and checkpoints."""
+    assert "4 of 4 trials done; best loss " in said
+    best, listed = re.search(r"in trial (\d)\.", said), re.findall(r"trial (\d): succeeded, lr ", said)
+    assert best is not None
+    assert listed[0] == best[1]
+    assert sorted(listed) == ["0", "1", "2", "3"]
+    assert "checkpoints of epoch 6" in said
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))  # of its jobs
@@ -129,7 +139,10 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
     asyncio.run(client.async_execute())
     said = text_of(notebook)
-    assert "is ready: " in said
+    if path.stem == "sweep":
+        check_sweep(said)
+    else:
+        assert "is ready: " in said
     if path.stem == "quickstart":
         assert "[0] rank 0 of 2 on cpu; the sum over all ranks is 2" in said
         accuracies = [
