@@ -17,7 +17,7 @@ from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, print_json, print_stacks, reports_errors
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.metrics import advice_text
+from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.plan import Request
 

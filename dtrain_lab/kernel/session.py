@@ -18,7 +18,7 @@ from dtrain_lab.cells import rank_sets, syntax
 from dtrain_lab.debugger.places import cell_name
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
 from dtrain_lab.kernel.shown import Shown
-from dtrain_lab.metrics import advice_text
+from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.units import duration, size_text
 from dtrain_lab.services import notebooks
 from dtrain_lab.services.policy import policy

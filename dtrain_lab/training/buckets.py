@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable
 from statistics import median
@@ -22,21 +23,34 @@ KEPT_FROM = 0.02
 """Least gain over torch's default for another size to be kept."""
 
 
-def rebuild(model: DistributedDataParallel, cap_mb: float | None, **options: Any) -> DistributedDataParallel:
+KEPT = (
+    "device_ids",
+    "output_device",
+    "dim",
+    "process_group",
+    "find_unused_parameters",
+    "gradient_as_bucket_view",
+    "static_graph",
+    "mixed_precision",
+    "skip_all_reduce_unused_params",
+    "batched_grad_copy",
+)
+"""Options of a DDP model that another bucket size does not change; older releases of torch lack some."""
+SIZES = ("bucket_bytes_cap", "bucket_bytes_cap_default", "bucket_bytes_cap_list", "_bucket_config")
+"""Attributes that hold a model's bucket size; releases of torch have some of them."""
+
+
+def rebuild(model: DistributedDataParallel, cap_mb: float | None) -> DistributedDataParallel:
     """A DDP model around the same module, with another bucket size and otherwise the same options."""
-    if model.static_graph:
-        options["static_graph"] = True
+    known = inspect.signature(DistributedDataParallel.__init__).parameters
+    options = {name: getattr(model, name) for name in KEPT if name in known and hasattr(model, name)}
+    # torch 2.13 warns of the old name, and gives the new one a meaning that differs only in the first sync
+    buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
+    options[buffers] = getattr(model, buffers)
     return DistributedDataParallel(
         model.module,
-        device_ids=model.device_ids,
-        output_device=model.output_device,
-        dim=model.dim,
-        broadcast_buffers=model.broadcast_buffers,
         init_sync=False,  # the ranks have the same parameters already
-        process_group=model.process_group,
         bucket_cap_mb=cap_mb,
-        find_unused_parameters=model.find_unused_parameters,
-        gradient_as_bucket_view=model.gradient_as_bucket_view,
         **options,
     )
 
@@ -125,6 +139,9 @@ class Tuning:
         made = rebuild(self._model, size)
         self._prepared(made)
         self._model.reducer, self._model.logger = made.reducer, made.logger
+        for name in SIZES:  # a reducer that is made anew after an interrupt keeps the size
+            if hasattr(made, name):
+                setattr(self._model, name, getattr(made, name))
         self._times.clear()
         self._skip = WARM
         self._ended = time.perf_counter()

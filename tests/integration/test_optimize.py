@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.training import buckets
 from tests.gloo import on_ranks
 
 pytestmark = pytest.mark.processes
@@ -118,6 +120,36 @@ def all_switches() -> dict[str, Any]:
     both, model = trained_with(bucket_cap_mb="tune", gradient_compression="bf16")
     found["both"] = far(both, trained_with(gradient_compression="bf16")[0]), len(model.bucket_tuning.curve)
     return found
+
+
+def rebuilt_buckets() -> dict[str, Any]:
+    """MB in each bucket, asked for and made from another model, without any warning of torch."""
+    net = nn.Sequential(*[nn.Linear(512, 512, bias=False) for _ in range(6)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = DDP(net, gradient_as_bucket_view=True, find_unused_parameters=True)
+        again = buckets.rebuild(made, 2.0)
+        wrapped, _ = dt.optimize(net, torch.optim.SGD(net.parameters(), lr=0.1), bucket_cap_mb=3)
+        for _ in range(3):  # without unused parameters, buckets are made in the first backward
+            wrapped(torch.ones(1, 512)).sum().backward()
+    sizes = {
+        name: [
+            sum(p.numel() for p in b.parameters()) / 2**18 for b in of.reducer._get_zeros_like_grad_buckets()
+        ]
+        for name, of in (("default", made), ("2 MB", again), ("3 MB", wrapped))
+    }
+    same = ("find_unused_parameters", "gradient_as_bucket_view", "static_graph")
+    return {**sizes, "kept": all(getattr(made, name) == getattr(again, name) for name in same)}
+
+
+def test_a_bucket_size_is_obeyed_and_torch_warns_of_nothing() -> None:
+    (found, _), _ = on_ranks(rebuilt_buckets)
+    assert found == {
+        "default": [5.0, 1.0],
+        "2 MB": [2.0, 2.0, 2.0],
+        "3 MB": [3.0, 3.0],
+        "kept": True,
+    }
 
 
 def test_switches_keep_results_and_say_their_error() -> None:

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.head.figures.advice import Changes
-from dtrain_lab.metrics import advice_text
 from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Summary, World
 from dtrain_lab.wire.links import RankSample

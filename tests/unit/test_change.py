@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.metrics.advice_diff import accumulate, ddp_name
+from dtrain_lab.metrics.advice.diff import accumulate, ddp_name
 
 CELL = """%%distributed
 model = DDP(build())

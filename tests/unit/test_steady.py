@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.verdicts.hysteresis import Steady, SteadyAdvice
+from dtrain_lab.metrics.advice.steady import SteadyAdvice
+from dtrain_lab.metrics.verdicts.hysteresis import Steady
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 
 TICK_S = 0.25
@@ -143,8 +144,8 @@ def test_what_a_cell_did_says_nothing_of_the_next() -> None:
     assert steady.look(None, 11.0) is None
 
 
-def accumulate(gain: float) -> tuple[Advice, ...]:
-    return (Advice("accumulate", "Accumulate", gain, 0.02, "", ""),)
+def accumulate(gain: float, variant: int = 2) -> tuple[Advice, ...]:
+    return (Advice("accumulate", "Accumulate", gain, 0.02, "", "", {"variant": variant}),)
 
 
 def test_advice_that_comes_and_goes_is_not_shown() -> None:
@@ -167,3 +168,52 @@ def test_advice_stays_over_a_moment_without_it_and_its_figures_stand_still() -> 
     changes = sum(a != b for a, b in pairwise(told[began:]))
     assert changes <= 3, "as if its figures were news every quarter of a second"
     assert not any(steady.look((), 100 + tick * TICK_S) for tick in range(4))
+
+
+def bf16(gain: float) -> tuple[Advice, ...]:
+    return (Advice("bf16", "Compress", gain, 0.02, "", ""),)
+
+
+def told(looks: Iterable[tuple[Advice, ...]]) -> list[tuple[str, ...]]:
+    """Ids of what is shown after each look."""
+    steady = SteadyAdvice()
+    return [tuple(a.id for a in steady.look(found, tick * TICK_S)) for tick, found in enumerate(looks)]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_two_changes_that_gain_the_same_do_not_change_places(seed: int) -> None:
+    luck = random.Random(seed)
+
+    def found() -> tuple[Advice, ...]:
+        both = [*accumulate(luck.uniform(1.38, 1.42)), *bf16(luck.uniform(1.38, 1.42))]
+        return tuple(sorted(both, key=lambda a: -a.gain))
+
+    ids = told(found() for _ in range(400))
+    assert changes([first[0] if first else "" for first in ids]) == 1, "the card stands"
+    assert set(ids[-1]) == {"accumulate", "bf16"}
+
+
+def test_what_has_become_better_takes_the_first_place() -> None:
+    before, after = (*accumulate(1.5), *bf16(1.2)), (*bf16(1.6), *accumulate(1.5))
+    ids = told([*[before] * 40, *[after] * 40])
+    assert ids[30] == ("accumulate", "bf16")
+    assert ids[-1] == ("bf16", "accumulate")
+
+
+def test_a_second_change_that_comes_and_goes_leaves_the_first_alone() -> None:
+    luck = random.Random(2)
+    ids = told((*accumulate(1.5), *(bf16(1.2) if luck.random() < 0.5 else ())) for _ in range(400))
+    assert changes([first[0] if first else "" for first in ids]) == 1
+    assert changes(list(map(str, ids))) <= 3
+
+
+def test_four_batches_do_not_become_two_and_four_again() -> None:
+    luck, steady = random.Random(4), SteadyAdvice()
+    variants = []
+    for tick in range(400):
+        variant = 4 if tick < 200 and luck.random() < 0.7 else 2
+        shown = steady.look(accumulate(1.5, variant), tick * TICK_S)
+        variants += [a.values["variant"] for a in shown]
+    assert variants[0] in (2, 4)
+    assert sum(a != b for a, b in pairwise(variants)) <= 1
+    assert variants[-1] == 2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.advice_diff import accumulate, ddp_name
+from dtrain_lab.metrics.advice.diff import accumulate, ddp_name
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.metrics.world import Metrics

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics import communication, diagnosis, figures, loops
 from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.advice.steady import SteadyAdvice
 from dtrain_lab.metrics.verdicts import hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
-from dtrain_lab.metrics.verdicts.hysteresis import Steady, SteadyAdvice
+from dtrain_lab.metrics.verdicts.hysteresis import Steady
 from dtrain_lab.wire.links import Logged, RankSample
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics

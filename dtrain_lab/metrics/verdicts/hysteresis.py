@@ -1,4 +1,4 @@
-"""Hysteresis for verdicts and advice, so that noisy figures don't make them flicker. Pure.
+"""Hysteresis for verdicts, so that noisy figures don't make them flicker. Pure.
 
 Figures of a busy machine are noisy: evaluated four times a second, a rank is slow, then not, then slow again.
 A verdict is shown once it has held for most of several seconds, and stays until it has not held for most of
@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.metrics.verdicts.hang import ALARMS
-from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+from dtrain_lab.wire.metrics.verdicts import Verdict
 
 LOOK_COUNTS_S = 1.5
 """Longest time for which one evaluation counts, because nothing is known of longer gaps."""
@@ -22,9 +22,6 @@ UNHURRIED = ("slow", "input_bound")
 """Kinds of verdict on ranks that still work while others wait."""
 SOFTER_S = 3.0
 """Time for which the activity of a rank that works while others wait must last before it is shown."""
-ADVICE_ENTER_S = 4.0
-ADVICE_LEAVE_S = 10.0
-ADVICE_TOLD_S = 5.0
 EXPLAINED_S = 10.0
 """Seconds for most of which another cause must hold before a shown verdict changes its explanation …"""
 EXPLAINED_SHARE = 0.8
@@ -177,48 +174,6 @@ class Steady:
             if at <= now - within_s:
                 break
         return mine / total if total else 0.0
-
-
-class SteadyAdvice:
-    """Decides which advice is shown, because advice that changes every second can't be acted on."""
-
-    def __init__(self) -> None:
-        self._shown: tuple[Advice, ...] = ()
-        self._seen_at = self._told_at = 0.0
-        """When the shown advice was last found, and when its figures were last updated."""
-        self._since: float | None = None
-        """Since when other advice has been found instead of the shown one."""
-
-    def forget(self) -> None:
-        """Show no advice, because nothing runs or the figures aren't reliable."""
-        self._shown = ()
-        self._since = None
-
-    def look(self, found: tuple[Advice, ...], now: float) -> tuple[Advice, ...]:
-        """Evaluate which advice is shown now.
-
-        Args:
-            found: the advice from the current figures.
-            now: time of a monotonic clock, seconds.
-
-        Returns:
-            Advice that has been found for `ADVICE_ENTER_S`, until it has not been found for `ADVICE_LEAVE_S`;
-            its figures change every `ADVICE_TOLD_S` at most.
-        """
-        same = [a.id for a in found] == [a.id for a in self._shown]
-        if same:
-            self._since, self._seen_at = None, now
-            if now - self._told_at >= ADVICE_TOLD_S:
-                self._shown, self._told_at = found, now
-        elif not found:
-            self._since = None
-            if now - self._seen_at >= ADVICE_LEAVE_S:
-                self._shown = ()
-        else:
-            self._since = now if self._since is None else self._since
-            if now - self._since >= ADVICE_ENTER_S:
-                self._shown, self._seen_at, self._told_at, self._since = found, now, now, None
-        return self._shown
 
 
 def _cause(verdict: Verdict) -> object:
