@@ -6,6 +6,7 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { CommandIDs } from '../commands';
 import { Cluster, IClusterActions, IClusters, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
+import { adviceOf } from '../ui/advice';
 import { isTrouble } from '../ui/sentence';
 import { isHang } from '../ui/verdict';
 import { leaveOut, leaveOutText } from './leave';
@@ -13,6 +14,7 @@ import { askSize, confirmLoss, showDiagnosis } from './dialogs';
 import { showChange } from './change';
 import { guarded } from './guarded';
 import { showLastOutput } from './last';
+import { notifyWhenPossible } from './possible';
 import { askRestart } from './restart';
 import { signInTo } from './signin';
 import { addStartCommand } from './start';
@@ -174,7 +176,9 @@ export function addClusterCommands(
     trans.__('Show the Suggested Change'),
     null,
     async cluster => {
-      const advice = cluster.metrics.advice[0];
+      const advice = adviceOf(cluster.metrics, change =>
+        selection.isDismissed(cluster.id, change)
+      );
       if (advice) {
         await showChange(advice, trans);
       } else {
@@ -279,31 +283,4 @@ function addIgnoreCommands(
     },
     describedBy: CLUSTER_ARGS
   });
-}
-
-/** Palette and menus draw themselves anew at each notice: only when what is possible has changed. */
-function notifyWhenPossible(
-  commands: CommandRegistry,
-  model: IClusters,
-  selection: ISelection,
-  ids: readonly string[]
-): void {
-  let before = '';
-  const look = (): void => {
-    const now = JSON.stringify([
-      selection.cluster?.id,
-      ...model.clusters.map(c => [
-        c.id,
-        ...c.may,
-        c.metrics.verdicts.some(isHang),
-        model.ignored(c.id) !== null
-      ])
-    ]);
-    if (now !== before) {
-      before = now;
-      ids.forEach(id => commands.notifyCommandChanged(id));
-    }
-  };
-  model.changed.connect(look);
-  selection.changed.connect(look);
 }

@@ -94,7 +94,9 @@ export function announceCells(
         const { notify, notifyCellsAfter } = model.preferences;
         const lasted = Date.now() / 1000 - known.startedAt;
         if (notify.includes('cells') && lasted >= notifyCellsAfter) {
-          void tell(actions, cluster, known.startedAt, trans, inView);
+          tell(actions, cluster, known.startedAt, trans, inView).catch(() => {
+            // its cluster is gone meanwhile, or the server: how the cell ended is not known
+          });
         }
       }
       for (const cell of cluster.running) {

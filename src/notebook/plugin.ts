@@ -169,28 +169,45 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       category: trans.__('Distributed')
     });
 
-    const tell = (kernel: Kernel.IKernelConnection | null | undefined): void =>
+    const kernelNow = (): Kernel.IKernelConnection | null =>
+      tracker.currentWidget?.sessionContext.session?.kernel ?? null;
+    const tell = (): void => {
+      const kernel = kernelNow();
       selection.setNotebook({
         path: tracker.currentWidget?.context.path ?? null,
         kernel: kernel?.name ?? null,
         lacks: !!kernel && lacking.has(kernel.id)
       });
+    };
     const prepare = async (): Promise<void> => {
-      const kernel = tracker.currentWidget?.sessionContext.session?.kernel;
-      tell(kernel);
-      if (kernel && model.site && !loaded.has(kernel.id)) {
-        loaded.add(kernel.id);
-        kernel.statusChanged.connect((_, status) => {
-          if (status === 'restarting' || status === 'autorestarting') {
-            loaded.delete(kernel.id);
-          }
-        });
-        lacking.delete(kernel.id);
+      const kernel = kernelNow();
+      tell();
+      if (!kernel || !model.site || loaded.has(kernel.id)) {
+        return;
+      }
+      const { id } = kernel;
+      loaded.add(id);
+      lacking.delete(id);
+      kernel.statusChanged.connect((_, status) => {
+        if (status === 'restarting' || status === 'autorestarting') {
+          loaded.delete(id);
+        }
+      });
+      // a notebook that is closed before the kernel has answered: it is asked again when opened again
+      const forget = (): void => void loaded.delete(id);
+      kernel.disposed.connect(forget);
+      try {
         if (!(await load(kernel))) {
-          lacking.add(kernel.id);
+          lacking.add(id);
+        }
+        kernel.disposed.disconnect(forget);
+      } catch (error) {
+        if (!kernel.isDisposed) {
+          throw error;
         }
       }
-      tell(kernel);
+      // another notebook may be in front by now
+      tell();
     };
     model.changed.connect(() => void prepare());
     tracker.currentChanged.connect(() => void prepare());

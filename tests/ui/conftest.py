@@ -52,7 +52,7 @@ def browser() -> Iterator[Any]:
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
     """The page fixture keeps a picture of what failed."""
     report = yield
-    if report.when == "call":
+    if report.when in ("setup", "call"):
         item.stash[FAILED] = report.failed
     return report
 
@@ -62,15 +62,18 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     page = context.new_page()
     page.problems = []
+    page.afterwards = []  # once it is closed
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     page.set_default_timeout(40_000)
     yield page
     if request.node.stash.get(FAILED, False):
         shot(page, f"failed-{request.node.name}")
-        for name in {"lab", "queue"} & set(request.fixturenames):
-            request.getfixturevalue(name).tidy()
-    assert [problem for problem in page.problems if problem != LEFT] == []
+        used = {"lab", "queue"} & set(request.fixturenames)
+        page.afterwards += [request.getfixturevalue(name).tidy for name in used]
     context.close()
+    for follows in page.afterwards:
+        follows()
+    assert [problem for problem in page.problems if problem != LEFT] == []
 
 
 def open_notebook(page: Any, lab: Lab, path: str) -> None:

@@ -18,6 +18,8 @@ from typing import Any
 from tests.waiting import wait_until
 
 TOKEN = "ui-test"
+ENDED = (404, 409, 502)
+"""What is answered of a cluster or a job that ends, or has ended, meanwhile."""
 CHROMIUM_FLAGS = [
     "--no-sandbox",
     "--disable-dev-shm-usage",
@@ -51,19 +53,30 @@ class Lab:
             return json.loads(answer.read() or b"null")
 
     def tidy(self) -> None:
-        """End what a failed test has left, also for its own second try: clusters, kernels, jobs, drafts."""
+        """End what a test has left, also for its own second try: clusters, kernels, jobs, drafts.
+
+        Its page is closed before: an open one saves its workspace again, and the next try would begin in it.
+        """
         for cluster in self.request("GET", "clusters"):
-            self.request("DELETE", f"clusters/{cluster['id']}")
+            self._end("DELETE", f"clusters/{cluster['id']}")
         for session in self.request("GET", "/api/sessions"):
-            self.request("DELETE", f"/api/sessions/{session['id']}")
+            self._end("DELETE", f"/api/sessions/{session['id']}")
         for workspace in self.request("GET", "/lab/api/workspaces")["workspaces"]["ids"]:
-            self.request("DELETE", f"/lab/api/workspaces/{workspace}")
+            self._end("DELETE", f"/lab/api/workspaces/{workspace}")
         for job in self._jobs():
             if not job["ended_at"]:
-                self.request("POST", f"jobs/{job['id']}/cancel")
+                self._end("POST", f"jobs/{job['id']}/cancel")
         wait_until(lambda: all(job["ended_at"] for job in self._jobs()), 60, "its jobs to end")
         for job in self._jobs():
-            self.request("DELETE", f"jobs/{job['id']}")
+            self._end("DELETE", f"jobs/{job['id']}")
+
+    def _end(self, method: str, path: str) -> None:
+        """Ask for the end of what was listed; it may have ended by itself since."""
+        try:
+            self.request(method, path)
+        except urllib.error.HTTPError as error:
+            if error.code not in ENDED:
+                raise
 
     def _jobs(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.request("GET", "jobs")

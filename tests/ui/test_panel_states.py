@@ -78,9 +78,17 @@ class Screen:
         self.page.mouse.up()
 
 
+@pytest.fixture(scope="module")
+def template(lab: Lab) -> dict[str, Any]:
+    """A cluster as the server tells of it; it need not run, nor take the page's share of the machine."""
+    begun: dict[str, Any] = lab.request("POST", "clusters", {"ranks": 1})
+    lab.tidy()
+    return begun
+
+
 @pytest.fixture
-def screen(lab: Lab, page: Any, request: pytest.FixtureRequest) -> Iterator[Screen]:
-    template = lab.request("POST", "clusters", {"ranks": 1})
+def screen(lab: Lab, page: Any, template: dict[str, Any], request: pytest.FixtureRequest) -> Iterator[Screen]:
+    page.afterwards.append(lab.tidy)
     with run_feed() as feed:
         # the server knows no such ranks: what the page asks of them is not what is tested
         page.route("**/dtrain-lab/clusters/*/history*", lambda route: route.fulfill(json=[]))
@@ -89,12 +97,11 @@ def screen(lab: Lab, page: Any, request: pytest.FixtureRequest) -> Iterator[Scre
         page.locator("#jupyterlab-splash").wait_for(state="detached")
         page.wait_for_function("() => window.jupyterapp?.commands.hasCommand('dtrain-lab:show-panel')")
         page.evaluate("() => window.jupyterapp.restored")
-        page.locator(".jp-Launcher").wait_for()  # takes the focus where it comes later
+        page.locator(".jp-Launcher:focus").wait_for()  # takes the focus, however late it comes
         page.keyboard.press("Alt+Shift+D")
         screen = Screen(page, feed, template)
         screen.panel.wait_for()
         yield screen
-    lab.tidy()
 
 
 def sideways(screen: Screen) -> list[str]:
@@ -131,6 +138,9 @@ def test_without_a_notebook_every_button_answers(screen: Screen) -> None:
     page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
     panel.get_by_role("button", name="Open the quickstart notebook").click()
     page.get_by_role("heading", name="Quickstart").first.wait_for()
+    # before its kernel has started JupyterLab would end with an error, and after that ask whether to save
+    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for()
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     page.locator(".lm-TabBar-tab", has_text="quickstart").locator(".lm-TabBar-tabCloseIcon").click()
     page.locator(".jp-NotebookPanel").wait_for(state="detached")
     screen.send(0)
