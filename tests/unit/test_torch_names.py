@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import functools
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from torch.nn.parallel import DistributedDataParallel
 
 import dtrain_lab
 from dtrain_lab.rank import ipykernel
@@ -142,3 +144,15 @@ def test_a_renamed_one_turns_its_features_off_in_words(missing: str) -> None:
 def test_what_is_not_there_is_not_found(path: str) -> None:
     with pytest.raises((AttributeError, ImportError)):
         names.find(path)
+
+
+def test_a_name_is_found_beneath_our_own_hook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job's rank looks names up one by one, when DDP's constructor has a hook already."""
+    construct = DistributedDataParallel.__init__
+
+    @functools.wraps(construct)
+    def hooked(*args: object, **kwargs: object) -> None:
+        construct(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(DistributedDataParallel, "__init__", hooked)
+    assert names.find(f"{names.DDP}.__init__ sets _module_parameters") is hooked

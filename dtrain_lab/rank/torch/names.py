@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -177,7 +178,8 @@ def find(path: str) -> Any:
     found: Any = importlib.import_module(module)
     for name in names.split("."):
         found = getattr(found, name)
-    if attribute and attribute not in found.__code__.co_names:
+    # our own hooks may be around it by the time a name is looked up
+    if attribute and attribute not in inspect.unwrap(found).__code__.co_names:
         raise AttributeError(f"{path} sets no {attribute}")
     return found
 
