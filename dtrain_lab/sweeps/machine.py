@@ -161,9 +161,8 @@ def _looked(record: SweepRecord, event: Looked) -> SweepRecord:
     if event.state not in JOB_ENDED:
         waits = event.state in ("planned", "queued") and event.started_at is None
         on = "resumed" if trial.resumes else "running"
-        return _with(
-            record, replace(trial, state="waiting" if waits else on, reason=event.error if waits else None)
-        )
+        why = trial.reason if trial.ending == "prune" else event.error if waits else None
+        return _with(record, replace(trial, state="waiting" if waits else on, reason=why))
     return _job_ended(record, trial, event)
 
 

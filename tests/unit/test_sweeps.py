@@ -273,6 +273,7 @@ def test_who_falls_behind_at_a_rung_is_ended_there_and_keeps_what_it_has() -> No
     assert not study.falls_behind(record, 2)
     record, actions = step(record, Looked(2, "running", 1.0, reports=told(0.5, 0.5)))
     assert Judge(2) not in actions, "once at each rung"
+    record, _ = step(record, Looked(1, "stopping", 1.0, checkpoint_step=1, reports=told(9.0, 9.0)))
     record, _ = step(record, Looked(1, "cancelled", 1.0, 2.0, checkpoint_step=1, reports=told(9.0, 9.0)))
     trial = record.trials[1]
     assert (trial.state, trial.checkpoint_step, trial.value) == ("pruned", 1, 9.0)
