@@ -122,6 +122,8 @@ def variables(record: JobRecord, node: int) -> list[str]:
         job_files.MONITOR_VARIABLE: _monitor(record),
         "DTRAIN_CHECKPOINT_DIR": record.checkpoints,
     }
+    if record.request.sweep is not None and plan.traits.one_machine:
+        ours[job_files.WARM_VARIABLE] = "1"
     if "OMP_NUM_THREADS" not in plan.variables:
         ours["OMP_NUM_THREADS"] = str(plan.cpus_per_rank or plan.nodes[0].threads)
     if plan.interface is not None:

@@ -41,6 +41,8 @@ STACKS_VARIABLE = "DTRAIN_STACKS_FD"
 DEBUG_VARIABLE = "DTRAIN_DEBUG_FD"
 AGENT_VARIABLE = "DTRAIN_AGENT"
 """Pid of the rank's node agent."""
+WARM_VARIABLE = "DTRAIN_WARM"
+"""Its ranks are forked from a process that has loaded torch, where there is one."""
 ATTEMPT_VARIABLE = "DTRAIN_ATTEMPT"
 NEVER_VARIABLE = "DTRAIN_NEVER"
 """Why ranks can't start on a host, a `Reason` as JSON. The host's agent reports it as a failure of its

@@ -107,6 +107,7 @@ def job(record: JobRecord, found: Found, status: Status | None, now: float) -> J
         ends_at=_ends_at(record, found) if state in ("starting", "running", "stopping") else None,
         parameters=record.request.parameters,
         attempt=found.attempt,
+        sweep=record.request.sweep,
     )
 
 

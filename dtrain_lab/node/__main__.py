@@ -34,6 +34,8 @@ def command(name: str) -> Callable[[list[str]], int]:
     match name:
         case "attached":
             from dtrain_lab.node.sources.spawn import main
+        case "warm":
+            from dtrain_lab.node.sources.warm import main
         case "turn":
             from dtrain_lab.node.admission.turn import main
         case "stage":

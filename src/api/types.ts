@@ -2444,6 +2444,8 @@ export interface components {
             /** @enum {unknown} */
             state: "cancelled" | "failed" | "lost" | "planned" | "queued" | "running" | "starting" | "stopping" | "succeeded";
             summary: components["schemas"]["Summary"];
+            /** @default null */
+            sweep: string | null;
             world: components["schemas"]["World"];
         };
         /**
@@ -2621,6 +2623,8 @@ export interface components {
             /** @default [] */
             stage: string[];
             /** @default null */
+            sweep: string | null;
+            /** @default null */
             time: string | null;
             /** @default 60 */
             warn_s: number;
@@ -2685,6 +2689,8 @@ export interface components {
             retries: number;
             /** @default [] */
             stage: string[];
+            /** @default null */
+            sweep: string | null;
             /** @default null */
             time: string | null;
             /** @default 60 */
@@ -3497,6 +3503,8 @@ export interface components {
             };
             /** @default [] */
             stage: string[];
+            /** @default null */
+            sweep: string | null;
             /** @default null */
             time: string | null;
             /** @default null */

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import subprocess
+import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,8 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound
+from dtrain_lab.node.sources import warm_client
+from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.creation import trial_request
 from dtrain_lab.wire.sweeps import SweepRequest
@@ -101,6 +107,38 @@ def test_a_sweep_whose_driver_is_killed_ends_each_trial_once(tmp_path: Path) -> 
     with pytest.raises(Conflict, match=r"Nothing of train is left to run\."):
         sweep.resume()
     wait_until(lambda: driver_of(sweep) is None, 20, "the driver's end")
+
+
+CAREFUL = """import math, time
+import dtrain_lab as dt
+for step in range(steps):
+    dt.log(step, loss=math.nan if lr < 0 and step == steps - 1 else abs(lr) + 1 / (step + 1))
+    with dt.checkpoint(step + 1) as folder:
+        (folder / "lr.txt").write_text(str(lr))
+    time.sleep(pause)"""
+
+
+def test_a_bad_trial_is_stopped_at_a_rung_with_its_checkpoint_and_one_that_ends_in_nan_fails(
+    tmp_path: Path,
+) -> None:
+    file = write(tmp_path / "book" / "train.ipynb", [(PARAMETERS, "parameters"), CAREFUL])
+    sweep = dt.sweep(
+        file, {"lr": [0.1, 5.0, -0.05]}, "loss", sampler="grid", pruner="asha", parallel=1,
+        parameters={"steps": 60, "pause": 0.03},
+    )  # fmt: skip
+    assert sweep.wait(150) == "succeeded", sweep.info()
+    good, bad, nan = sweep.trials()
+    assert (good["state"], good["step"]) == ("succeeded", 59)
+    assert bad["state"] == "pruned", bad
+    assert "not among the best third of 2 trials there." in bad["reason"]
+    assert 1 <= bad["checkpoint_step"] < 60
+    job = next(job for job in dt.jobs() if job.id == bad["job"])
+    kept = Path(job.info()["directory"], "checkpoints", f"step-{bad['checkpoint_step']}")
+    assert (kept / "lr.txt").read_text() == "5.0"
+    assert (nan["state"], nan["reason"]) == ("failed", "Its loss is nan at the end, at step 59.")
+    best = sweep.best()
+    assert best is not None
+    assert best["number"] == 0
 
 
 def terminal(*words: str, code: int = 0) -> Any:
@@ -226,7 +264,119 @@ async def test_a_server_drives_what_it_finds_and_answers_over_rest(jp_fetch: Any
     assert (await rest("GET", "sweeps"))[0]["id"] == made["id"]
 
 
+TOGETHER = """import os, time
+import torch
+import torch.distributed as dist
+import dtrain_lab as dt
+print("parent", " ".join(open(f"/proc/{os.getppid()}/cmdline").read().split("\\0")[4:6]))
+both = torch.tensor([float(dist.get_rank() + 1)])
+dist.all_reduce(both)
+time.sleep(pause)
+dt.log(1, loss=lr * both.item())"""
+
+
+def test_trials_of_two_ranks_survive_the_server_and_the_next_ones_start_warm(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    write(work / "train.ipynb", [(PARAMETERS, "parameters"), TOGETHER])
+    body = {
+        "notebook": "train.ipynb", "space": {"lr": [0.2, 0.1, 0.3]}, "objective": "loss", "sampler": "grid",
+        "ranks_per_node": 2, "parallel": 1, "parameters": {"pause": 1.5},
+    }  # fmt: skip
+    with killed_server(work) as ask:
+        made = ask("POST", "sweeps", body)
+        sweep = next(one for one in dt.sweeps() if one.id == made["id"])
+        wait_until(lambda: trials_with_jobs(sweep) >= 1, 60, "a first trial")
+    assert sweep.wait(150) == "succeeded", sweep.info()
+    trials = sweep.trials()
+    assert [round(trial["value"], 3) for trial in trials] == [0.6, 0.3, 0.9]
+    jobs = {job.id: job for job in dt.jobs()}
+    assert sorted(jobs) == sorted(trial["job"] for trial in trials), "each ran once"
+    assert {job.info()["sweep"] for job in jobs.values()} == {sweep.id}
+    parents = [jobs[trial["job"]].logs().count("parent dtrain_lab.node warm") for trial in trials]
+    assert parents[0] == 0
+    assert parents[2] == 2, "both ranks were forked"
+
+
+@contextmanager
+def killed_server(work: Path) -> Iterator[Any]:
+    """A Jupyter server that is killed at the end; what asks its REST interface."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = [
+        sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=t",
+        f"--ServerApp.root_dir={work}", "--ServerApp.jpserver_extensions={'dtrain_lab': True}",
+    ]  # fmt: skip
+
+    def ask(method: str, path: str, body: Any = None) -> Any:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}/dtrain-lab/{path}",
+            None if body is None else json.dumps(body).encode(),
+            {"Authorization": "token t"},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read())
+
+    def answers() -> bool:
+        try:
+            ask("GET", "sweeps")
+        except OSError:
+            return False
+        return True
+
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(answers, 60, "the server")
+        yield ask
+    finally:
+        server.kill()
+        server.wait(10)
+
+
+async def test_a_warm_rank_is_like_a_child_and_ends_with_its_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "code").mkdir()
+    for key, value in {
+        "DTRAIN_WARM": "1", "DTRAIN_NOTEBOOK": "a.ipynb", "MARK": "mine", "OMP_NUM_THREADS": "2"
+    }.items():  # fmt: skip
+        monkeypatch.setenv(key, value)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    at = warm_client.path()
+    assert at is not None
+    kept = SpawnedRank(1, 0)
+    files = (kept.metrics, kept.stacks, kept.its_debugger.fileno())
+    assert await warm_client.rank(at, ["rank", str(tmp_path)], os.environ, files) is None, "nobody is there"
+    warm_client.start(at)
+    wait_until(lambda: Path(at).exists(), 60, "torch to be loaded")
+
+    async def run(code: str) -> warm_client.WarmRank:
+        (tmp_path / "code" / "main.py").write_text(f"# %% cell [1] a\n{code}\n")
+        environment = {**os.environ, "RANK": "1"}
+        made = await warm_client.rank(at, ["rank", str(tmp_path)], environment, files)
+        assert made is not None
+        return made
+
+    ends = await run("import os, sys\nprint(os.environ['MARK'], os.getcwd())\nsys.exit(3)")
+    assert (await ends.stdout.read()).decode().split() == ["mine", str(tmp_path / "code")]
+    assert await exit_code(ends) == 3
+    killed = await run("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    assert await exit_code(killed) == -9
+    stays = await run("import time\nprint('here', flush=True)\ntime.sleep(600)")
+    assert await stays.stdout.readline() == b"here\n"
+    began = psutil.Process(stays.pid).create_time()
+    stays.connection.close()
+    wait_until(
+        lambda: not psutil.pid_exists(stays.pid) or psutil.Process(stays.pid).create_time() != began,
+        20,
+        "its end",
+    )
+
+
 def test_a_trial_has_the_options_of_its_sweep() -> None:
     request = SweepRequest("a.ipynb", space={}, objective="l", time="01:00:00", parameters={"a": 1})
-    made = trial_request(request, {"b": 2}, "x 0")
+    made = trial_request(request, {"b": 2}, "x 0", "5eed")
     assert (made.time, made.parameters, made.name) == ("01:00:00", {"a": 1, "b": 2}, "x 0")
+    assert made.sweep == "5eed"

@@ -58,6 +58,7 @@ def test_all_of_a_request_comes_back() -> None:
         "parameters": "params",
         "python": None,
         "names": None,
+        "sweep": None,
     }
     for field in request.__struct_fields__:
         name = names.get(field, field)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import logs, processes, supervision
-from dtrain_lab.node.sources import launcher
+from dtrain_lab.node.sources import launcher, warm_client
 
 if TYPE_CHECKING:
     from dtrain_lab.node.sources.job_head import JobHead
@@ -36,6 +36,7 @@ GRACE_S = 5.0
 TELL_WITHIN_S = 20.0
 """Seconds to wait for a head that is starting."""
 LOOK_S = 0.5
+WARM_AFTER_S = 1.0
 TAIL_S = 0.5
 PIECE = 1 << 16
 
@@ -67,6 +68,8 @@ class SpawnSource:
         never = os.environ.get(job_files.NEVER_VARIABLE)
         self._never = json.loads(never)["message"].rstrip(".") if never else None
         """Why the ranks can't start here; reported like the failure of a rank, so that its peers end."""
+        self._warm = warm_client.path()
+        """Socket of a process that forks ranks; None where they are spawned."""
         self._warned = False
         self._ending = False
         self._cancelled = asyncio.Event()
@@ -135,6 +138,15 @@ class SpawnSource:
         environment[job_files.METRICS_VARIABLE] = str(kept.metrics)
         environment[job_files.STACKS_VARIABLE] = str(kept.stacks)
         environment[job_files.DEBUG_VARIABLE] = str(kept.its_debugger.fileno())
+        if self._warm is not None and self._never is None:
+            files = (kept.metrics, kept.stacks, kept.its_debugger.fileno())
+            arguments = ["dtrain_lab.rank", str(self.folder)]
+            kept.process = await warm_client.rank(self._warm, arguments, environment, files)
+        if kept.process is None:
+            await self._spawn(kept, environment)
+        kept.its_debugger.close()
+
+    async def _spawn(self, kept: SpawnedRank, environment: dict[str, str]) -> None:
         rank = [sys.executable, "-P", "-u", "-m", "dtrain_lab.rank", str(self.folder)]
         kept.process = await asyncio.create_subprocess_exec(
             *(rank if self._never is None else ["false"]),
@@ -147,7 +159,9 @@ class SpawnSource:
             # as torchrun does: Linux balances CPUs among sessions; in a shared one, a step took 2 % longer
             start_new_session=True,
         )
-        kept.its_debugger.close()
+        if self._warm is not None and kept is self.kept[0] and self._never is None:
+            # for the next trials; late, as these ranks are loading torch now
+            asyncio.get_running_loop().call_later(WARM_AFTER_S, warm_client.start, self._warm)
 
     async def _keep(self, kept: SpawnedRank, head: JobHead) -> None:
         process = kept.process

@@ -14,7 +14,7 @@ from dtrain_lab.machine import processes
 from dtrain_lab.metrics import ring
 
 if TYPE_CHECKING:
-    pass
+    from dtrain_lab.node.sources.warm_client import WarmRank
 
 
 class SpawnedRank:
@@ -23,7 +23,7 @@ class SpawnedRank:
     def __init__(self, rank: int, local_rank: int) -> None:
         self.rank = rank
         self.local_rank = local_rank
-        self.process: asyncio.subprocess.Process | None = None
+        self.process: asyncio.subprocess.Process | WarmRank | None = None
         self.metrics = os.memfd_create(f"dtrain-metrics-{rank}")
         os.ftruncate(self.metrics, ring.BYTES)
         self.stacks = os.memfd_create(f"dtrain-stacks-{rank}")
@@ -41,7 +41,7 @@ class SpawnedRank:
         return self.process.pid
 
 
-async def exit_code(process: asyncio.subprocess.Process) -> int:
+async def exit_code(process: asyncio.subprocess.Process | WarmRank) -> int:
     """Wait for a process's exit code. `process.wait()` would also wait for children that hold its streams."""
     await processes.ended(process.pid)
     while process.returncode is None:  # asyncio is about to set it

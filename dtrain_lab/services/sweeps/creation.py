@@ -85,16 +85,19 @@ async def create(jobs: Jobs, request: SweepRequest, file: Path) -> Path:
     return await asyncio.to_thread(_write, record, file, text)
 
 
-def trial_request(request: SweepRequest, parameters: dict[str, object], name: str | None) -> JobRequest:
+def trial_request(
+    request: SweepRequest, parameters: dict[str, object], name: str | None, sweep: str | None = None
+) -> JobRequest:
     """Return the request of a trial's job.
 
     Args:
         request: The sweep's request.
         parameters: The trial's own.
         name: Name of the job.
+        sweep: Id of the sweep.
     """
     fields = {field: getattr(request, field) for field in JobRequest.__struct_fields__}
-    fields |= {"parameters": {**request.parameters, **parameters}, "name": name}
+    fields |= {"parameters": {**request.parameters, **parameters}, "name": name, "sweep": sweep}
     return JobRequest(**fields)
 
 

@@ -137,7 +137,8 @@ class Driver:
             if isinstance(action, Continue):
                 await self._jobs.resume(action.job, named=named)
             else:
-                request = trial_request(record.request, trial.parameters, f"{record.name} {number}")
+                name = f"{record.name} {number}"
+                request = trial_request(record.request, trial.parameters, name, record.id)
                 await self._jobs.submit(request, Path(record.file), named=named)
         except DtrainError as error:
             log.warning("sweep %s: trial %d: %s", record.id, number, error)

@@ -64,6 +64,8 @@ class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     interface: str | None = None
     options: tuple[str, ...] = ()
     stage: tuple[str, ...] = ()
+    sweep: str | None = None
+    """Id of the sweep that it is a trial of."""
 
 
 class JobSubmit(JobRequest, frozen=True, forbid_unknown_fields=True):
@@ -200,6 +202,8 @@ class Job(Struct, frozen=True):
     ends_at: float | None = None
     parameters: dict[str, Any] = {}
     attempt: int = 0
+    sweep: str | None = None
+    """Id of the sweep that it is a trial of."""
 
 
 class JobRecord(Struct, frozen=True):

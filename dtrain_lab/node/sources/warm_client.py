@@ -1,0 +1,143 @@
+"""How a trial's agent gets its ranks from a process with torch loaded (`warm`), and starts that process."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dtrain_lab import __version__
+from dtrain_lab.jobs import files as job_files
+
+ANSWER_S = 5.0
+"""Seconds for a rank to be forked; then it starts otherwise."""
+OF_A_JOB = ("DTRAIN_", "MASTER_")
+ELSEWHERE = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
+"""Variables that differ between trials, and that no import reads."""
+LIMIT = 1 << 16
+
+
+class WarmRank:
+    """A forked rank; to its agent it is like a child process.
+
+    Args:
+        pid: Its process id.
+        connection: To the process that forked it. The rank ends with it.
+        stdout, stderr: Its output.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        connection: socket.socket,
+        stdout: asyncio.StreamReader,
+        stderr: asyncio.StreamReader,
+    ) -> None:
+        self.pid = pid
+        self.connection = connection
+        self.stdout = stdout
+        self.stderr = stderr
+        self.returncode: int | None = None
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it still runs."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def ended(self) -> None:
+        """Take its exit status; without one, the process that forked it was killed, and it with it."""
+        try:
+            said = self.connection.recv(64)
+        except OSError:
+            said = b""
+        asyncio.get_running_loop().remove_reader(self.connection)
+        self.connection.close()
+        self.returncode = int(said) if said else -signal.SIGKILL
+
+
+def path() -> str | None:
+    """Return the socket for ranks in this process's environment; None where ranks are not forked.
+
+    On a machine with GPUs they are not: whose GPU processes are is read from their parents.
+    """
+    if not os.environ.get(job_files.WARM_VARIABLE) or "CUDA_VISIBLE_DEVICES" in os.environ:
+        return None
+    from dtrain_lab.machine import sockets
+
+    usual = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(OF_A_JOB) and name not in ELSEWHERE
+    }
+    known = json.dumps([__version__, sys.executable, sys.path, sorted(usual.items())])
+    return str(sockets() / f"warm-{hashlib.sha256(known.encode()).hexdigest()[:16]}")
+
+
+async def rank(
+    at: str, arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]
+) -> WarmRank | None:
+    """Have a rank forked.
+
+    Args:
+        at: The socket.
+        arguments: Of the rank's `main`.
+        environment: All its variables.
+        files: Those of `job_files.OURS`, in that order.
+
+    Returns:
+        The rank; None where nobody listens there, or it could not be forked.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours: list[int] = []
+    theirs: list[int] = []
+    for _ in range(2):
+        ends = os.pipe()
+        ours.append(ends[0])
+        theirs.append(ends[1])
+    asked = {"arguments": list(arguments), "environment": dict(environment), "cwd": os.getcwd()}
+    connection.settimeout(ANSWER_S)
+    try:
+        connection.connect(at)
+        socket.send_fds(connection, [json.dumps(asked).encode()], [*theirs, *files])
+        said = await asyncio.to_thread(connection.recv, 64)
+    except OSError:  # nobody is there, or it is about to end
+        said = b""
+    finally:
+        for end in theirs:
+            os.close(end)
+    if not said:
+        connection.close()
+        for end in ours:
+            os.close(end)
+        return None
+    connection.setblocking(False)
+    made = WarmRank(int(said), connection, *[await _reader(open(end, "rb", buffering=0)) for end in ours])  # noqa: ASYNC230
+    asyncio.get_running_loop().add_reader(connection, made.ended)
+    return made
+
+
+async def _reader(pipe: Any) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(LIMIT)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    return reader
+
+
+def start(at: str) -> None:
+    """Start the process that forks the ranks of the next trials; one that is there is left alone."""
+    subprocess.Popen(
+        [sys.executable, "-P", "-u", "-m", "dtrain_lab.node", "warm", at],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        # torch and numpy must start no threads of their own before a fork
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
