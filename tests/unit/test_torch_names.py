@@ -72,6 +72,7 @@ OTHERS = {
     "rank/debugger/tracing.py": {"_translate_id_to_dap", "_thread_events"},
     "node/forkserver.py": {"_exit"},
     "node/admission/turn.py": {"_exit"},
+    "node/sources/warm.py": {"_exit"},
     "training/checkpoint.py": {"_getframe"},
 }
 """Private names of ipykernel, IPython, pydevd and Python, as ARCHITECTURE.md lists them: file → names."""
