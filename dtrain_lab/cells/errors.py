@@ -26,7 +26,7 @@ NO_ANSWER = "NoAnswer"
 """`Failure.type` of a rank that does not answer an interrupt."""
 
 
-def blame(failures: Sequence[Failure]) -> tuple[Failure, ...]:
+def blame(failures: Sequence[Failure], *, restarted: bool = False) -> tuple[Failure, ...]:
     """Separate the ranks that caused a failure from the ranks that failed because of them.
 
     A rank whose peer ended, raised or was interrupted gets "Connection closed by peer" from its
@@ -35,12 +35,16 @@ def blame(failures: Sequence[Failure]) -> tuple[Failure, ...]:
 
     Args:
         failures: one per rank that failed.
+        restarted: whether ranks of the cell were restarted meanwhile. That is the cause then, and ranks that
+            saw the connection close before the interrupt reached them count as *interrupted*.
 
     Returns:
         The failures in the order of their ranks.
     """
     effects = [f for f in failures if f.kind == "raised" and _lost_connection(f)]
     causes = [f for f in failures if f not in effects]
+    if not causes and restarted:
+        return tuple(sorted((replace(f, kind="interrupted") for f in effects), key=lambda f: f.rank))
     if not causes:
         return tuple(sorted(failures, key=lambda f: f.rank))
     aborted = [replace(f, kind="aborted") for f in effects]

@@ -80,9 +80,9 @@ def restart_from_a_peer(page: Any, panel: Panel) -> None:
     dialog.get_by_label("Ranks").fill("1")
     dialog.get_by_label("Variables").select_option("0")
     dialog.get_by_text("The variables of rank 1 are lost. It gets what can be copied from rank 0").wait_for()
-    with page.expect_request(lambda request: "/restart" in request.url) as sent:
+    with page.expect_response(lambda response: "/restart" in response.url) as answer:
         dialog.get_by_role("button", name="Restart").click()
-    assert sent.value.post_data_json == {"ranks": [1], "source": 0}
+    assert answer.value.request.post_data_json == {"ranks": [1], "source": 0}
     panel.says("Ready. 2 ranks wait for a cell.")
 
 
@@ -162,6 +162,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     page.keyboard.press("Control+s")
     page.reload()
     page.locator("#jupyterlab-splash").wait_for(state="detached")
+    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for()  # the kernel is connected
     panel = Panel(page)
     if not panel.node.is_visible():
         page.keyboard.press("Alt+Shift+D")

@@ -56,6 +56,16 @@ def test_a_closed_connection_stays_the_cause_where_nothing_else_is_known() -> No
     assert [f.kind for f in cell_errors.blame([failed(0, CLOSED)])] == ["raised"]
 
 
+def test_a_connection_that_a_restart_has_closed_is_an_interrupt() -> None:
+    found = cell_errors.blame([failed(0, CLOSED, operation="all_reduce")], restarted=True)
+    assert cell_errors.own_interrupt(found)
+    assert cell_errors.failure_sentence(found, (0, 1)) == (
+        "Rank 0 was interrupted in all_reduce; variables are kept."
+    )
+    both = cell_errors.blame([failed(0, CLOSED), failed(1, "bad batch")], restarted=True)
+    assert [f.kind for f in both] == ["aborted", "raised"]
+
+
 def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
     found = [
         failed(0, "", "aborted", operation="barrier"),

@@ -355,7 +355,7 @@ class Cells:
         name = cell.order.cell
         elapsed = time.monotonic() - cell.from_s
         cell.ended_at = None if cell.began_at is None else cell.began_at + elapsed
-        failures = blame(cell.failures)
+        failures = blame(cell.failures, restarted=bool(cell.restarted))
         sentence = result_sentence(cell, failures)
         interrupted = own_interrupt(failures) and not cell.timed_out and not cell.hopeless
         cell.result = CellResult(
