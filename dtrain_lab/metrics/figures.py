@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.metrics.communication import Split, split
-from dtrain_lab.metrics.probes import longer_backward, probes
+from dtrain_lab.metrics.probes import PROBES, longer_backward, probes
 from dtrain_lab.metrics.ring import StepRecord
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.links import RankFigures, RankSample
@@ -76,8 +76,17 @@ def rank_figures(records: Sequence[StepRecord], now: int, in_cell: int | None = 
         exposed_error_s=error,
         synced=bool(synced),
         on_processor=_on_processor(plain, exposed),
+        averaging_s=_averaging(whole),
+        gradient_bytes=round(fmean(r.gradients for r in recent)) or None,
+        batches=round(median(r.batches for r in recent)),
         typical_own_s=max(0.0, median(alone) / 1e9 - (overlapped - seen * averaged)),
     )
+
+
+def _averaging(records: Sequence[StepRecord]) -> float | None:
+    """Time of averaging by itself, from the last probed steps, seconds."""
+    probed = [r.probe for r in records if r.flags & ring.PROBED and r.probe][-PROBES:]
+    return median(probed) / 1e9 if probed else None
 
 
 def _on_processor(records: Sequence[StepRecord], exposed: float) -> float:
@@ -130,6 +139,7 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
         return Metrics()
     rates = [s.samples_per_s for s in known if s.samples_per_s is not None]
     tokens = [s.tokens_per_s for s in known if s.tokens_per_s is not None]
+    sent = [s.gradient_bytes for s in known if s.gradient_bytes]
     own = {s.rank: (s.step_s or 0.0) - (s.exposed_s or 0.0) for s in known}
     slowest = max(own, key=lambda rank: own[rank]) if len(own) > 1 else None
     epochs = [s.epoch for s in known if s.epoch is not None]
@@ -146,6 +156,7 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
         wait_s=median(x.wait_s for x in splits.values()) if splits else None,
         comm_overhead=fmean(x.comm_overhead for x in splits.values()) if splits else None,
         comm_overhead_error=max(x.error for x in splits.values()) if splits else None,
+        gradient_bytes=round(median(sent)) if sent else None,
         comm_bound=next((s.bound for s in known if s.bound), ""),
         slowest_rank=slowest,
         skew_s=max(own.values()) - min(own.values()) if len(own) > 1 else None,

@@ -64,6 +64,13 @@ ERRORS: Final = 12
 BOUND: Final = 13
 """Index into `BOUNDS`: whether the share of communication is only a bound."""
 
+GRADIENT_ITEM: Final = 17
+"""Bytes of one element of the gradients that DDP averages; 0 where not known."""
+HOOKED: Final = 18
+"""1 where the DDP model has no communication hook, 2 where it has one, 0 where not known."""
+WORKERS: Final = 19
+"""Worker processes of the loader that was read last, plus 1; 0 where no loader was read."""
+
 DOINGS: Final = ("", "forward", "backward", "optimizer", "data")
 OPERATIONS: Final = (
     "",
@@ -143,6 +150,10 @@ class StepRecord(Struct, frozen=True):
     """In a probed step, the time of the averaging, which otherwise overlaps with backward."""
     processor: int = 0
     """CPU time of the training thread; 0 where a GPU computes."""
+    gradients: int = 0
+    """Bytes of gradients that DDP averaged."""
+    batches: int = 1
+    """Backward passes for each averaging."""
 
 
 class Writer:
@@ -241,7 +252,7 @@ class Reader:
         new = []
         for index in range(first, steps):
             at = HEADER + (index % RECORDS) * FIELDS
-            new.append(StepRecord(*cells[at : at + 14]))
+            new.append(StepRecord(*cells[at : at + FIELDS]))
         overtaken = max(0, cells[STEPS] - RECORDS - first)
         if overtaken:
             self._read.clear()

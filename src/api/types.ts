@@ -2491,10 +2491,14 @@ export interface components {
             data_s: number | null;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
+            /** @default null */
+            gradient_bytes: number | null;
             /** @default [] */
             history: components["schemas"]["Point"][];
             /** @default null */
             last: components["schemas"]["Last"] | null;
+            /** @default null */
+            link_share: number | null;
             /** @default false */
             measured: boolean;
             /** @default null */
@@ -2511,6 +2515,8 @@ export interface components {
             tokens_per_s: number | null;
             /** @default null */
             transfer_s: number | null;
+            /** @default [] */
+            unknown: string[];
             /** @default false */
             unsure: boolean;
             /** @default {} */
@@ -2706,6 +2712,10 @@ export interface components {
             /** @default null */
             comm_overhead_error: number | null;
             /** @default null */
+            gradient_bytes: number | null;
+            /** @default null */
+            link_share: number | null;
+            /** @default null */
             samples_per_s: number | null;
             /** @default null */
             step_s: number | null;
@@ -2787,6 +2797,9 @@ export interface components {
          *     A step is data + compute (forward, backward) + transfer and wait (communication that is not hidden by
          *     computation) + optimizer + the rest. `comm_bound`: "lower" if `comm_overhead` is a lower bound.
          *     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
+         *     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
+         *     network speed that sending them takes, with several nodes.
+         *     `unknown`: what `advice` can't judge, and why.
          *     `current`: whether training is running; if not, `last` has its last metrics.
          */
         Metrics: {
@@ -2807,7 +2820,11 @@ export interface components {
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
             /** @default null */
+            gradient_bytes: number | null;
+            /** @default null */
             last: components["schemas"]["Last"] | null;
+            /** @default null */
+            link_share: number | null;
             /** @default false */
             measured: boolean;
             /** @default null */
@@ -2824,6 +2841,8 @@ export interface components {
             tokens_per_s: number | null;
             /** @default null */
             transfer_s: number | null;
+            /** @default [] */
+            unknown: string[];
             /** @default false */
             unsure: boolean;
             /** @default {} */

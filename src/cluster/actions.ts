@@ -30,6 +30,7 @@ const CLUSTER_ARGS = {
       id: { type: 'string', description: 'Id of the cluster' },
       ask: { type: 'boolean', description: 'Ask first' },
       size: { type: 'number', description: 'Ranks that it shall have' },
+      advice: { type: 'string', description: 'Id of advice; the best' },
       ranks: {
         type: 'array',
         items: { type: 'number' },
@@ -175,10 +176,12 @@ export function addClusterCommands(
     CommandIDs.showChange,
     trans.__('Show the Suggested Change'),
     null,
-    async cluster => {
-      const advice = adviceOf(cluster.metrics, change =>
-        selection.isDismissed(cluster.id, change)
-      );
+    async (cluster, args) => {
+      const advice = args.advice
+        ? cluster.metrics.advice.find(each => each.id === args.advice)
+        : adviceOf(cluster.metrics, change =>
+            selection.isDismissed(cluster.id, change)
+          );
       if (advice) {
         await showChange(advice, trans);
       } else {

@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../commands';
 import { Cluster, IPoint, ISelection, Verdict } from '../tokens';
-import { AdviceCard, adviceOf } from '../ui/advice';
+import { AdviceCard, allAdviceOf } from '../ui/advice';
 import { Action } from '../ui/action';
 import { formatSpan } from '../ui/format';
 import { Glyph, GlyphKind } from '../ui/glyph';
@@ -53,23 +53,22 @@ export function ClusterCard(
   );
 }
 
-/** The one piece of advice, until somebody dismisses it. */
+/** The advice, each piece until somebody dismisses it. */
 export function ShownAdvice(
   props: Omit<ICardProps, 'ignored'> & { selection: ISelection }
 ): JSX.Element | null {
   const { cluster, commands, selection, trans } = props;
   const { metrics, id } = cluster;
-  const advice = adviceOf(metrics, name => selection.isDismissed(id, name));
   return (
-    advice && (
-      <AdviceCard
-        advice={advice}
-        metrics={metrics}
-        onShow={() => void commands.execute(CommandIDs.showChange, { id })}
-        onDismiss={() => selection.dismiss(id, advice.id)}
-        trans={trans}
-      />
-    )
+    <AdviceCard
+      advice={allAdviceOf(metrics, name => selection.isDismissed(id, name))}
+      metrics={metrics}
+      onShow={advice =>
+        void commands.execute(CommandIDs.showChange, { id, advice: advice.id })
+      }
+      onDismiss={advice => selection.dismiss(id, advice.id)}
+      trans={trans}
+    />
   );
 }
 

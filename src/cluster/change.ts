@@ -9,19 +9,7 @@ import { Widget } from '@lumino/widgets';
 
 import { Advice } from '../tokens';
 import { TOAST_MS } from '../ui/action';
-import { words } from '../ui/advice';
-
-/** Where the cell's own loop is not understood: what the change is, on the usual one. */
-const EXAMPLE = `+from contextlib import nullcontext
- for step, (x, y) in enumerate(loader):
--    loss = loss_of(model(x), y)
--    loss.backward()
--    optimizer.step(); optimizer.zero_grad()
-+    with nullcontext() if step % 2 == 1 else model.no_sync():
-+        loss = loss_of(model(x), y)
-+        (loss / 2).backward()
-+    if step % 2 == 1:
-+        optimizer.step(); optimizer.zero_grad()`;
+import { words } from '../ui/adviceWords';
 
 /** A line of a unified diff. */
 export interface IDiffLine {
@@ -49,6 +37,14 @@ export function diffLines(diff: string): IDiffLine[] {
     });
 }
 
+/** The code of advice whose place is not known. */
+export function addedLines(advice: Advice): IDiffLine[] {
+  const code = String(advice.values?.code ?? '').trimEnd();
+  return code
+    ? code.split('\n').map(text => ({ kind: 'added' as const, text }))
+    : [];
+}
+
 /** Show what advice changes in the cell; nothing is applied. */
 export async function showChange(
   advice: Advice,
@@ -56,18 +52,17 @@ export async function showChange(
 ): Promise<void> {
   const { change, cost } = words(advice, trans);
   const own = advice.diff !== '';
-  const diff = own ? advice.diff : advice.id === 'accumulate' ? EXAMPLE : '';
   const body = new Widget();
   body.addClass('jp-DtrainCluster-change');
   const note = document.createElement('p');
   note.textContent = own
     ? trans.__('In your cell. Nothing is applied automatically. %1', cost)
     : trans.__(
-        'Your loop could not be read; on a typical one the change is: %1',
+        'The place in your cells was not found; these lines make the change. %1',
         cost
       );
   body.node.append(note);
-  const lines = diffLines(diff);
+  const lines = own ? diffLines(advice.diff) : addedLines(advice);
   const signs = { added: '+', removed: '−', same: ' ', gap: ' ' };
   const list = document.createElement('pre');
   list.tabIndex = 0;

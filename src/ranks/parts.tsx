@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, Rank } from '../tokens';
-import { formatShare, formatTime } from '../ui/format';
+import { formatMegabytes, formatShare, formatTime } from '../ui/format';
 
 /** A part of a step; seconds, and its share. */
 export interface IPart {
@@ -102,7 +102,32 @@ export function StepParts(props: {
           </span>
         ))}
       </p>
+      <Gradients metrics={metrics} trans={trans} />
     </section>
+  );
+}
+
+/** How many bytes are averaged, and how much of the network that takes. */
+function Gradients(props: {
+  metrics: Cluster['metrics'];
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { metrics, trans } = props;
+  const { gradient_bytes, link_share } = metrics;
+  if (!gradient_bytes) {
+    return null;
+  }
+  const size = formatMegabytes(gradient_bytes);
+  return (
+    <p className="jp-DtrainUi-under">
+      {link_share === null
+        ? trans.__('%1 MB of gradients a step', size)
+        : trans.__(
+            '%1 MB of gradients a step, %2 of what the network can carry',
+            size,
+            formatShare(link_share)
+          )}
+    </p>
   );
 }
 

@@ -81,6 +81,9 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
       values: {},
       verdicts: [],
       advice: [],
+      unknown: [],
+      gradient_bytes: null,
+      link_share: null,
       measured: false,
       current: true,
       last: null

@@ -4,7 +4,8 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
-import { AdviceCard, adviceOf } from './advice';
+import { Advice } from '../tokens';
+import { AdviceCard, adviceOf, allAdviceOf } from './advice';
 
 const trans = nullTranslator.load('dtrain_lab');
 const { metrics } = makeCluster();
@@ -15,13 +16,23 @@ const accumulate = {
   gain_error: 0.01,
   cost: 'in English, too',
   diff: '',
-  values: { batch: 512 }
+  values: { every: 4, times: 4, root: '2', batch: 512, code: 'x' }
 };
 
-function text(advice: typeof accumulate, rate: number | null): string {
+const ranks = {
+  ...accumulate,
+  id: 'more_ranks',
+  gain: 1,
+  values: { share: 0.6 }
+};
+
+function text(
+  advice: typeof accumulate | object[],
+  rate: number | null
+): string {
   const html = renderToStaticMarkup(
     <AdviceCard
-      advice={advice}
+      advice={(Array.isArray(advice) ? advice : [advice]) as Advice[]}
       metrics={{ ...metrics, samples_per_s: rate }}
       onShow={() => undefined}
       onDismiss={() => undefined}
@@ -36,9 +47,9 @@ function text(advice: typeof accumulate, rate: number | null): string {
 
 it('says what to change, what it gains and what it costs', () => {
   const said = text(accumulate, 1286);
-  expect(said).toContain('Accumulate 2 batches: about 9 % faster');
+  expect(said).toContain('Accumulate 4 batches: about 9 % faster');
   expect(said).toContain('1,286 → 1,407 samples/s.');
-  expect(said).toContain('The batch becomes 512.');
+  expect(said).toContain('Effective batch 512; scale the learning rate by 4.');
   expect(said).toContain('Show the change');
   expect(text(accumulate, null)).not.toContain('→');
 });
@@ -55,9 +66,41 @@ it('takes the words of the head where it is newer', () => {
   expect(said).toContain('Nothing.');
 });
 
+it('shows the best first, and how many more there are', () => {
+  const said = text([accumulate, ranks], 1286);
+  expect(said).toContain('1 more…');
+  expect(said).not.toContain('More ranks');
+  expect(text(accumulate, null)).not.toContain('more…');
+  expect(text([], null)).toBe('');
+});
+
+it('promises nothing of what does not help, and shows no change of it', () => {
+  const said = text({ ...ranks, values: { share: 0.6 } } as never, 1286);
+  expect(said).toContain('More ranks will not help: training is input-bound|');
+  expect(said).toContain('Each rank waits for data 60 % of a step.');
+  expect(said).not.toContain('faster:');
+  expect(said).not.toContain('→');
+  expect(said).not.toContain('Show the change');
+});
+
+it('says how many workers, and what gradients weigh', () => {
+  const workers = {
+    ...accumulate,
+    id: 'workers',
+    values: { workers: 2, before: 1 }
+  };
+  expect(text(workers as never, null)).toContain(
+    'Read batches ahead with 2 worker processes: about 9 % faster'
+  );
+  const bf16 = { ...accumulate, id: 'bf16', values: { item: 4 } };
+  expect(text(bf16 as never, null)).toContain('2 bytes in place of 4 for each');
+});
+
 it('says nothing where nothing is known, or it was dismissed', () => {
   expect(adviceOf(metrics, () => false)).toBeNull();
   const some = { ...metrics, advice: [accumulate] };
   expect(adviceOf(some, () => false)).toBe(accumulate);
   expect(adviceOf(some, id => id === 'accumulate')).toBeNull();
+  const two = { ...metrics, advice: [accumulate, ranks] };
+  expect(allAdviceOf(two, id => id === 'accumulate')).toEqual([ranks]);
 });

@@ -4,85 +4,126 @@ import React from 'react';
 import { Advice, Metrics } from '../tokens';
 import { formatRate, formatShare } from './format';
 import { Icon } from './icon';
+import { words } from './adviceWords';
 
-/** The advice to show: one at a time, and none that was dismissed. */
+/** The advice to show, the best first: none that was dismissed. */
+export function allAdviceOf(
+  metrics: Metrics,
+  dismissed: (advice: string) => boolean
+): Advice[] {
+  return metrics.advice.filter(a => !dismissed(a.id));
+}
+
+/** The best advice that was not dismissed. */
 export function adviceOf(
   metrics: Metrics,
   dismissed: (advice: string) => boolean
 ): Advice | null {
-  return metrics.advice.find(a => !dismissed(a.id)) ?? null;
+  return allAdviceOf(metrics, dismissed)[0] ?? null;
 }
 
-/** What would make training faster, by how much and at what price; nothing is changed by itself. */
-export function AdviceCard(props: {
-  advice: Advice;
+interface IAdviceProps {
+  advice: readonly Advice[];
   metrics: Metrics;
-  onShow: () => void;
-  onDismiss: () => void;
+  onShow: (advice: Advice) => void;
+  onDismiss: (advice: Advice) => void;
   trans: TranslationBundle;
-}): JSX.Element {
-  const { advice, metrics, trans } = props;
-  const { change, cost } = words(advice, trans);
-  const rate = metrics.samples_per_s;
+}
+
+/** What would make training faster, the best first, the others on demand; nothing is changed by itself. */
+export function AdviceCard(props: IAdviceProps): JSX.Element | null {
+  const [open, setOpen] = React.useState(false);
+  const list = React.useId();
+  const { advice, trans } = props;
+  const [first, ...others] = advice;
+  if (!first) {
+    return null;
+  }
   return (
     <aside className="jp-DtrainUi-advice" aria-label={trans.__('Advice')}>
       <Icon kind="advice" />
       <div>
-        <p>
-          <b>
-            {trans.__(
-              '%1: about %2 faster',
-              change,
-              formatShare(advice.gain - 1).replace(' ', '\u00a0')
-            )}
-          </b>
-        </p>
-        <p>
-          {rate !== null && (
-            <>
-              {trans.__(
-                '%1 → %2 samples/s.',
-                formatRate(rate),
-                formatRate(rate * advice.gain)
-              )}{' '}
-            </>
+        <Item {...props} item={first}>
+          {others.length > 0 && (
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              aria-expanded={open}
+              aria-controls={list}
+              onClick={() => setOpen(!open)}
+            >
+              {open
+                ? trans.__('Show less')
+                : trans._n('%1 more…', '%1 more…', others.length)}
+            </button>
           )}
-          {cost}
-        </p>
-        <p className="jp-DtrainUi-links">
-          <button
-            type="button"
-            className="jp-DtrainUi-link"
-            onClick={props.onShow}
-          >
-            {trans.__('Show the change')}
-          </button>
-          <button
-            type="button"
-            className="jp-DtrainUi-link"
-            onClick={props.onDismiss}
-          >
-            {trans.__('Dismiss')}
-          </button>
-        </p>
+        </Item>
+        <ul id={list} className="jp-DtrainUi-adviceMore" hidden={!open}>
+          {open &&
+            others.map(other => (
+              <li key={other.id}>
+                <Item {...props} item={other} />
+              </li>
+            ))}
+        </ul>
       </div>
     </aside>
   );
 }
 
-/** Advice in the user's language; the head's English where it is new to us. */
-export function words(
-  advice: Advice,
-  trans: TranslationBundle
-): { change: string; cost: string } {
-  if (advice.id !== 'accumulate') {
-    return advice;
-  }
-  const batch = Number(advice.values?.batch ?? 0);
-  return {
-    change: trans.__('Accumulate 2 batches'),
-    cost: batch
-      ? trans.__('The batch becomes %1.', batch.toLocaleString())
-      : trans.__('The batch becomes twice as large.')
-  };
+/** One piece of advice: the change with its gain, what it costs, and what can be done. */
+function Item(
+  props: IAdviceProps & { item: Advice; children?: React.ReactNode }
+): JSX.Element {
+  const { item, metrics, trans } = props;
+  const { change, cost } = words(item, trans);
+  const rate = metrics.samples_per_s;
+  const faster = item.gain > 1;
+  const shows = item.diff !== '' || !!item.values?.code;
+  return (
+    <>
+      <p>
+        <b>
+          {faster
+            ? trans.__(
+                '%1: about %2 faster',
+                change,
+                formatShare(item.gain - 1).replace(' ', '\u00a0')
+              )
+            : change}
+        </b>
+      </p>
+      <p>
+        {faster && rate !== null && (
+          <>
+            {trans.__(
+              '%1 → %2 samples/s.',
+              formatRate(rate),
+              formatRate(rate * item.gain)
+            )}{' '}
+          </>
+        )}
+        {cost}
+      </p>
+      <p className="jp-DtrainUi-links">
+        {shows && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={() => props.onShow(item)}
+          >
+            {trans.__('Show the change')}
+          </button>
+        )}
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={() => props.onDismiss(item)}
+        >
+          {trans.__('Dismiss')}
+        </button>
+        {props.children}
+      </p>
+    </>
+  );
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 import dtrain_lab as dt
@@ -49,3 +52,25 @@ def test_means_over_ranks_reach_the_charts(pair: dt.Cluster) -> None:
         return found["values"].get("rank") if found else None
 
     assert wait_until(mean, 10, "a mean") == 0.5
+
+
+def test_what_advice_needs_is_known_of_an_ordinary_loop(pair: dt.Cluster) -> None:
+    pair.run(SETUP)
+    loop = f"train({SHARED}, epochs=10**6)"
+
+    async def figures() -> dict[str, Any]:
+        """What is known while it trains."""
+        running = asyncio.ensure_future(pair.run_async(loop, check=False))
+        try:
+            async with asyncio.timeout(30):
+                while not (found := (await pair.info_async())["metrics"])["gradient_bytes"]:
+                    await asyncio.sleep(0.1)
+            return found
+        finally:
+            await pair.interrupt_async()
+            await running
+
+    found = asyncio.run(figures())
+    assert found["gradient_bytes"] == (8 * 2 + 2) * 4
+    assert found["link_share"] is None, "one node"
+    assert found["unknown"] == []

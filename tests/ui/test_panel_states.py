@@ -23,7 +23,7 @@ ADVICE = {
     "cost": "",
     "diff": "--- cell\n+++ cell\n@@ -1,2 +1,2 @@\n for x in loader:\n-    loss.backward()\n"
     "+    (loss / 2).backward()",
-    "values": {"batch": 512},
+    "values": {"every": 2, "times": 2, "root": "1.4", "batch": 512},
 }
 SLOW = {
     "id": "slow-37",

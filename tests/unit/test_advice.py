@@ -2,55 +2,231 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dtrain_lab.head.figures.advice import Changes
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice import text as advice_text
+from dtrain_lab.metrics.advice.measured import Measured, link_share, measured, unknown
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Summary, World
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
+from dtrain_lab.wire.nodes import HostUse
 
-SAMPLES = [RankSample(rank=r, synced=True) for r in range(2)]
+SAMPLES = [
+    RankSample(rank=r, synced=True, gradient_item=4, hooked=False, loader_workers=0, averaging_s=0.05 + r)
+    for r in range(2)
+]
 METRICS = Metrics(
-    samples_per_s=2560.0, step_s=0.1, transfer_s=0.04, wait_s=0.0, comm_overhead=0.4, comm_overhead_error=0.02
+    samples_per_s=2560.0,
+    step_s=0.1,
+    data_s=0.0,
+    transfer_s=0.04,
+    wait_s=0.0,
+    comm_overhead=0.4,
+    comm_overhead_error=0.02,
+    gradient_bytes=24_000_000,
 )
+BOUND = measured(METRICS, SAMPLES, 2, [HostUse(cores=8, cpu_utilization=0.3)])
+"""Communication takes 40 % of a step, and 10 ms of averaging are hidden by computation."""
+HUNGRY = Measured(
+    ranks=2, step_s=0.1, data_s=0.06, transfer_s=0.004, share=0.04, plain_ddp=True, workers=0, utilization=0.1
+)
+"""Reading a batch takes 60 ms in each step of 100 ms."""
 
 
-def test_gradients_that_are_sent_half_as_often_take_half_the_time() -> None:
-    [advice] = advise(METRICS, SAMPLES)
-    assert advice.id == "accumulate"
-    # two batches: 2 × 60 ms of its own and 40 ms of transfer, where it was 200 ms
-    assert advice.gain == pytest.approx(200 / 160)
-    assert advice.gain_error == pytest.approx(0.02 / 2 / 0.8**2)
-    assert advice.cost == "The batch becomes 512."
-    assert advice.values == {"batch": 512}
+def by_id(of: Measured) -> dict[str, Advice]:
+    return {a.id: a for a in advise(of)}
+
+
+def ids(of: Measured) -> list[str]:
+    return [a.id for a in advise(of)]
+
+
+def test_figures_are_taken_from_the_samples_of_all_ranks() -> None:
+    assert BOUND.averaging_s == 0.05, "of the rank that comes last, which waits for nobody"
+    assert (BOUND.global_batch, BOUND.plain_ddp, BOUND.hooked) == (256, True, False)
+    assert measured(METRICS, [*SAMPLES, RankSample(rank=2, synced=True)], 3).averaging_s is None
+    assert measured(METRICS, [], 2).plain_ddp is False
+
+
+@pytest.mark.parametrize(
+    ("share", "every", "gain"),
+    [(0.25, 2, 1 / 0.875), (0.4, 4, 1 / 0.7), (0.5, 4, 1.6), (0.7, 8, 1 / 0.3875)],
+)
+def test_batches_are_accumulated_until_communication_is_worth_no_more(
+    share: float, every: int, gain: float
+) -> None:
+    found = by_id(replace(BOUND, share=share, transfer_s=share / 10))["accumulate"]
+    assert found.values["every"] == every
+    assert found.gain == pytest.approx(gain)
+    saved = 1 - 1 / every
+    assert found.gain_error == pytest.approx(0.02 * saved * gain**2)
+    assert f"The effective batch becomes {256 * every:,}; scale the learning rate by {every}" in found.cost
+
+
+def test_a_loop_that_accumulates_already_accumulates_more() -> None:
+    found = by_id(replace(BOUND, batches=2))["accumulate"]
+    assert found.change == "Average gradients once in 8 batches in place of 2"
+    assert found.values["batch"] == 1024
+    assert "gradient_accumulation_steps=8" in found.values["code"]
 
 
 def test_waiting_for_a_slow_rank_is_not_saved() -> None:
-    [advice] = advise(replace(METRICS, transfer_s=0.01, wait_s=0.03), SAMPLES)
-    assert advice.gain == pytest.approx(1 / 0.95)
-    assert advise(replace(METRICS, transfer_s=0.004, wait_s=0.036), SAMPLES) == ()
+    found = by_id(replace(BOUND, transfer_s=0.01))["accumulate"]
+    assert found.gain == pytest.approx(1 / 0.95)
+    assert "accumulate" not in by_id(replace(BOUND, transfer_s=0.004))
+
+
+def test_half_the_bytes_save_half_of_averaging_beyond_what_computation_hides() -> None:
+    on_gpu = by_id(replace(BOUND, gpu=True))["bf16"]
+    # 50 ms of averaging, 0.5 ms of it whatever the bytes; 10 ms were hidden before
+    assert on_gpu.gain == pytest.approx(0.1 / (0.1 - 0.0495 / 2))
+    on_cpu = by_id(replace(BOUND, gradient_bytes=8_000_000))["bf16"]
+    assert on_cpu.gain == pytest.approx(0.1 / (0.1 - (0.0495 / 2 - 2e6 * 3e-9)))
+    assert on_cpu.gain_error > on_gpu.gain_error
+    assert "2 bytes in place of 4" in on_cpu.cost
+    hidden = by_id(replace(BOUND, gpu=True, averaging_s=None))["bf16"]
+    assert hidden.gain == pytest.approx(0.1 / (0.1 - 0.0395 / 2))
+    assert hidden.gain_error > on_gpu.gain_error, "computation may hide more than is known"
+    assert "bf16" not in ids(BOUND), "a fast network gains less than casts cost"
+    assert "bf16" not in ids(replace(BOUND, gradient_bytes=20_000, averaging_s=0.04, transfer_s=0.0005))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gradient_bytes": None},
+        {"gradient_item": None},
+        {"gradient_item": 2},
+        {"hooked": True},
+        {"hooked": None},
+    ],
+)
+def test_nothing_is_compressed_that_is_not_known_or_small_already(change: dict[str, Any]) -> None:
+    assert ids(replace(BOUND, gpu=True, **change)) == ["accumulate"]
+
+
+def test_double_precision_has_half_as_many_bytes_to_lose() -> None:
+    found = by_id(replace(BOUND, gpu=True, gradient_item=8))
+    assert found["float32"].gain == pytest.approx(1.25)
+    assert found["bf16"].gain > found["float32"].gain
+
+
+def test_the_largest_gain_comes_first() -> None:
+    gains = [a.gain for a in advise(replace(BOUND, gpu=True, gradient_item=8))]
+    assert gains == sorted(gains, reverse=True)
+
+
+def test_workers_read_ahead_until_reading_is_hidden_and_more_ranks_are_no_help() -> None:
+    found = by_id(HUNGRY)
+    assert list(found) == ["workers", "more_ranks"]
+    assert found["workers"].values["workers"] == 2, "one has a batch after 60 ms, the rest takes 40"
+    assert found["workers"].gain == pytest.approx(2.5)
+    assert "num_workers=2" in found["workers"].values["code"]
+    assert (found["more_ranks"].gain, found["more_ranks"].diff) == (1.0, "")
+    assert found["more_ranks"].cost.startswith("Each rank waits for data 60 % of a step.")
+
+
+def test_workers_that_do_not_keep_up_become_more() -> None:
+    # two of them need 200 ms for a batch
+    found = by_id(replace(HUNGRY, workers=2))["workers"]
+    assert found.values["workers"] == 8
+    assert found.change == "Read batches ahead with 8 worker processes in place of 2"
+    assert found.gain == pytest.approx(2.5)
+
+
+def test_workers_without_a_core_do_not_read() -> None:
+    assert ids(replace(HUNGRY, utilization=1.0)) == ["more_ranks"]
+    assert by_id(replace(HUNGRY, utilization=0.8))["workers"].gain == pytest.approx(1 / 0.8)
+    unsure = by_id(replace(HUNGRY, utilization=None))["workers"]
+    assert unsure.gain_error > 0.7
+
+
+def test_one_rank_gets_advice_on_data_only() -> None:
+    assert ids(replace(HUNGRY, ranks=1)) == ["workers", "more_ranks"]
+    assert ids(replace(BOUND, ranks=1)) == []
 
 
 def test_nothing_is_advised_where_the_figures_do_not_carry_it() -> None:
-    assert advise(Metrics(), ()) == ()
-    assert advise(replace(METRICS, comm_overhead=0.21, transfer_s=0.021), SAMPLES) == ()
-    assert advise(replace(METRICS, comm_bound="lower"), SAMPLES) == ()
-    assert advise(METRICS, [*SAMPLES, RankSample(rank=2)]) == (), "collectives by hand or FSDP"
-    wide = replace(METRICS, comm_overhead=0.6, transfer_s=0.05, comm_overhead_error=0.4)
-    assert advise(wide, SAMPLES) == ()
+    assert advise(Measured(ranks=2)) == ()
+    assert advise(measured(Metrics(), (), 2)) == ()
+    assert ids(replace(BOUND, share=0.21, transfer_s=0.021)) == []
+    assert ids(replace(BOUND, bound=True)) == []
+    assert ids(replace(BOUND, plain_ddp=False)) == [], "collectives by hand or FSDP"
+    assert ids(replace(BOUND, share=0.6, transfer_s=0.05, error=0.4)) == []
+    assert ids(replace(BOUND, transfer_s=0.0, share=0.0)) == []
+    assert ids(replace(HUNGRY, workers=None)) == ["more_ranks"]
 
 
-def test_a_batch_that_is_not_known_is_not_made_up() -> None:
-    [advice] = advise(replace(METRICS, unsure=True), SAMPLES)
-    assert advice.cost == "The batch becomes twice as large."
+@pytest.mark.parametrize("strange", [math.nan, math.inf, -1.0, 0.0])
+@pytest.mark.parametrize("field", ["step_s", "transfer_s", "share", "data_s", "averaging_s", "utilization"])
+def test_a_figure_that_is_none_gives_no_advice_of_its_own(field: str, strange: float) -> None:
+    for of in (BOUND, HUNGRY):
+        for advice in advise(replace(of, **{field: strange})):
+            assert math.isfinite(advice.gain)
+            assert math.isfinite(advice.gain_error)
+
+
+FIGURE = st.one_of(st.none(), st.floats(), st.floats(0, 1), st.just(1e-9))
+
+
+@given(
+    step=FIGURE, data=FIGURE, transfer=FIGURE, share=FIGURE, error=st.floats(), averaging=FIGURE, busy=FIGURE,
+    sent=st.one_of(st.none(), st.integers(0, 10**12)), item=st.sampled_from([None, 2, 4, 8]),
+    workers=st.one_of(st.none(), st.integers(0, 64)), ranks=st.integers(1, 4096),
+)  # fmt: skip
+def test_whatever_is_measured_gains_are_finite_and_larger_than_their_error(
+    step: Any, data: Any, transfer: Any, share: Any, error: float, averaging: Any, busy: Any, sent: Any,
+    item: Any, workers: Any, ranks: int,
+) -> None:  # fmt: skip
+    of = Measured(
+        ranks=ranks, step_s=step, data_s=data, transfer_s=transfer, share=share, error=error,
+        averaging_s=averaging, utilization=busy, gradient_bytes=sent, gradient_item=item, hooked=False,
+        plain_ddp=True, workers=workers,
+    )  # fmt: skip
+    found = advise(of)
+    assert len({a.id for a in found}) == len(found)
+    for advice in found:
+        assert 1 <= advice.gain <= 101
+        assert math.isfinite(advice.gain_error)
+        assert advice.id == "more_ranks" or advice.gain - 1 > advice.gain_error
+    assert all(isinstance(text, str) for text in unknown(of))
+
+
+def test_what_is_not_known_is_said() -> None:
+    assert unknown(BOUND) == ()
+    assert unknown(Measured(ranks=2)) == (
+        "No training steps were measured yet. Train a few steps, and ask again.",
+    )
+    for change, said in (
+        ({"transfer_s": None}, "The time that communication takes is not known"),
+        ({"bound": True}, "Some communication can't be seen"),
+        ({"plain_ddp": False}, "Gradients are not averaged by DDP"),
+        ({"gradient_bytes": None}, "The size of the gradients is not known"),
+        ({"workers": None, "data_s": 0.01}, "Batches come from no DataLoader"),
+    ):
+        [text] = unknown(replace(BOUND, **change))
+        assert text.startswith(said)
+    assert unknown(replace(BOUND, ranks=1, plain_ddp=False)) == ()
+
+
+def test_the_share_of_the_network_is_that_of_a_ring() -> None:
+    assert link_share(100_000_000, 1.0, 2, 1e9) == pytest.approx(0.1)
+    assert link_share(100_000_000, 1.0, 4, 1e9) == pytest.approx(0.15)
+    assert link_share(100, 1.0, 1, 1e9) is None
+    assert link_share(None, 1.0, 2, 1e9) is None
+    assert link_share(100, 1.0, 2, None) is None
+    assert link_share(100, math.nan, 2, 1e9) is None
 
 
 def cluster(size: int = 2, **changes: Any) -> Cluster:
@@ -61,11 +237,25 @@ def cluster(size: int = 2, **changes: Any) -> Cluster:
     )  # fmt: skip
 
 
+def told(*advice: Advice) -> list[dict[str, Any]]:
+    return [msgspec.to_builtins(a) for a in advice]
+
+
 def test_sentences_say_what_is_won_and_what_changes() -> None:
-    [told] = [msgspec.to_builtins(one) for one in advise(METRICS, SAMPLES)]
-    first, *diff = advice_text.lines([{**told, "diff": "-a\n+b"}], cluster())
-    assert first.endswith("(model.no_sync()): about 25 % faster (±2). The batch becomes 512.")
-    assert diff == ["    -a", "    +b"]
+    first, *rest = advise(replace(BOUND, gpu=True))
+    shown = cluster(gradient_bytes=24_000_000, link_share=0.38, unknown=("Something is not known.",))
+    lines = advice_text.lines(told(replace(first, diff="-a\n+b"), *rest), shown)
+    assert lines[0].startswith("Average gradients once in 4 batches: about 43 % faster (±3). The effective")
+    assert lines[1:3] == ["    -a", "    +b"]
+    assert '    model, optimizer = dt.optimize(model, optimizer, gradient_compression="bf16")' in lines
+    assert lines[-2:] == [
+        "Something is not known.",
+        "Each rank averages 24.0 MB of gradients a step, 38 % of what the network can carry.",
+    ]
+    ended = advice_text.lines(told(first), cluster(last=Last(step_s=0.1, gradient_bytes=1000)))
+    assert ended[-1] == "Each rank averages 1.0 kB of gradients a step."
+    last = advice_text.lines(told(advise(HUNGRY)[-1]), cluster())
+    assert last[0].startswith("More ranks will not help: training is input-bound. Each rank")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +263,7 @@ def test_sentences_say_what_is_won_and_what_changes() -> None:
     [
         (cluster(), "No training steps were measured yet. Train a few steps, and ask again."),
         (cluster(last=Last(step_s=0.1)), "No change that is known here"),
-        (cluster(1, step_s=0.1), "name has one rank, which exchanges nothing"),
+        (cluster(1, step_s=0.1, gradient_bytes=9), "name has one rank, which exchanges nothing"),
         (
             cluster(verdicts=(Verdict("a", "stuck", "stuck", {}, "Rank 1 is not there."),)),
             "Rank 1 is not there. There is no advice until training goes on.",
@@ -85,8 +275,29 @@ def test_without_advice_the_reason_is_said(found: Cluster, said: str) -> None:
     assert line.startswith(said)
 
 
+def test_without_advice_it_is_said_what_could_not_be_judged() -> None:
+    lines = advice_text.lines([], cluster(step_s=0.1, unknown=("Not DDP.",)))
+    assert lines == [advice_text.NOTHING, "Not DDP."]
+
+
+LOOP = "model = DDP(net)\nfor x in loader:\n    model(x).backward()\n    optimizer.step()"
+
+
 def test_the_change_is_that_of_the_cell_that_trains_whatever_ran_since() -> None:
-    loop = "model = DDP(net)\nfor x in loader:\n    model(x).backward()\n    optimizer.step()"
-    orders = [clients.Run("1", loop, "[1]"), clients.Run("2", "print(1)", "[2]")]
-    [given] = Changes.given(advise(METRICS, SAMPLES), orders)
-    assert "model.no_sync()" in given.diff
+    orders = [clients.Run("1", LOOP, "[1]"), clients.Run("2", "print(1)", "[2]")]
+    given = {a.id: a for a in Changes().given(advise(replace(BOUND, gpu=True)), orders)}
+    assert "model.no_sync()" in given["accumulate"].diff
+    assert "% 4 == 3" in given["accumulate"].diff
+    assert given["bf16"].diff == "", "nothing shows where the optimizer is made"
+
+
+def test_the_change_is_where_the_optimizer_is_made() -> None:
+    made = "model = DDP(net)\noptimizer = SGD(model.parameters(), lr=1)"
+    changes = Changes()
+    orders = [clients.Run("1", made, "[1]"), clients.Run("2", LOOP.split("\n", 1)[1], "[2]")]
+    given = {a.id: a for a in changes.given(advise(replace(BOUND, gpu=True)), orders)}
+    assert "+model, optimizer = dt.optimize(model, optimizer, gradient_accumulation_steps=4)" in (
+        given["accumulate"].diff
+    )
+    assert 'gradient_compression="bf16")' in given["bf16"].diff
+    assert changes.given((), orders) == ()

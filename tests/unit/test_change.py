@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from dtrain_lab.metrics.advice.diff import accumulate, ddp_name
+from dtrain_lab.metrics.advice.code import changed, ddp_name
+from dtrain_lab.metrics.advice.loop import accumulate
 
 CELL = """%%distributed
 model = DDP(build())
@@ -53,6 +56,101 @@ def test_a_loop_without_a_counter_gets_one_and_a_function_its_own_name() -> None
 )
 def test_what_is_not_understood_is_not_changed(code: str) -> None:
     assert accumulate(code) == ""
+
+
+def test_eight_batches_are_eight() -> None:
+    text = applied(accumulate(CELL, every=8))
+    assert "step % 8 == 7" in text
+    assert "(loss / 8).backward()" in text
+
+
+HOOK = ("bf16", {})
+FOUR = ("accumulate", {"every": 4})
+TWO = ("workers", {"workers": 2})
+MADE = """%%distributed
+import dtrain_lab as dt
+ddp = DDP(net)
+opt = torch.optim.Adam(
+    ddp.parameters(),
+)
+for x in loader:
+    ddp(x).backward()"""
+LATER = """opt = SGD(model.parameters(), lr=1)
+model = DDP(model)"""
+FACTORY = """def make(width):
+    model = DDP(build(width))
+    optimizer = SGD(model.parameters())
+    return model, optimizer"""
+LOADER = """données = DataLoader(ré, batch_size=4)  # é"""
+LINES = """loader = DataLoader(
+    data,
+    num_workers=1,
+)"""
+
+
+@pytest.mark.parametrize(
+    ("code", "advice", "line"),
+    [
+        (MADE, HOOK, 'ddp, opt = dt.optimize(ddp, opt, gradient_compression="bf16")'),
+        (MADE, FOUR, "ddp, opt = dt.optimize(ddp, opt, gradient_accumulation_steps=4)"),
+        (LATER, FOUR, "model, opt = dt.optimize(model, opt, gradient_accumulation_steps=4)"),
+        (
+            FACTORY,
+            FOUR,
+            "    model, optimizer = dt.optimize(model, optimizer, gradient_accumulation_steps=4)",
+        ),
+        (
+            "model, optimizer = make(64)",
+            HOOK,
+            'model, optimizer = dt.optimize(model, optimizer, gradient_compression="bf16")',
+        ),
+        (
+            "m, o = dt.optimize(m, o, gradient_accumulation_steps=2)",
+            FOUR,
+            "m, o = dt.optimize(m, o, gradient_accumulation_steps=4)",
+        ),
+        (
+            "m, o = dt.optimize(m, o, gradient_accumulation_steps=2)",
+            HOOK,
+            'm, o = dt.optimize(m, o, gradient_accumulation_steps=2, gradient_compression="bf16")',
+        ),
+        (LOADER, TWO, "données = DataLoader(ré, batch_size=4, num_workers=2, persistent_workers=True)  # é"),
+        (LINES, TWO, "    num_workers=2,"),
+    ],
+)
+def test_a_change_is_where_model_optimizer_or_loader_is_made(
+    code: str, advice: tuple[str, dict[str, Any]], line: str
+) -> None:
+    text = applied(changed(code, *advice))
+    assert line in text.splitlines()
+
+
+def test_the_import_is_added_once() -> None:
+    assert applied(changed(LATER, *FOUR)).splitlines()[0] == "import dtrain_lab as dt"
+    assert "+import dtrain_lab as dt" not in changed(MADE, *FOUR)
+
+
+def test_the_call_comes_after_the_model_is_wrapped() -> None:
+    lines = applied(changed(LATER, *FOUR)).splitlines()
+    assert lines.index("model = DDP(model)") < lines.index(
+        "model, opt = dt.optimize(model, opt, gradient_accumulation_steps=4)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("x = 1", FOUR),
+        ("!ls", HOOK),
+        ("opt = SGD(other.parameters())", HOOK),
+        ("dt.optimize(m, o, **options)", HOOK),
+        ("a = DataLoader(x)\nb = DataLoader(y)", TWO),
+        ("l = DataLoader(\n    x\n)", TWO),
+        ("model = DDP(net)\nopt = SGD(model.parameters())", ("float32", {})),
+    ],
+)
+def test_a_cell_without_a_clear_place_is_not_changed(code: str, advice: tuple[str, dict[str, Any]]) -> None:
+    assert changed(code, *advice, model="model") == ""
 
 
 def test_training_runs_on_as_before_with_twice_the_batch() -> None:

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics import communication
 from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.advice.measured import measured
 from dtrain_lab.metrics.diagnosis import (
     Report,
     conclude,
@@ -123,12 +124,12 @@ MEASURED = Diagnosis(
 
 def test_what_was_measured_wins_over_the_estimate_and_no_advice_promises_what_it_denies() -> None:
     samples = [RankSample(rank=r, synced=True) for r in range(2)]
-    assert advise(ESTIMATED, samples), "the estimate alone would advise"
+    assert advise(measured(ESTIMATED, samples, 2)), "the estimate alone would advise"
     found = with_measured(ESTIMATED, MEASURED)
     assert (found.comm_overhead, found.comm_overhead_error, found.measured) == (0.09, 0.15, True)
     assert found.transfer_s == pytest.approx(0.05 * 0.09 / 0.63)
     assert found.compute_s == pytest.approx(0.03 + 0.054)
-    assert advise(found, samples) == ()
+    assert advise(measured(found, samples, 2)) == ()
     assert denies_waiting_for_data(MEASURED, 0.25)
     # nothing was measured: nothing changes
     assert with_measured(ESTIMATED, replace(MEASURED, communication=None)) == ESTIMATED

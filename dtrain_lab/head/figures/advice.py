@@ -1,4 +1,4 @@
-"""Adds the code change (a diff of the running cell) to advice."""
+"""Adds the code change (a diff of the user's cell) to advice."""
 
 from __future__ import annotations
 
@@ -6,48 +6,59 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.advice.diff import accumulate, ddp_name
+from dtrain_lab.metrics.advice.code import changed, ddp_name
+from dtrain_lab.metrics.advice.loop import accumulate
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.metrics.world import Metrics
 
 
 class Changes:
-    """Computes the diff once for each cell."""
+    """Computes each diff once, as long as no other cell runs."""
 
     def __init__(self) -> None:
-        self._known: tuple[str, str] = ("", "")
-        """Id of a cell, and its diff."""
+        self._cell = ""
+        """Cell that ran last when the diffs were computed."""
+        self._known: dict[tuple[str, object], str] = {}
+        """Id and variant of advice → its diff."""
 
-    @staticmethod
-    def given(advice: Sequence[Advice], orders: Sequence[clients.Run]) -> tuple[Advice, ...]:
-        """Return advice with the diff of the last cell that has a training loop.
+    def given(self, advice: Sequence[Advice], orders: Sequence[clients.Run]) -> tuple[Advice, ...]:
+        """Return advice with the diff of the last cell that the change applies to.
 
         Args:
             advice: Advice without a diff.
             orders: Run requests of known cells, oldest first.
         """
-        if not advice:
-            return ()
-        model = next((name for o in reversed(orders) if (name := ddp_name(o.code))), None)
-        diff = next((d for o in reversed(orders) if (d := accumulate(o.code, model))), "")
-        return tuple(replace(a, diff=diff) if a.id == "accumulate" else a for a in advice)
+        if not orders:
+            return tuple(advice)
+        if self._cell != orders[-1].cell:
+            self._cell = orders[-1].cell
+            self._known.clear()
+        return tuple(replace(a, diff=self._diff(a, orders)) for a in advice)
 
     def shown(self, metrics: Metrics, orders: Sequence[clients.Run]) -> Metrics:
-        """Return the metrics with the diff added to their advice.
+        """Return the metrics with the diffs added to their advice.
 
         Args:
             metrics: Metrics of the world.
-            orders: Run requests of known cells, oldest first; the last one is running.
+            orders: Run requests of known cells, oldest first.
         """
-        if not metrics.advice or not orders:
-            return metrics
-        cell = orders[-1].cell
-        if self._known[0] != cell:
-            model = next((name for o in reversed(orders) if (name := ddp_name(o.code))), None)
-            self._known = cell, accumulate(orders[-1].code, model)
-        diff = self._known[1]
-        return replace(
-            metrics,
-            advice=tuple(replace(a, diff=diff) if a.id == "accumulate" else a for a in metrics.advice),
-        )
+        return replace(metrics, advice=self.given(metrics.advice, orders)) if metrics.advice else metrics
+
+    def _diff(self, advice: Advice, orders: Sequence[clients.Run]) -> str:
+        key = advice.id, advice.values.get("variant")
+        if key not in self._known:
+            self._known[key] = _found(advice, orders)
+        return self._known[key]
+
+
+def _found(advice: Advice, orders: Sequence[clients.Run]) -> str:
+    """The change in the last cell where its place is understood; for accumulation also in a loop itself."""
+    model = next((name for o in reversed(orders) if (name := ddp_name(o.code))), None)
+    for order in reversed(orders):
+        if diff := changed(order.code, advice.id, advice.values, model):
+            return diff
+    if advice.id != "accumulate" or advice.values["before"] != 1:
+        return ""
+    every = advice.values["every"]
+    return next((d for o in reversed(orders) if (d := accumulate(o.code, model, every))), "")

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics import communication, diagnosis, figures, loops
 from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.advice.measured import link_share, measured, unknown
 from dtrain_lab.metrics.advice.steady import SteadyAdvice
 from dtrain_lab.metrics.verdicts import hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
@@ -46,6 +47,10 @@ class Figures:
         self._advice = SteadyAdvice()
         self.advice: tuple[Advice, ...] = ()
         """On the training loop that runs, or ran last; unlike the metrics' own, also after its end."""
+        self._unknown: tuple[str, ...] = ()
+        """What advice on that loop can't judge."""
+        self.link_bytes_per_s: float | None = None
+        """Speed of the slowest node's network; None with one node, or where it is not known."""
         self._values: dict[str, Any] = {}
         """The user's values of `dt.log`; the latest of each."""
         self._samples: dict[int, tuple[float, RankSample]] = {}
@@ -120,9 +125,11 @@ class Figures:
         found = self.stuck(state)
         samples = self._current(state)
         metrics = figures.world_metrics(samples, state.size, self._crowded())
-        measured = self.loops.measured(state.size)
-        if measured is not None:
-            metrics = diagnosis.with_measured(metrics, measured)
+        diagnosed = self.loops.measured(state.size)
+        if diagnosed is not None:
+            metrics = diagnosis.with_measured(metrics, diagnosed)
+        share = link_share(metrics.gradient_bytes, metrics.step_s, state.size, self.link_bytes_per_s)
+        metrics = replace(metrics, link_share=share)
         current = self._steps_now(state, found, metrics.step_s)
         if found is None:
             found = self._unhurried(state, samples, metrics, current=current)
@@ -135,32 +142,44 @@ class Figures:
                 metrics.step_s,
                 metrics.comm_overhead,
                 metrics.comm_overhead_error,
+                metrics.gradient_bytes,
+                metrics.link_share,
             )
+        advice = self._advised(metrics, samples, found, state.size, current=current)
         return replace(
             metrics,
             values=self._values,
-            advice=self._advised(metrics, samples, found, current=current),
+            advice=advice,
+            unknown=self._unknown,
             verdicts=(found,) if found is not None else (),
             current=current,
             last=None
             if current or self._last is None
-            else diagnosis.last_with_measured(self._last, measured),
+            else diagnosis.last_with_measured(self._last, diagnosed),
         )
 
     def _advised(
-        self, metrics: Metrics, samples: Sequence[RankSample], found: Verdict | None, *, current: bool
+        self,
+        metrics: Metrics,
+        samples: Sequence[RankSample],
+        found: Verdict | None,
+        size: int,
+        *,
+        current: bool,
     ) -> tuple[Advice, ...]:
         """Advice for the steps that run now."""
+        figures_now = measured(metrics, samples, size, self.hosts.values())
+        if current and metrics.step_s is not None:
+            self._unknown = unknown(figures_now)
         if not current or metrics.measured or (found is not None and found.code == "too_busy"):
             self._advice.forget()
             # a measured result needs no smoothing, and estimates don't count beside it
-            measured = advise(metrics, samples) if current and metrics.measured else ()
+            sure = advise(figures_now) if current and metrics.measured else ()
             if current:
-                self.advice = measured
-            return measured
+                self.advice = sure
+            return sure
         # on a machine with too few cores, step shares predict nothing
-        sure = self._busiest() is None
-        found_now = advise(metrics, samples) if sure else ()
+        found_now = advise(figures_now) if self._busiest() is None else ()
         shown = self._advice.look(found_now, time.monotonic())
         self.advice = shown or found_now
         return shown

@@ -100,5 +100,11 @@ class Network:
         else:
             self._ready()
 
+    @property
+    def bytes_per_s(self) -> float | None:
+        """Speed of the slowest chosen interface, as its driver states it; None where one doesn't."""
+        speeds = [interface.speed for interface in self.chosen.values()]
+        return min(speeds) * 1e6 / 8 if speeds and all(speeds) else None
+
     def _name(self, node: int) -> str:
         return self._hellos[node].name

@@ -73,6 +73,11 @@ class Nodes:
         self._controller: Controller | None = None
 
     @property
+    def link_bytes_per_s(self) -> float | None:
+        """Speed of the slowest node's network; None with one node, or where it is not known."""
+        return self._network.bytes_per_s if self._network is not None else None
+
+    @property
     def count(self) -> int:
         """Number of agents that have joined."""
         return len(self._peers)

@@ -164,6 +164,7 @@ class Owner:
 
     def cluster(self) -> Cluster:
         """Current snapshot of the cluster."""
+        self.figures.link_bytes_per_s = self.nodes.link_bytes_per_s
         cluster = self.snapshot.cluster(self.state, self.cells.running, self.lifetime.leases.notebooks)
         limit = self.lifetime.limit.at
         metrics = cluster.metrics
@@ -172,7 +173,7 @@ class Owner:
             ends_at=self.lifetime.ends_at,
             limit_at=limit,
             summary=soon(cluster.summary, limit, time.time()),
-            metrics=self._changes.shown(metrics, self.cells.orders) if metrics.advice else metrics,
+            metrics=self._changes.shown(metrics, self.cells.orders),
             lost=self._losses.all,
             usual_start_s=None if self._was_ready else self._starts.usual_s,
             troubles=merged(supervision.here().troubles, *self._troubles.values()),

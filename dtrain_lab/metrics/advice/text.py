@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
 
 INDENT = "    "
+NOTHING = "No change that is known here would surely make this training faster."
 
 
 def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster) -> list[str]:
@@ -18,16 +20,33 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster) -> list[str]:
         cluster: The cluster; where there is no advice, its figures say why.
 
     Returns:
-        For each piece of advice the change, what it gains and costs, and its diff; else one sentence.
+        For each piece of advice the change, what it gains and costs, and its code; without advice, why there
+        is none. Then what is not known, and the size of the gradients.
     """
-    if not advice:
-        return [why_none(cluster)]
     told = []
     for one in advice:
         more, error = round(100 * (one["gain"] - 1)), max(1, round(100 * one["gain_error"]))
-        told.append(f"{one['change']}: about {more} % faster (±{error}). {one['cost']}".rstrip())
-        told += [f"{INDENT}{line}" for line in one["diff"].splitlines()]
-    return told
+        faster = f": about {more} % faster (±{error})" if one["gain"] > 1 else ""
+        told.append(f"{one['change']}{faster}. {one['cost']}".rstrip())
+        code = one["diff"] or one["values"].get("code", "")
+        told += [f"{INDENT}{line}" for line in code.splitlines()]
+    if not told:
+        told.append(why_none(cluster))
+    # with one rank, and in a hang, the reason is said already
+    doubts = cluster.metrics.unknown if advice or told[0] == NOTHING else ()
+    sizes = sent(cluster)
+    return [*told, *doubts, *([sizes] if sizes else ())]
+
+
+def sent(cluster: Cluster) -> str:
+    """Return one sentence on the bytes of gradients; empty where they are not known."""
+    metrics = cluster.metrics
+    figures = metrics if metrics.gradient_bytes else metrics.last
+    if figures is None or not figures.gradient_bytes or cluster.world.size == 1:
+        return ""
+    share = figures.link_share
+    of = "" if share is None else f", {100 * share:.0f} % of what the network can carry"
+    return f"Each rank averages {size_text(figures.gradient_bytes)} of gradients a step{of}."
 
 
 def why_none(cluster: Cluster) -> str:
@@ -40,4 +59,4 @@ def why_none(cluster: Cluster) -> str:
         return f"{stuck.text} There is no advice until training goes on."
     if metrics.step_s is None and metrics.last is None:
         return "No training steps were measured yet. Train a few steps, and ask again."
-    return "No change that is known here would surely make this training faster."
+    return NOTHING

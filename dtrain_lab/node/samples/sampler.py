@@ -18,6 +18,7 @@ LONG_BACKWARD_S = 2.0
 """Seconds; a longer backward may be blocked in DDP's own collective, so it is reported as an operation."""
 SUSPICIOUS_S = 0.5
 """A rank that is in a collective for this many seconds reports its last calls, for comparison."""
+HOOKED = {1: False, 2: True}
 QUIET_S = 1.0
 """So does an inactive rank after this many seconds: it may be the one that the others wait for."""
 
@@ -67,6 +68,9 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
         device_memory_bytes=use.device_memory_bytes,
         device_memory_total_bytes=use.device_memory_total_bytes,
         device_utilization=use.device_utilization,
+        gradient_item=reader.header(ring.GRADIENT_ITEM) or None,
+        hooked=HOOKED.get(reader.header(ring.HOOKED)),
+        loader_workers=reader.header(ring.WORKERS) - 1 if reader.header(ring.WORKERS) else None,
     )
 
 

@@ -83,6 +83,7 @@ class Recorder:
         self._forward = self._backward = self._optimizer = 0
         self._loader_samples = self._forward_samples = self._tokens = 0
         self._flags = self._probe = 0
+        self._gradients = self._synced = 0
         self._passes = self._forwards = 0
         """Backward passes of this step, and forward passes since the last of them."""
         self._computes: tuple[int, int] | None = None
@@ -338,9 +339,15 @@ class Recorder:
             self._cells[ring.STEP] += 1
             self._write()
 
-    def synced(self) -> None:
-        """Mark this step as one in which a model's gradients are averaged."""
+    def synced(self, sent: int) -> None:
+        """Mark this step as one in which a model's gradients are averaged.
+
+        Args:
+            sent: bytes of these gradients; 0 where not known.
+        """
         self._flags |= ring.SYNCED
+        self._gradients += sent
+        self._synced += 1
         self._known += ANY
 
     def optimizer_began(self) -> tuple[int, int]:
@@ -415,6 +422,7 @@ class Recorder:
                 ended, wall, self._data, self.exposed, 0, samples, self._calls,
                 self._forward, self._backward, self._optimizer,
                 self._tokens, self._flags, self._probe, processor,
+                self._gradients, max(1, self._passes // max(1, self._synced)),
             )
         )  # fmt: skip
         self.last_wall = wall

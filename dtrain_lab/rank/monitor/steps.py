@@ -14,6 +14,7 @@ from torch.optim.optimizer import (
 )
 
 from dtrain_lab.metrics import ring
+from dtrain_lab.rank.monitor import gradients
 from dtrain_lab.rank.monitor.batches import batch_tensor, sizes, sizes_of, time_major
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.last_training import LastTraining
@@ -113,6 +114,7 @@ def _watch_loaders(recorder: Recorder, seen: LastTraining) -> None:
             with recorder.harmless():
                 samples, tokens = sizes(batch)
                 recorder.epoch(loaders.given(iterator), _length(iterator))
+                recorder.writer.cells[ring.WORKERS] = 1 + loaders.workers(iterator)
         recorder.fetched(began, iterator, samples, tokens)
         return batch
 
@@ -184,7 +186,7 @@ def _watch_ddp(
                 apart.sent = EVERYTHING
             recorder.forward(*batch)
             if syncs:
-                recorder.synced()
+                recorder.synced(gradients.note(recorder.writer.cells, self))
                 probed = probes.due(self)
                 if ddp.has_hooks(self):  # what communication hooks do after backward is not seen
                     recorder.writer.cells[ring.BOUND] = LOWER

@@ -66,6 +66,22 @@ def parameters(module: Any) -> list[Any]:
     return list(module._module_parameters)
 
 
+def gradient_sizes(module: Any) -> tuple[int, int]:
+    """Bytes of the gradients that DDP averages, and of one element of most of them; needs `names.BACKWARD`.
+
+    Both are 0 where that can't be told: gradients may be sparse.
+    """
+    if any(isinstance(part, SPARSE) and part.sparse for part in module.module.modules()):
+        return 0, 0
+    reduced = getattr(module.mixed_precision, "reduce_dtype", None)
+    sizes: dict[int, int] = {}
+    for p in module._module_parameters:
+        if p.requires_grad:
+            item = (reduced or p.dtype).itemsize
+            sizes[item] = sizes.get(item, 0) + p.numel() * item
+    return sum(sizes.values()), max(sizes, key=lambda item: sizes[item], default=0)
+
+
 def has_hooks(module: Any) -> bool:
     """Whether the user has registered a communication hook; needs `names.BACKWARD`."""
     return bool(module._comm_hooks)

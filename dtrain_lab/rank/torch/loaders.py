@@ -50,6 +50,11 @@ def given(iterator: Any) -> int:
     return int(getattr(iterator, "_num_yielded", 0))
 
 
+def workers(iterator: Any) -> int:
+    """Number of worker processes of an iterator; -1 where it does not tell."""
+    return int(getattr(iterator, "_num_workers", -1))
+
+
 def own_iterator(loader: Any) -> Any:
     """A new iterator, even of a loader with persistent workers; needs `names.DIAGNOSE`."""
     return loader._get_iterator()

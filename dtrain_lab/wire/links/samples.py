@@ -15,7 +15,8 @@ class RankFigures(StepFigures, frozen=True, omit_defaults=True):
 
     `exposed_s` is the time waited for communication, `exposed_error_s` its error (None where it wasn't
     measured). `on_processor` is the share of the computing time in which the training thread ran.
-    `typical_own_s` is the own time of the median step.
+    `typical_own_s` is the own time of the median step. `averaging_s` is the time of averaging where nothing
+    hides it, from probes; `gradient_bytes` what is averaged in a step, `batches` the passes for that.
     """
 
     steps_per_s: float | None = None
@@ -24,6 +25,9 @@ class RankFigures(StepFigures, frozen=True, omit_defaults=True):
     synced: bool = False
     on_processor: float = 0.0
     typical_own_s: float | None = None
+    averaging_s: float | None = None
+    gradient_bytes: int | None = None
+    batches: int = 1
 
 
 class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):
@@ -53,6 +57,12 @@ class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):
     device_memory_bytes: int | None = None
     device_memory_total_bytes: int | None = None
     device_utilization: float | None = None
+    gradient_item: int | None = None
+    """Bytes of one element of the gradients."""
+    hooked: bool | None = None
+    """Whether the DDP model has a communication hook."""
+    loader_workers: int | None = None
+    """Worker processes of the data loader."""
 
 
 class Samples(Message, frozen=True, tag="samples"):

@@ -26,6 +26,8 @@ class Last(Struct, frozen=True):
     step_s: float | None = None
     comm_overhead: float | None = None
     comm_overhead_error: float | None = None
+    gradient_bytes: int | None = None
+    link_share: float | None = None
 
 
 class Metrics(Figures, frozen=True):
@@ -34,6 +36,9 @@ class Metrics(Figures, frozen=True):
     A step is data + compute (forward, backward) + transfer and wait (communication that is not hidden by
     computation) + optimizer + the rest. `comm_bound`: "lower" if `comm_overhead` is a lower bound.
     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
+    `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
+    network speed that sending them takes, with several nodes.
+    `unknown`: what `advice` can't judge, and why.
     `current`: whether training is running; if not, `last` has its last metrics.
     """
 
@@ -43,9 +48,12 @@ class Metrics(Figures, frozen=True):
     comm_bound: str = ""
     slowest_rank: int | None = None
     skew_s: float | None = None
+    gradient_bytes: int | None = None
+    link_share: float | None = None
     values: dict[str, Any] = {}
     verdicts: tuple[Verdict, ...] = ()
     advice: tuple[Advice, ...] = ()
+    unknown: tuple[str, ...] = ()
     measured: bool = False
     current: bool = True
     last: Last | None = None

@@ -27,7 +27,13 @@ def _metrics(ranks: tuple[Rank, ...], verdict: Verdict | None) -> Metrics:
     if verdict is None:
         return metrics_of(ranks)
     return metrics_of(
-        ranks, verdicts=(verdict,), slowest_rank=verdict.ranks[0], skew_s=0.061, advice=(ADVICE,)
+        ranks,
+        verdicts=(verdict,),
+        slowest_rank=verdict.ranks[0],
+        skew_s=0.061,
+        advice=(ADVICE,),
+        gradient_bytes=24_000_000,
+        link_share=0.12,
     )
 
 

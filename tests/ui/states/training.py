@@ -16,12 +16,19 @@ from tests.ui.states.worlds import NOW, cluster_of, metrics_of, past, ranks_of, 
 
 ADVICE = Advice(
     id="accumulate",
-    change="Accumulate twice as many batches before gradients are averaged (model.no_sync())",
+    change="Average gradients once in 2 batches",
     gain=1.09,
     gain_error=0.02,
-    cost="The batch becomes 512.",
+    cost="The effective batch becomes 512; scale the learning rate by 2 (linear) or 1.4 (square root).",
     diff="",
-    values={"batch": 512},
+    values={"every": 2, "times": 2, "root": "1.4", "batch": 512, "code": "dt.optimize(...)"},
+)
+MORE_ADVICE = (
+    ADVICE,
+    Advice("bf16", "Send gradients in bf16", 1.06, 0.02, "", "", {"item": 4, "code": "dt.optimize(...)"}),
+    Advice(
+        "more_ranks", "More ranks will not help: training is input-bound", 1.0, 0.02, "", "", {"share": 0.31}
+    ),
 )
 SLOW = Verdict(
     id="slow-5",
@@ -50,6 +57,17 @@ def _training(stage: Stage) -> None:
         world = training("sft-8", ranks, metrics=metrics_of(ranks, advice=(ADVICE,)))
         stage.hear([world], jobs.SIDEBAR)
     stage.page.locator(PANEL).get_by_text("keep pace").wait_for()
+
+
+def _advice(stage: Stage) -> None:
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    ranks = ranks_of(8, 1800)
+    metrics = metrics_of(ranks, advice=MORE_ADVICE)
+    stage.hear([training("sft-8", ranks, metrics=metrics)], jobs.SIDEBAR)
+    panel = stage.page.locator(PANEL)
+    panel.get_by_role("button", name="2 more…").click()
+    panel.get_by_text("More ranks will not help").wait_for()
 
 
 def _slow(stage: Stage) -> None:
@@ -103,6 +121,7 @@ def _thousand(stage: Stage) -> None:
 
 STATES = (
     State("a-training", _training, ALL, pinned=True, contrast=True),
+    State("a-advice", _advice),
     State("a-slow", _slow, ALL),
     State("a-running", _running),
     State("a-64-ranks", _sixty_four),

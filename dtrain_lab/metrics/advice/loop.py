@@ -1,66 +1,38 @@
-"""Applies advice to a cell's code, as a diff. Pure: the code is parsed, and never run."""
+"""Accumulates batches in a cell's own loop, in plain torch. Pure: the code is parsed, and never run."""
 
 from __future__ import annotations
 
 import ast
-import difflib
 
-EVERY = 2
-"""Number of batches whose gradients are sent together."""
+from dtrain_lab.metrics.advice.code import ddp_assignment, unified, without_magic
 
 
-def accumulate(code: str, model: str | None = None) -> str:
-    """Change a training loop so that it sends the gradients of two batches together.
+def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
+    """Change a training loop so that it sends the gradients of several batches together.
 
     Args:
         code: code of the cell, with or without its magic.
         model: name of the DDP model, if another cell makes it.
+        every: number of batches.
 
     Returns:
         A unified diff of the cell; empty where its loop is not understood.
     """
-    magic, body = _without_magic(code)
+    magic, body = without_magic(code)
     try:
         tree = ast.parse(body)
     except SyntaxError:  # other magics, or a cell in another language
         return ""
     loop = _loop(tree)
-    name = _used_in(loop, tree, _ddp_name(tree) or model) if loop is not None else None
+    made = ddp_assignment(tree)
+    name = _used_in(loop, tree, made[0] if made is not None else model) if loop is not None else None
     if name is None or loop is None:
         return ""
     lines = body.splitlines()
-    changed = _changed(lines, loop, name)
+    changed = _changed(lines, loop, name, every)
     if changed is None:
         return ""
-    before, after = magic + lines, magic + changed
-    return "\n".join(difflib.unified_diff(before, after, "cell", "cell", lineterm="", n=2))
-
-
-def _without_magic(code: str) -> tuple[list[str], str]:
-    lines = code.splitlines()
-    head = [lines[0]] if lines and lines[0].startswith("%%") else []
-    return head, "\n".join(lines[len(head) :])
-
-
-def _ddp_name(tree: ast.Module) -> str | None:
-    """Variable name of the DDP model that a cell makes; None where it makes no such model."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            called = ast.unparse(node.value.func)
-            target = node.targets[0]
-            if called.rpartition(".")[2] in ("DDP", "DistributedDataParallel") and isinstance(
-                target, ast.Name
-            ):
-                return target.id
-    return None
-
-
-def ddp_name(code: str) -> str | None:
-    """Variable name of the DDP model that a cell makes; None where it makes no such model."""
-    try:
-        return _ddp_name(ast.parse(_without_magic(code)[1]))
-    except SyntaxError:
-        return None
+    return unified(magic + lines, magic + changed)
 
 
 def _used_in(loop: ast.For, tree: ast.Module, known: str | None) -> str | None:
@@ -90,16 +62,16 @@ def _calls(node: ast.AST, method: str) -> bool:
     )
 
 
-def _changed(lines: list[str], loop: ast.For, model: str) -> list[str] | None:
+def _changed(lines: list[str], loop: ast.For, model: str, every: int) -> list[str] | None:
     """The lines with the loop changed; None where its statements are not in the usual order."""
     body = loop.body
     end = next(i for i, s in enumerate(body) if _calls(s, "backward"))
-    simple = _scaled(body[end]) != ""
+    simple = _scaled(body[end], every) != ""
     steps = [i for i, s in enumerate(body) if _calls(s, "step") or _calls(s, "zero_grad")]
     if not simple or loop.orelse or not any(i > end and _calls(body[i], "step") for i in steps):
         return None
     counter, header = _counter(lines, loop)
-    last = f"{counter} % {EVERY} == {EVERY - 1}"
+    last = f"{counter} % {every} == {every - 1}"
     indent = " " * body[0].col_offset
     new = [*lines[: loop.lineno - 1], *header]
     at = loop.body[0].lineno
@@ -110,25 +82,25 @@ def _changed(lines: list[str], loop: ast.For, model: str) -> list[str] | None:
         if not mine:  # the statement shares a line with the one before: `a(); b()`
             continue
         if index in steps:
-            first = f"{counter} % {EVERY} == 0" if index <= end else last
+            first = f"{counter} % {every} == 0" if index <= end else last
             new += [f"{indent}if {first}:", *_deeper(mine)]
             continue
         if index == synced.start:
             new.append(f"{indent}with nullcontext() if {last} else {model}.no_sync():")
         if index == end:
-            mine = [f"{indent}{_scaled(statement)}"]
+            mine = [f"{indent}{_scaled(statement, every)}"]
         new += _deeper(mine) if index in synced else mine
     new += lines[at - 1 :]
     return ["from contextlib import nullcontext", *new]
 
 
-def _scaled(statement: ast.stmt) -> str:
+def _scaled(statement: ast.stmt, every: int) -> str:
     """`loss.backward()` with the loss divided; empty for other statements."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return ""
     loss = ast.unparse(call.func.value)
-    return f"({loss} / {EVERY}).{ast.unparse(call).removeprefix(loss + '.')}"
+    return f"({loss} / {every}).{ast.unparse(call).removeprefix(loss + '.')}"
 
 
 def _deeper(lines: list[str]) -> list[str]:

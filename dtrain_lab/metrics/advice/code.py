@@ -1,0 +1,190 @@
+"""Code of advice: a call to paste, and as a diff of the user's own cell. Pure: code is parsed, never run."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Callable, Mapping
+
+IMPORT = "import dtrain_lab as dt"
+KEYWORDS = {
+    "accumulate": lambda values: {"gradient_accumulation_steps": repr(values["every"])},
+    "bf16": lambda values: {"gradient_compression": '"bf16"'},
+}
+"""Id of advice → keywords of `dt.optimize` for its values."""
+
+
+def optimize(**switches: object) -> str:
+    """Return the lines that apply `dt.optimize` with these switches."""
+    told = ", ".join(f"{k}={_text(v)}" for k, v in switches.items())
+    return f"{IMPORT}\nmodel, optimizer = dt.optimize(model, optimizer, {told})\n"
+
+
+def changed(code: str, advice: str, values: Mapping[str, object], model: str | None = None) -> str:
+    """Apply advice to a cell.
+
+    Args:
+        code: code of the cell, with or without its magic.
+        advice: id of the advice.
+        values: its values.
+        model: name of the DDP model, if another cell makes it.
+
+    Returns:
+        A unified diff of the cell; empty where it has no place for the change that is understood.
+    """
+    magic, body = without_magic(code)
+    try:
+        tree = ast.parse(body)
+    except SyntaxError:  # other magics, or a cell in another language
+        return ""
+    lines = body.splitlines()
+    if advice == "workers":
+        new = _with_workers(lines, tree, values["workers"])
+    elif advice in KEYWORDS:
+        new = _with_optimize(lines, tree, KEYWORDS[advice](values), model)
+    else:
+        return ""
+    if new is None or new == lines or not _parses(new):
+        return ""
+    return unified(magic + lines, magic + new)
+
+
+def _parses(lines: list[str]) -> bool:
+    try:
+        ast.parse("\n".join(lines))
+    except SyntaxError:  # for one, no comma after the last argument, on a line of its own
+        return False
+    return True
+
+
+def without_magic(code: str) -> tuple[list[str], str]:
+    """Return the line of a cell's magic, if it has one, and the rest of its code."""
+    lines = code.splitlines()
+    head = [lines[0]] if lines and lines[0].startswith("%%") else []
+    return head, "\n".join(lines[len(head) :])
+
+
+def unified(before: list[str], after: list[str]) -> str:
+    """Return a unified diff of two versions of a cell."""
+    return "\n".join(difflib.unified_diff(before, after, "cell", "cell", lineterm="", n=2))
+
+
+def ddp_assignment(tree: ast.AST) -> tuple[str, ast.Assign] | None:
+    """Name of the DDP model that a cell makes, and the assignment; None where it makes no such model."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and _called(node.value) in ("DDP", "DistributedDataParallel")
+            and isinstance(node.targets[0], ast.Name)
+        ):
+            return node.targets[0].id, node
+    return None
+
+
+def ddp_name(code: str) -> str | None:
+    """Variable name of the DDP model that a cell makes; None where it makes no such model."""
+    try:
+        found = ddp_assignment(ast.parse(without_magic(code)[1]))
+    except SyntaxError:
+        return None
+    return found[0] if found is not None else None
+
+
+def _with_optimize(
+    lines: list[str], tree: ast.Module, keywords: Mapping[str, str], model: str | None
+) -> list[str] | None:
+    """The lines with `dt.optimize` where the optimizer is made, or with more keywords where it is there."""
+    calls = _calls(tree, lambda call: ast.unparse(call.func) in ("dt.optimize", "dtrain_lab.optimize"))
+    if calls:
+        return _with_keywords(lines, calls[0], keywords)
+    made = _optimizer(tree)
+    if made is None:
+        return None
+    name, optimizer, after = made
+    wrapped = ddp_assignment(tree)
+    if wrapped is not None:
+        name = wrapped[0]
+        # where the model is wrapped later than the optimizer is made, in the same block
+        if wrapped[1].lineno > after.lineno and wrapped[1].col_offset == after.col_offset:
+            after = wrapped[1]
+    elif name != model and model is not None and after.col_offset == 0:
+        return None  # the optimizer of another model
+    told = ", ".join(f"{k}={v}" for k, v in keywords.items())
+    indent = " " * after.col_offset
+    at = after.end_lineno or after.lineno
+    new = [
+        *lines[:at],
+        f"{indent}{name}, {optimizer} = dt.optimize({name}, {optimizer}, {told})",
+        *lines[at:],
+    ]
+    return new if any(re.match(rf"\s*{IMPORT}\b", line) for line in lines) else [IMPORT, *new]
+
+
+def _optimizer(tree: ast.Module) -> tuple[str, str, ast.stmt] | None:
+    """Names of the model and of the optimizer that is made of its parameters, and the statement."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        target = node.targets[0]
+        if isinstance(target, ast.Name):
+            for call in _calls(node.value, lambda call: _called(call) == "parameters"):
+                owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+                if isinstance(owner, ast.Name):
+                    return owner.id, target.id, node
+        names = (
+            [e.id for e in target.elts if isinstance(e, ast.Name)] if isinstance(target, ast.Tuple) else []
+        )
+        if len(names) == 2 and names[1].startswith("opt"):  # `model, optimizer = make()`
+            return names[0], names[1], node
+    return None
+
+
+def _with_workers(lines: list[str], tree: ast.Module, count: object) -> list[str] | None:
+    """The lines with `num_workers` in the call that makes the loader; None unless there is one such call."""
+    calls = _calls(tree, lambda call: _called(call) == "DataLoader")
+    if len(calls) != 1:
+        return None
+    return _with_keywords(lines, calls[0], {"num_workers": repr(count), "persistent_workers": "True"})
+
+
+def _with_keywords(lines: list[str], call: ast.Call, keywords: Mapping[str, str]) -> list[str] | None:
+    """The lines with keywords of a call added or replaced; None where `**` may hold them."""
+    if any(k.arg is None for k in call.keywords):
+        return None
+    given = {k.arg: k.value for k in call.keywords}
+    new = [line.encode() for line in lines]  # positions of the syntax tree count bytes
+    missing = "".join(f", {k}={v}" for k, v in keywords.items() if k not in given)
+    places = [(call.end_lineno, (call.end_col_offset or 1) - 1, 0, missing)]
+    for name, text in keywords.items():
+        old = given.get(name)
+        if old is not None:
+            if old.end_lineno != old.lineno:
+                return None
+            places.append((old.lineno, old.col_offset, (old.end_col_offset or 0) - old.col_offset, text))
+    for number, at, length, text in sorted(places, reverse=True):
+        line = new[(number or 1) - 1]
+        before = line[:at]
+        if text is missing and length == 0:
+            before = _unended(before) if before.strip() else before
+            text = text if before.strip() else text.removeprefix(", ")
+        new[(number or 1) - 1] = before + text.encode() + line[at + length :]
+    return [line.decode() for line in new]
+
+
+def _unended(text: bytes) -> bytes:
+    """Without the comma after the last argument."""
+    return text.rstrip().removesuffix(b",")
+
+
+def _calls(tree: ast.AST, wanted: Callable[[ast.Call], bool]) -> list[ast.Call]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and wanted(node)]
+
+
+def _called(call: ast.Call) -> str:
+    return ast.unparse(call.func).rpartition(".")[2]
+
+
+def _text(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)

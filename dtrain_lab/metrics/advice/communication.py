@@ -1,0 +1,122 @@
+"""Advice on communication: averaging gradients less often, or sending fewer bytes. Pure."""
+
+from __future__ import annotations
+
+from dtrain_lab.metrics.advice.code import optimize
+from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.wire.metrics.verdicts import Advice
+
+FROM_SHARE = 0.20
+"""Share of a step that communication must take at least, its error subtracted, to be worth advice."""
+TIMES = (2, 4, 8)
+"""How many times fewer averages are considered."""
+LATENCY_S = 0.5e-3
+"""Time for each bucket that does not depend on its bytes, about …"""
+BUCKET = 25 * 2**20
+"""… and the bytes of a bucket."""
+CAST_S = 3.0e-9
+"""Time that a CPU takes longer for an element in 16 bits: casts, and a sum that gloo does not vectorize …"""
+CAST_ERROR = 0.6
+"""… and the error of that, as a share: 2 to 5 ns were measured."""
+HALF_BITS = 2
+
+
+def accumulate(of: Measured) -> Advice | None:
+    """Average gradients k times less often.
+
+    A step of k batches takes k·own + transfer instead of k·(own + transfer), so throughput grows by
+    1 / (1 − t·(1 − 1/k)), with t the share of transfer. Waiting for a slower rank is not saved: after k
+    batches it takes k times as long. k is the smallest number after which averaging takes at most
+    `FROM_SHARE` of a step.
+    """
+    share = _transfer(of)
+    if share is None:
+        return None
+    left = {k: share / k / (1 - share * (1 - 1 / k)) for k in TIMES}
+    times = next((k for k in TIMES if left[k] <= FROM_SHARE + 1e-9), TIMES[-1])
+    saved = 1 - 1 / times
+    gain = 1 / (1 - share * saved)
+    every = of.batches * times
+    batch = of.global_batch * times if of.global_batch else None
+    effective = (
+        f"The effective batch becomes {batch:,}" if batch else f"The batch becomes {times} times as large"
+    )
+    return Advice(
+        id="accumulate",
+        change=f"Average gradients once in {every} batches"
+        + (f" in place of {of.batches}" if of.batches > 1 else ""),
+        gain=gain,
+        gain_error=of.error * saved * gain**2,
+        cost=f"{effective}; scale the learning rate by {times} (linear) or {times**0.5:.2g} (square root).",
+        diff="",
+        values={
+            "variant": every,
+            "every": every,
+            "before": of.batches,
+            "times": times,
+            "root": f"{times**0.5:.2g}",
+            "code": optimize(gradient_accumulation_steps=every),
+            **({"batch": batch} if batch else {}),
+        },
+    )
+
+
+def compress(of: Measured) -> Advice | None:
+    """Send gradients in 16 bits.
+
+    Averaging takes a part that does not depend on the bytes, and one that shrinks with them; on a CPU 16-bit
+    elements are slower to sum. What averaging loses beyond what computation hides is saved.
+    """
+    share = _transfer(of)
+    if share is None or of.step_s is None or of.gradient_bytes is None or not of.gradient_item:
+        return None
+    if of.hooked is not False or of.gradient_item <= HALF_BITS:
+        return None
+    exposed = share * of.step_s
+    whole = max(exposed, of.averaging_s or exposed)
+    fixed = min(whole, LATENCY_S * (1 + of.gradient_bytes // BUCKET))
+    casts = 0.0 if of.gpu else CAST_S * of.gradient_bytes / of.gradient_item
+    faster = (whole - fixed) * (1 - HALF_BITS / of.gradient_item)
+    saved = min(exposed, faster - casts)
+    if saved <= 0:
+        return None
+    gain = 1 / (1 - saved / of.step_s)
+    doubt = of.error + CAST_ERROR * casts / of.step_s
+    if of.averaging_s is None:  # computation may hide more of it than is known
+        doubt += max(0.0, min(exposed, 2 * faster) - faster) / of.step_s / 2
+    return Advice(
+        id="bf16",
+        change="Send gradients in bf16",
+        gain=gain,
+        gain_error=doubt * gain**2,
+        cost=f"{HALF_BITS} bytes in place of {of.gradient_item} for each of the gradients, which are rounded "
+        "by up to 0.4 %.",
+        diff="",
+        values={"item": of.gradient_item, "code": optimize(gradient_compression="bf16")},
+    )
+
+
+def single(of: Measured) -> Advice | None:
+    """Train in float32 where gradients have 8 bytes: at least their transfer takes half."""
+    share = _transfer(of)
+    if share is None or of.gradient_item != 8:
+        return None
+    gain = 1 / (1 - share / 2)
+    return Advice(
+        id="float32",
+        change="Train in float32 in place of float64",
+        gain=gain,
+        gain_error=of.error / 2 * gain**2,
+        cost="Numbers have 7 digits in place of 16. Computation becomes faster, too, which is not counted.",
+        diff="",
+        values={"code": "model = model.float()  # before DDP wraps it, and inputs as float32\n"},
+    )
+
+
+def _transfer(of: Measured) -> float | None:
+    """Transfer's share of a step; None where it is not known, or not worth advice."""
+    if of.ranks < 2 or of.step_s is None or of.transfer_s is None or of.share is None:
+        return None
+    if of.bound or not of.plain_ddp:
+        return None  # only DDP is known to become faster when it sends less
+    return min(0.99, of.transfer_s / of.step_s) if of.share - of.error >= FROM_SHARE else None

@@ -1,0 +1,77 @@
+"""Advice on waiting for data. Pure."""
+
+from __future__ import annotations
+
+from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.wire.metrics.verdicts import Advice
+
+FROM_SHARE = 0.20
+"""Share of a step that waiting for data must take to be worth advice."""
+INPUT_BOUND = 0.25
+"""Share of a step from which training is called input-bound, as in `verdicts.straggler`."""
+WORKERS = (1, 2, 4, 8, 16)
+SLACK = 0.9
+"""Share of a step in which the workers should have a batch ready."""
+ERROR = 0.02
+"""Error of the share of waiting for data."""
+
+
+def workers(of: Measured) -> Advice | None:
+    """Read ahead with more worker processes.
+
+    A loader without workers takes its reading time F = the wait for data. One with w workers that is waited
+    for gives a batch each F / w = a step, so F = w steps. With n workers a step takes the longer of its other
+    parts and F / n. The work of the processors for a step stays: if all cores are busy, none can read ahead.
+    """
+    share = _share(of)
+    if share is None or of.workers is None or of.step_s is None:
+        return None
+    step, rest = of.step_s, of.step_s * (1 - share)
+    reading = of.workers * step if of.workers else step * share
+    more = [n for n in WORKERS if n > of.workers]
+    if not more:
+        return None
+    count = next((n for n in more if reading / n <= SLACK * rest), more[-1])
+    gain = step / max(rest, reading / count, step * min(1.0, of.utilization or 0.0))
+    return Advice(
+        id="workers",
+        change=f"Read batches ahead with {count} worker process{'es' if count > 1 else ''}"
+        + (f" in place of {of.workers}" if of.workers else ""),
+        gain=gain,
+        gain_error=ERROR * gain**2 if of.utilization is not None else max(ERROR * gain**2, (gain - 1) / 2),
+        cost=f"{count} more processes on each rank, with a core each while they read, and memory for "
+        f"{2 * count} batches."
+        if count > 1
+        else "One more process on each rank, with a core while it reads, and memory for 2 batches.",
+        diff="",
+        values={
+            "variant": count,
+            "workers": count,
+            "before": of.workers,
+            "code": f"loader = DataLoader(dataset, ..., num_workers={count}, persistent_workers=True)\n",
+        },
+    )
+
+
+def more_ranks(of: Measured) -> Advice | None:
+    """Say that more ranks would wait, too, where training is input-bound."""
+    share = _share(of)
+    if share is None or share < INPUT_BOUND:
+        return None
+    return Advice(
+        id="more_ranks",
+        change="More ranks will not help: training is input-bound",
+        gain=1.0,
+        gain_error=ERROR,
+        cost=f"Each rank waits for data {share:.0%} of a step. Make reading faster first.".replace("%", " %"),
+        diff="",
+        values={"share": share},
+    )
+
+
+def _share(of: Measured) -> float | None:
+    """Share of a step that waits for data; None where it is not known, or not worth advice."""
+    if of.step_s is None or of.data_s is None:
+        return None
+    share = min(0.99, of.data_s / of.step_s)
+    return share if share - ERROR >= FROM_SHARE else None

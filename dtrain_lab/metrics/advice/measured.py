@@ -1,0 +1,147 @@
+"""What advice is derived from: measured figures, and what about them is not known. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.nodes import HostUse
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """Figures of a training loop on all of its ranks; None where not known. Seconds, bytes, shares 0 to 1.
+
+    `error` is that of communication, as a share of a step. `averaging_s`: time of averaging that nothing
+    hides; `transfer_s` is what remains of it beside the computation. `plain_ddp`: gradients are averaged by
+    DDP on all ranks, and all of it is seen. `gradient_item`: bytes of one element. `batches`: backward passes
+    for each averaging. `utilization`: share of its cores that the busiest node uses.
+    """
+
+    ranks: int
+    step_s: float | None = None
+    data_s: float | None = None
+    transfer_s: float | None = None
+    error: float = 0.0
+    share: float | None = None
+    averaging_s: float | None = None
+    global_batch: int | None = None
+    plain_ddp: bool = False
+    bound: bool = False
+    gradient_bytes: int | None = None
+    gradient_item: int | None = None
+    hooked: bool | None = None
+    batches: int = 1
+    workers: int | None = None
+    utilization: float | None = None
+    gpu: bool = False
+
+
+def known(value: float | None) -> float | None:
+    """A figure that can be computed with: finite and not negative; else None."""
+    return value if value is not None and math.isfinite(value) and value >= 0 else None
+
+
+def clean(of: Measured) -> Measured:
+    """Take figures that can't be computed with for unknown ones, and an error like that for the largest."""
+    error = known(of.error)
+    return replace(
+        of,
+        step_s=known(of.step_s) or None,
+        data_s=known(of.data_s),
+        transfer_s=known(of.transfer_s),
+        error=1.0 if error is None else error,
+        share=known(of.share),
+        averaging_s=known(of.averaging_s),
+        utilization=known(of.utilization),
+    )
+
+
+def measured(
+    metrics: Metrics, samples: Sequence[RankSample], size: int, hosts: Iterable[HostUse] = ()
+) -> Measured:
+    """Collect what advice is derived from.
+
+    Args:
+        metrics: figures of the world.
+        samples: the latest samples of its ranks.
+        size: number of ranks.
+        hosts: use of the nodes.
+    """
+    step, rate = known(metrics.step_s), known(metrics.samples_per_s)
+    averaging = [s for sample in samples if (s := known(sample.averaging_s))]
+    busy = [u for host in hosts if (u := known(host.cpu_utilization)) is not None]
+    return clean(
+        Measured(
+            ranks=size,
+            step_s=step,
+            data_s=metrics.data_s,
+            transfer_s=metrics.transfer_s,
+            error=metrics.comm_overhead_error or 0.0,
+            share=metrics.comm_overhead,
+            # a rank that comes early waits for the others; the last one does not
+            averaging_s=min(averaging) if averaging and len(averaging) == len(samples) else None,
+            global_batch=round(rate * step) or None if rate and step and not metrics.unsure else None,
+            plain_ddp=bool(samples) and all(s.synced for s in samples),
+            bound=bool(metrics.comm_bound),
+            gradient_bytes=metrics.gradient_bytes,
+            gradient_item=_same([s.gradient_item for s in samples]),
+            hooked=_same([s.hooked for s in samples]),
+            batches=_same([s.batches for s in samples]) or 1,
+            workers=_same([s.loader_workers for s in samples]),
+            utilization=max(busy) if busy else None,
+            gpu=any(s.device_memory_bytes is not None for s in samples),
+        )
+    )
+
+
+def unknown(of: Measured) -> tuple[str, ...]:
+    """Say what advice can't judge, and why; a sentence each."""
+    if of.step_s is None:
+        return ("No training steps were measured yet. Train a few steps, and ask again.",)
+    found = []
+    if of.ranks > 1:
+        if of.transfer_s is None or of.share is None:
+            found.append("The time that communication takes is not known, so nothing is said of it.")
+        elif of.bound:
+            found.append(
+                "Some communication can't be seen (compiled code, or a communication hook), so what less of "
+                "it would gain is not known."
+            )
+        elif not of.plain_ddp:
+            found.append(
+                "Gradients are not averaged by DDP on all ranks, so what fewer averages or smaller gradients "
+                "would gain is not known."
+            )
+        elif of.gradient_bytes is None or of.gradient_item is None:
+            found.append("The size of the gradients is not known, so nothing is said of compression.")
+    if of.data_s is None or (of.workers is None and of.data_s > 0):
+        found.append("Batches come from no DataLoader of torch, so nothing is said of its workers.")
+    return tuple(found)
+
+
+def link_share(sent: int | None, step_s: float | None, size: int, link: float | None) -> float | None:
+    """Share of a network's speed that averaging gradients takes.
+
+    In a ring each rank sends 2 (n − 1) / n of the gradients, and each node passes that on.
+
+    Args:
+        sent: bytes of gradients in a step.
+        step_s: time of a step, seconds.
+        size: number of ranks.
+        link: bytes per second of the slowest node's network.
+    """
+    step, speed = known(step_s), known(link)
+    if not sent or not step or not speed or size < 2:
+        return None
+    return 2 * (size - 1) / size * sent / step / speed
+
+
+def _same(values: Sequence[Any]) -> Any:
+    """The value that all ranks have; None where they differ, or one is not known."""
+    return values[0] if values and all(v == values[0] for v in values) else None
