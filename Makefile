@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: demo test test-front test-hosts test-machine sheet baselines lab notebooks bench gallery matrix lint lint-python lint-front fix types setup system-packages locks clean
+.PHONY: demo test test-front test-hosts test-machine test-browser sheet baselines lab notebooks bench gallery matrix lint lint-python lint-front fix types setup system-packages locks clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py
@@ -16,22 +16,27 @@ demo: setup  ## start ranks, train the quickstart on them, show the figures
 test:  ## every test and linter
 	@$(MAKE) --no-print-directory -j2 system-packages $(VENV)/.test
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
-	@$(MAKE) --no-print-directory -j2 test-hosts test-machine
+	@$(MAKE) --no-print-directory -j2 test-hosts test-machine test-browser
 
 # Tests that failed run once more in a process of their own, with hosts, servers and ranks of their own. Both
 # tries are in the log: what passes the second time is a race, in the test or in the product.
 tested = $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-$(1) $(2) || \
 	{ echo; echo "Once more what failed:"; $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-$(1) --last-failed --last-failed-no-failures=none $(2); }
 
-# Those that wait for most of their time run beside the others, their output kept apart: the rest keeps a core.
+# Two run at a time: those on several hosts mostly wait, and those in a browser begin when they are over. What
+# both print is kept apart. Among those on this machine some mostly wait, too: they run with those on hosts.
 WAITING := tests/integration/test_torch_names.py tests/integration/test_own_faults.py
+apart = $(1) >$(VENV)/$@.log 2>&1; code=$$?; cat $(VENV)/$@.log; exit $$code
+
 test-hosts:  ## those on several hosts, others that mostly wait, and pure code on Python 3.13
-	@( { $(call tested,hosts,-m hosts); }; hosts=$$?; { $(call tested,waiting,-m "not hosts" $(WAITING)); } && \
-		$(BIN)/python -m matrix.pure 3.13 && exit $$hosts ) \
-		>$(VENV)/hosts.log 2>&1; code=$$?; cat $(VENV)/hosts.log; exit $$code
+	@$(call apart,( { $(call tested,hosts,-m hosts); }; hosts=$$?; { $(call tested,waiting,-m "not hosts" $(WAITING)); } && \
+		$(BIN)/python -m matrix.pure 3.13 && exit $$hosts ))
 
 test-machine:
-	@$(call tested,machine,-m "not hosts" $(WAITING:%=--ignore=%))
+	@$(call tested,machine,-m "not hosts and not browser" $(WAITING:%=--ignore=%))
+
+test-browser:
+	@$(call apart,( $(call tested,browser,-m "browser and not hosts") ))
 
 sheet: $(VENV)/.test  ## pictures of all states of the screens, on one sheet: docs/_shots/sheet.html
 	$(BIN)/python -m pytest -q -s tests/ui/test_states.py --sheet
