@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import logging
 import os
@@ -16,7 +17,7 @@ from msgspec import Struct
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.transport import Login
-from dtrain_lab.errors import DtrainError
+from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.services.index.store import Filed
 from dtrain_lab.services.profiles import files as profiles
@@ -88,6 +89,28 @@ def nearby() -> Iterator[Filed]:
                 log.warning("not taken into the index: %s", found)
             else:
                 yield found
+
+
+async def filed(folder: Path | None) -> tuple[dict[str, Filed], tuple[str, ...]]:
+    """Return jobs by id, read from their folders, and a sentence for each folder that can't be used.
+
+    Args:
+        folder: Parent of the jobs' folders; by default those of all profiles, on all their machines.
+
+    Raises:
+        NotFound: There is no such folder.
+    """
+    if folder is not None and not folder.is_dir():
+        raise NotFound(f"There is no folder {folder}.", "Name the one that jobs' folders lie in.")
+    parents = [folder] if folder is not None else await asyncio.to_thread(bases)
+    told = [found for base in parents for found in await asyncio.to_thread(lambda b: [*below(b)], base)]
+    problems = [found for found in told if isinstance(found, str)]
+    jobs = {found[0].id: found for found in told if not isinstance(found, str)}
+    if folder is None:
+        there, silent = await far()
+        jobs = {record.id: (record, data) for record, data in there} | jobs
+        problems += silent
+    return jobs, tuple(problems)
 
 
 def bases() -> list[Path]:

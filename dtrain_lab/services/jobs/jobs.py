@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shlex
-import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,17 +16,16 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
+from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs.prune import prunable
-from dtrain_lab.machine import processes
 from dtrain_lab.services.index import async_index, rebuild
 from dtrain_lab.services.index.rebuild import Rebuilt
 from dtrain_lab.services.index.store import Store
-from dtrain_lab.services.jobs import dependencies
+from dtrain_lab.services.jobs import deletion, dependencies, resumption
 from dtrain_lab.services.jobs.handover import HandOver, link_rest
 from dtrain_lab.services.jobs.reader import JobReader
-from dtrain_lab.services.jobs.status import Looks, unsure
+from dtrain_lab.services.jobs.status import Looks, still_runs, unsure
 from dtrain_lab.services.plans import planning
 from dtrain_lab.services.plans.planning import Planned, new_id
 from dtrain_lab.services.plans.plans import Plans, refuse
@@ -137,40 +134,16 @@ class Jobs:
         """
         old, parent = await self._handover.fresh(name)
         if parent.state not in JOB_ENDED and not (force and unsure(parent)):
-            raise _still_runs(parent, f"dtrain-lab job resume {parent.id} --force")
+            raise still_runs(parent, f"dtrain-lab job resume {parent.id} --force")
         limits.recheck(old)
         if not force:
             await self._handover.end_rest(old, parent)
-        identity = new_id()
-        directory = f"{old.directory.rpartition('/')[0]}/{identity}"
-        record = replace(
-            old,
-            id=identity,
-            directory=directory,
-            plan=replace(old.plan, directory=f"{directory}/{job_files.CODE}"),
-            created_at=time.time(),
-            host=socket.gethostname(),
-            system=processes.system(),
-            request=replace(old.request, after=None),
-            handle=None,
-            parent=old.id,
-            cancelled_at=None,
-            problem=None,
-        )
-
+        record = resumption.record(old, new_id())
         if named is not None:
-            named(identity)
+            named(record.id)
 
         async def copy() -> None:
-            here, there = shlex.quote(f"{old.directory}/{job_files.CODE}"), shlex.quote(directory)
-            line = f"umask 077; mkdir -p -- {there} && cp -rP -- {here} {there}/"
-            for place in registry.backend(old.plan.backend).files(old):
-                done = await place.transport.run(["bash", "-c", line])
-                if done.code:
-                    raise Unreachable(
-                        f"The code of {parent.name} is not there any more: {done.err.strip()}",
-                        "Submit the notebook again.",
-                    )
+            await resumption.copy_code(old, record.directory, parent.name)
 
         return await self._handover.hand_over(record, planning.files_of(record), copy)
 
@@ -272,6 +245,14 @@ class Jobs:
             Unreachable: The folder can't be removed; the job stays in the index.
         """
         record, seen = await self._handover.known(name)
+        made = await self._ended(record, seen, force=force)
+        if not force:
+            await self._handover.end_rest(record, made)
+        await deletion.remove(record, made.name, self._index, force=force)
+        return made
+
+    async def _ended(self, record: JobRecord, seen: Job | None, *, force: bool) -> Job:
+        """Return the state of a job that has ended, or of which nobody knows if `force` is set."""
         try:
             made = await self._looks.look(record, fresh=True)
         except DtrainError:
@@ -279,28 +260,7 @@ class Jobs:
                 raise
             made = seen
         if made.state not in JOB_ENDED and not (force and unsure(made)):
-            raise _still_runs(made, f"dtrain-lab job delete {made.id} --force")
-        if not force:
-            await self._handover.end_rest(record, made)
-        own = f"{record.directory}/{job_files.CHECKPOINTS}"
-        row, users = await self._index.ask(self._store.take_out, record.id, own)
-        if users:
-            names = ", ".join(f"{name} ({identity})" for identity, name in users)
-            raise Conflict(
-                f"Checkpoints of {names} lie in the folder of {made.name}.",
-                "Delete the jobs that were resumed from it first.",
-                code="checkpoints_used",
-            )
-        for place in registry.backend(record.plan.backend).files(record):
-            try:
-                await place.transport.remove(record.directory)
-            except DtrainError as error:
-                if force:
-                    log.warning("job %s is deleted, and its folder is left: %s", record.id, error)
-                    continue
-                if row is not None:
-                    await self._index.ask(self._store.put_back, row)
-                raise
+            raise still_runs(made, f"dtrain-lab job delete {made.id} --force")
         return made
 
     async def old(self, before: float) -> list[Job]:
@@ -328,30 +288,8 @@ class Jobs:
         Raises:
             NotFound: There is no such folder.
         """
-        if folder is not None and not folder.is_dir():
-            raise NotFound(f"There is no folder {folder}.", "Name the one that jobs' folders lie in.")
-        bases = [folder] if folder is not None else await asyncio.to_thread(rebuild.bases)
-        told = [
-            found for base in bases for found in await asyncio.to_thread(lambda b: [*rebuild.below(b)], base)
-        ]
-        problems = [found for found in told if isinstance(found, str)]
-        filed = {found[0].id: found for found in told if not isinstance(found, str)}
-        if folder is None:
-            far, silent = await rebuild.far()
-            filed = {record.id: (record, data) for record, data in far} | filed
-            problems += silent
+        filed, problems = await rebuild.filed(folder)
         known = await self._index.ask(self._store.ids)
         for identity in filed.keys() - known:
             await self._index.ask(self._store.put, *filed[identity])
-        return Rebuilt(len(filed), len(filed.keys() - known), tuple(problems))
-
-    # ----
-
-
-def _still_runs(made: Job, force: str = "") -> Conflict:
-    if unsure(made) and made.reason is not None:
-        known = f"If you know that it does not run any more: {force}" if force else "Try again later."
-        return Conflict(
-            f"It is not known whether {made.name} still runs: {made.reason.message}", known, code="unknown"
-        )
-    return Conflict(f"{made.name} still runs.", f"Cancel it first: dtrain-lab job cancel {made.id}")
+        return Rebuilt(len(filed), len(filed.keys() - known), problems)

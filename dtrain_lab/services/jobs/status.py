@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import ASK_WITHIN_S, Place
 from dtrain_lab.backends.transport import Here
-from dtrain_lab.errors import DtrainError
+from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs.folder import PATTERNS, found_in
 from dtrain_lab.jobs.state import NOT_ASKED, job
@@ -237,6 +237,21 @@ class Looks:
 def unsure(made: Job) -> bool:
     """Whether it is unknown if a job still runs, because its back-end can't be asked."""
     return made.state not in JOB_ENDED and made.reason is not None and made.reason.code == NOT_ASKED.code
+
+
+def still_runs(made: Job, force: str = "") -> Conflict:
+    """Return the error for a job that has not ended, or of which that is not known.
+
+    Args:
+        made: The job.
+        force: Command that goes on all the same.
+    """
+    if unsure(made) and made.reason is not None:
+        known = f"If you know that it does not run any more: {force}" if force else "Try again later."
+        return Conflict(
+            f"It is not known whether {made.name} still runs: {made.reason.message}", known, code="unknown"
+        )
+    return Conflict(f"{made.name} still runs.", f"Cancel it first: dtrain-lab job cancel {made.id}")
 
 
 class _Small(NamedTuple):

@@ -1,0 +1,61 @@
+"""The job that continues from another one's last checkpoint: its record and its copy of the code."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import time
+
+from msgspec.structs import replace
+
+from dtrain_lab.backends import registry
+from dtrain_lab.errors import Unreachable
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import processes
+from dtrain_lab.wire.jobs.job import JobRecord
+
+
+def record(old: JobRecord, identity: str) -> JobRecord:
+    """Return the record of a job that continues another one, in a folder beside the other's.
+
+    Args:
+        old: Record of the other job.
+        identity: Id of the new job.
+    """
+    directory = f"{old.directory.rpartition('/')[0]}/{identity}"
+    return replace(
+        old,
+        id=identity,
+        directory=directory,
+        plan=replace(old.plan, directory=f"{directory}/{job_files.CODE}"),
+        created_at=time.time(),
+        host=socket.gethostname(),
+        system=processes.system(),
+        request=replace(old.request, after=None),
+        handle=None,
+        parent=old.id,
+        cancelled_at=None,
+        problem=None,
+    )
+
+
+async def copy_code(old: JobRecord, directory: str, name: str) -> None:
+    """Copy a job's code into another folder, on all hosts that have it.
+
+    Args:
+        old: Record of the job.
+        directory: The other folder.
+        name: Name of the job, for errors.
+
+    Raises:
+        Unreachable: The code can't be read, or a host can't be reached.
+    """
+    here, there = shlex.quote(f"{old.directory}/{job_files.CODE}"), shlex.quote(directory)
+    line = f"umask 077; mkdir -p -- {there} && cp -rP -- {here} {there}/"
+    for place in registry.backend(old.plan.backend).files(old):
+        done = await place.transport.run(["bash", "-c", line])
+        if done.code:
+            raise Unreachable(
+                f"The code of {name} is not there any more: {done.err.strip()}",
+                "Submit the notebook again.",
+            )
