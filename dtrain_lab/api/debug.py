@@ -20,7 +20,7 @@ from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, StepMode
 from dtrain_lab.debugger.view import DebugView, view
 from dtrain_lab.errors import BadRequest, Conflict
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugging import Debugging, JobCode
+from dtrain_lab.services.debugger.debugging import Debugging, JobCode
 
 LOOK_S = 0.02
 in_notebook: Callable[[Connection, JobCode], Any] | None = None

@@ -14,7 +14,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.merge import job_line
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugging import JobCode
+from dtrain_lab.services.debugger.debugging import JobCode
 from dtrain_lab.services.jobs.jobs import Told
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.finding import line as finding_line

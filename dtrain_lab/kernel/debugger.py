@@ -24,7 +24,7 @@ from dtrain_lab.debugger.requests import MAGIC, knows_job
 from dtrain_lab.debugger.state import Breakpoint, Dap, State
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugging import Debugging, JobCode
+from dtrain_lab.services.debugger.debugging import Debugging, JobCode
 from dtrain_lab.wire import clients
 
 WITHOUT_START = (

@@ -14,11 +14,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.debugger import across, events, replies, requests, waiting
-from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, sized
+from dtrain_lab.debugger import across, events, replies, requests
+from dtrain_lab.debugger.state import Dap, State, sized
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.debugger.gathering import Gathering
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.clients import NOT_YET
 
@@ -26,9 +27,6 @@ ATTACH_WITHIN_S = 30.0
 RENEW_S = 4.0
 LOOK_S = 0.3
 Kernel = Callable[[Dap], Awaitable[Dap]]
-GATHER_STEPS = 200
-MEET_STEPS = 50
-STOOD_S, STOOD_LOOKS = 0.01, 200
 MOVES = ("continue", "next", "stepIn", "stepOut", "dtrain/gather", "disconnect")
 WHILE_ATTACHING = ("dumpCell", "setBreakpoints", "setExceptionBreakpoints", "dtrain/breakpoint")
 
@@ -59,6 +57,7 @@ class Debugging:
         self._settling: asyncio.TimerHandle | None = None
         self._lock = asyncio.Lock()
         self._meeting: supervision.Handle | None = None
+        self._gathering = Gathering(self)
 
     # ---- the world
 
@@ -107,12 +106,12 @@ class Debugging:
         if not missing:
             return
         until = time.monotonic() + ATTACH_WITHIN_S
-        answers = await self._ask(requests.Order("attach", {r: {} for r in missing}, ATTACH_WITHIN_S))
+        answers = await self.ask(requests.Order("attach", {r: {} for r in missing}, ATTACH_WITHIN_S))
         while late := [r for r, a in answers.items() if NOT_YET in str(a.get("message", ""))]:
             if time.monotonic() > until:
                 break
             await asyncio.sleep(LOOK_S)  # ranks on a job's other hosts connect to its head a moment later
-            answers |= await self._ask(requests.Order("attach", {r: {} for r in late}, ATTACH_WITHIN_S))
+            answers |= await self.ask(requests.Order("attach", {r: {} for r in late}, ATTACH_WITHIN_S))
         notes = []
         for rank, answer in sorted(answers.items()):
             if answer.get("absent") and NOT_YET not in str(answer.get("message", "")):
@@ -129,7 +128,7 @@ class Debugging:
             self.state = events.stands(self.state.rank(rank, attached=True, phase="idle"), rank, body)
         self.state = replace(self.state, on=True, notes=tuple(notes))
         for order in requests.catch_up(self.state, missing):
-            await self._ask(order)
+            await self.ask(order)
         self._emit(events.told(self.state))
 
     async def _let_go(self) -> None:
@@ -187,13 +186,14 @@ class Debugging:
             row = await self.across(arguments["expression"])
             return {**replies.refused(message, ""), "success": True, "body": msgspec.to_builtins(row)}
         if message["command"] == "dtrain/gather":
-            return await self._gather(message)
+            await self._gathering.step_others(message)
+            return {**replies.refused(message, ""), "success": True}
         if message["command"] in WHILE_ATTACHING:
             async with self._lock:  # later requests must not overtake those sent while ranks attach
                 return await self._exchange(message, kernel)
         answer = await self._exchange(message, kernel)
         if message["command"] == "pause" and self.state.running:
-            self._meeting = supervision.here().once("debug.meet", self._meet())
+            self._meeting = supervision.here().once("debug.meet", self._gathering.meet())
         elif message["command"] in MOVES and self._meeting is not None:
             self._meeting.cancel()
         if message["command"] in ("disconnect", "terminate"):
@@ -205,7 +205,7 @@ class Debugging:
         if kernel is not None and requests.asks_kernel(self.state, message):
             told = await kernel(requests.for_kernel(self.state, message))
         self.state, orders = requests.orders(self.state, message, told)
-        answers = [await self._ask(order) for order in orders]
+        answers = [await self.ask(order) for order in orders]
         self.state, answer, emitted = replies.reply(self.state, message, told, answers)
         for event in emitted:
             self._emit(event)
@@ -221,74 +221,18 @@ class Debugging:
             )
         ranks = [r.rank for r in self.state.ranks if r.attached and r.phase != "running"]
         arguments = {"expression": expression, "depth": self.state.depth}
-        found, errors = _split(await self._ask(requests.Order("look", {r: arguments for r in ranks})))
+        found, errors = _split(await self.ask(requests.Order("look", {r: arguments for r in ranks})))
         values: dict[int, str | None] = {}
         wanted = across.wanted_leaf(found)
         if wanted is not None:
             leaf, some = wanted
             order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
-            bodies, _ = _split(await self._ask(order))
+            bodies, _ = _split(await self.ask(order))
             values = {rank: body.get("values") for rank, body in bodies.items()}
         return across.row(expression, found, errors, values, tuple(self.state.running))
 
-    async def _gather(self, message: Dap) -> Dap:
-        """Step the other ranks until the rank that waits for them in a collective returns."""
-        rank = int(message["arguments"]["rank"])
-        for _ in range(GATHER_STEPS):
-            if self.state.ranks[rank].phase != "running" or not self.state.paused:
-                break
-            stood = tuple(r for r in self.state.paused if r != rank)
-            self.state, orders = requests.orders(self.state, message, None)
-            self.state = replace(self.state, step=None)  # a step of ours, not of all ranks
-            for order in orders:
-                await self._ask(order)
-            if not await self._waits_still(stood, rank):
-                break
-        return {**replies.refused(message, ""), "success": True}
-
-    async def _meet(self) -> None:
-        """After a pause, bring ranks that wait in a collective to a stop.
-
-        They can't stop before their peers have entered the collective, so paused ranks are stepped line by
-        line until all ranks are paused, as long as a running rank waits for them.
-        """
-        message = {"command": "next", "arguments": {"threadId": FIRST_THREAD}}
-        for _ in range(MEET_STEPS):
-            for _ in range(STOOD_LOOKS):
-                await asyncio.sleep(STOOD_S)
-                if not self.state.running or (self.state.paused and await self._all_wait()):
-                    break
-            if not self.state.running or not self.state.paused:
-                return
-            mode, state = self.state.mode, replace(self.state, mode="all")
-            self.state, orders = requests.orders(state, message, None)
-            self.state = replace(self.state, mode=mode, moving="continue", step=None)
-            for order in orders:
-                await self._ask(order)
-
-    async def _all_wait(self) -> bool:
-        """Whether every running rank waits for a paused one."""
-        running = self.state.running
-        return all(await self._wait_for(running, self.state.paused))
-
-    async def _waits_still(self, others: Sequence[int], rank: int) -> bool:
-        """Wait until the others are paused again; return whether the rank still waits in its collective."""
-        for _ in range(STOOD_LOOKS):
-            await asyncio.sleep(STOOD_S)
-            if self.state.ranks[rank].phase == "paused":
-                return False
-            if set(others) <= set(self.state.paused):
-                break
-        return all(await self._wait_for([rank], others))
-
-    async def _wait_for(self, ranks: Sequence[int], others: Sequence[int]) -> list[bool]:
-        """Return, for each rank, whether it waits for one of the others."""
-        answers = await self._ask(requests.Order("where", {r: {} for r in {*ranks, *others}}))
-        stand = {r: a.get("body", {}) for r, a in answers.items()}
-        peers = {r: stand[r] for r in others if r in stand}
-        return [waiting.waits_for(stand.get(r, {}), peers) for r in ranks]
-
-    async def _ask(self, order: requests.Order) -> dict[int, Dap]:
+    async def ask(self, order: requests.Order) -> dict[int, Dap]:
+        """Send an order to ranks, and return their answers by rank."""
         if self._connection is None or not order.arguments:
             return {}
         arguments = {rank: json.dumps(data).encode() for rank, data in order.arguments.items()}
@@ -320,7 +264,7 @@ class Debugging:
         if event == "stopped":
             self.state, orders = requests.catch_step(self.state, rank)
             for order in orders:
-                supervision.here().once("debug.step", self._ask(order))
+                supervision.here().once("debug.step", self.ask(order))
         if event == "stopped" and self._settling is None:
             loop = asyncio.get_running_loop()
             self._settling = loop.call_later(events.SETTLE_S, self._settled)
@@ -343,7 +287,7 @@ class Debugging:
             if not self.state.paused or not others:
                 continue
             before = self.state
-            for rank, answer in (await self._ask(requests.Order("where", {r: {} for r in others}))).items():
+            for rank, answer in (await self.ask(requests.Order("where", {r: {} for r in others}))).items():
                 if answer.get("success"):
                     self.state = events.stands(self.state, rank, answer["body"])
             if self.state != before:

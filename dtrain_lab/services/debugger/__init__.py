@@ -1,0 +1,1 @@
+"""A client's debugger of a world."""
