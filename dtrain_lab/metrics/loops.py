@@ -56,6 +56,11 @@ class Loops:
         for rank, count in steps.items():
             self._steps.setdefault(rank, count)
 
+    @property
+    def code(self) -> str:
+        """Code of the loop that trains, or trained last."""
+        return self._loop
+
     def moves(self, step_s: float | None, now: float) -> bool:
         """Whether training makes steps now, that is, the next step is not overdue.
 

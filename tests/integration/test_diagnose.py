@@ -213,6 +213,9 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
     assert world.info()["metrics"]["advice"] == [], "nothing runs now"
     [advice] = world.advise()
     assert advice["id"] == "accumulate"
+    assert "dt.optimize(model, optimizer, gradient_accumulation_steps=" in advice["diff"], (
+        "in an earlier cell"
+    )
     # throughput over today's; what is waiting in the measured share is not won
     saved = 1 - 1 / advice["values"]["every"]
     assert 1.03 < advice["gain"] < 1 / (1 - diagnosed.share * saved) + 0.05

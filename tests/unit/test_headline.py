@@ -132,7 +132,7 @@ def test_what_was_measured_is_the_figure_of_all_views(world: World) -> None:
         world.tick((0.035, 0.03))
     assert world.look().metrics.advice
     check = Check(0.09, 0.15, 0.05, 0.0455, "")
-    world.figures.loops.diagnosed(Diagnosis("", "replayed", check, None), 2)
+    world.figures.diagnosed(Diagnosis("", "replayed", check, None), 2)
     found = world.look()
     assert (found.metrics.comm_overhead, found.metrics.measured) == (0.09, True)
     assert sum(rank.comm_overhead or 0 for rank in found.ranks) / 2 == pytest.approx(0.09)
@@ -141,3 +141,19 @@ def test_what_was_measured_is_the_figure_of_all_views(world: World) -> None:
     ended = world.tick((0.035, 0.03), more=0)
     assert ended.metrics.last is not None
     assert (ended.metrics.last.comm_overhead, ended.metrics.last.comm_overhead_error) == (0.09, 0.15)
+
+
+def test_a_loop_that_was_diagnosed_after_its_end_is_advised_by_what_was_measured(world: World) -> None:
+    for _ in range(20):
+        world.tick((0.0005, 0.0005), runnable=9.0)
+    world.ends()
+    world.tick((0.0005, 0.0005), more=0)
+    assert world.figures.advice == (), "a busy machine, and an estimate of 1 %"
+    diagnosed = Diagnosis("", "replayed", Check(0.5, 0.02, 0.05, 0.025, ""), None)
+    world.figures.diagnosed(Diagnosis("", "live", diagnosed.communication, None), 2)
+    assert world.figures.advice == ()
+    world.figures.diagnosed(diagnosed, 2)
+    [advice] = world.figures.advice
+    assert (advice.id, advice.gain) == ("accumulate", pytest.approx(1.6))
+    assert world.look().metrics.advice == (), "nothing runs"
+    assert world.figures.advice == (advice,)

@@ -63,9 +63,9 @@ class Cells:
 
     @property
     def orders(self) -> list[clients.Run]:
-        """Run requests of ended cells, oldest first, then of running cells; empty where no cell runs."""
+        """Run requests of ended cells, oldest first, then of running cells."""
         began = [c.order for c in self._cells.values() if c.began_at is not None]
-        return [*(c.order for c in self._ended.values()), *began] if began else []
+        return [*(c.order for c in self._ended.values()), *began]
 
     def known(self, cell: str) -> Running | None:
         """A cell by its id, whether it has ended or not."""

@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.head.figures.advised import Advised
 from dtrain_lab.metrics import communication, diagnosis, figures, loops
-from dtrain_lab.metrics.advice import advise
-from dtrain_lab.metrics.advice.measured import link_share, measured, unknown
-from dtrain_lab.metrics.advice.steady import SteadyAdvice
+from dtrain_lab.metrics.advice.measured import link_share, measured
 from dtrain_lab.metrics.verdicts import hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.metrics.verdicts.hysteresis import Steady
 from dtrain_lab.wire.links import Logged, RankSample
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
 from dtrain_lab.wire.nodes import HostUse
@@ -44,11 +44,7 @@ class Figures:
         self._last: Last | None = None
         """Metrics of the last completed steps."""
         self._steady = Steady()
-        self._advice = SteadyAdvice()
-        self.advice: tuple[Advice, ...] = ()
-        """On the training loop that runs, or ran last; unlike the metrics' own, also after its end."""
-        self._unknown: tuple[str, ...] = ()
-        """What advice on that loop can't judge."""
+        self._advised = Advised()
         self.link_bytes_per_s: float | None = None
         """Speed of the slowest node's network; None with one node, or where it is not known."""
         self._values: dict[str, Any] = {}
@@ -145,12 +141,18 @@ class Figures:
                 metrics.gradient_bytes,
                 metrics.link_share,
             )
-        advice = self._advised(metrics, samples, found, state.size, current=current)
+        advice = self._advised.look(
+            measured(metrics, samples, state.size, self.hosts.values()) if current else None,
+            self.loops.code,
+            diagnosed if metrics.measured else None,
+            sure=found is None or found.code != "too_busy",
+            busy=self._busiest() is not None,
+        )
         return replace(
             metrics,
             values=self._values,
             advice=advice,
-            unknown=self._unknown,
+            unknown=self._advised.unknown,
             verdicts=(found,) if found is not None else (),
             current=current,
             last=None
@@ -158,31 +160,16 @@ class Figures:
             else diagnosis.last_with_measured(self._last, diagnosed),
         )
 
-    def _advised(
-        self,
-        metrics: Metrics,
-        samples: Sequence[RankSample],
-        found: Verdict | None,
-        size: int,
-        *,
-        current: bool,
-    ) -> tuple[Advice, ...]:
-        """Advice for the steps that run now."""
-        figures_now = measured(metrics, samples, size, self.hosts.values())
-        if current and metrics.step_s is not None:
-            self._unknown = unknown(figures_now)
-        if not current or metrics.measured or (found is not None and found.code == "too_busy"):
-            self._advice.forget()
-            # a measured result needs no smoothing, and estimates don't count beside it
-            sure = advise(figures_now) if current and metrics.measured else ()
-            if current:
-                self.advice = sure
-            return sure
-        # on a machine with too few cores, step shares predict nothing
-        found_now = advise(figures_now) if self._busiest() is None else ()
-        shown = self._advice.look(found_now, time.monotonic())
-        self.advice = shown or found_now
-        return shown
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """On the training loop that runs, or ran last; unlike the metrics' own, also after its end."""
+        return self._advised.advice
+
+    def diagnosed(self, found: Diagnosis, size: int) -> None:
+        """The loop that trained last was diagnosed, on `size` ranks."""
+        self.loops.diagnosed(found, size)
+        if found.source == "replayed":
+            self._advised.diagnosed(found, self.loops.code)
 
     def suspects(self, state: State) -> tuple[int, ...]:
         """Ranks that others have waited for so long that their location should be queried."""

@@ -396,7 +396,7 @@ class Owner:
         return self._changes.given(self.figures.advice, self.cells.orders)
 
     def _diagnosed(self, diagnosis: Diagnosis) -> None:
-        self.figures.loops.diagnosed(diagnosis, self.state.size)
+        self.figures.diagnosed(diagnosis, self.state.size)
         self.parts.moved()
 
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import HostUse
 
@@ -98,6 +99,31 @@ def measured(
             gpu=any(s.device_memory_bytes is not None for s in samples),
         )
     )
+
+
+def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
+    """Replace estimated shares by those that `diagnose` measured for the same loop.
+
+    Args:
+        of: figures of the loop.
+        found: its diagnosis; None where it was not diagnosed.
+    """
+    step = of.step_s
+    if found is None or step is None:
+        return of
+    check, data = found.communication, found.data
+    share, transfer = of.share, of.transfer_s
+    if check is not None and share and transfer is not None:
+        of = replace(
+            of,
+            share=check.share,
+            error=check.error,
+            transfer_s=transfer * check.share / share,  # the rest of it is waiting
+            bound=False,
+        )
+    if data is not None and of.data_s is not None:
+        of = replace(of, data_s=data.share * step)
+    return clean(of)
 
 
 def unknown(of: Measured) -> tuple[str, ...]:
