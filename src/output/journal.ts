@@ -2,22 +2,13 @@ import { IOutput } from '@jupyterlab/nbformat';
 
 import { components } from '../api/types';
 import { CellRecord } from '../tokens';
+import { addText, IItem, lastState, rows } from './items';
 import { labelOf } from './lines';
 import { Parts } from './parts';
 import { FAILED, INTERRUPTED } from './run';
 import { MARK_TEXT, trimmed } from './trim';
 
 type Entry = components['schemas']['Output'];
-
-/** What a rank has put out: a line, or a display. */
-interface IItem {
-  ranks: number[];
-  time: number;
-  name?: string;
-  text?: string;
-  display?: IOutput;
-  id?: string;
-}
 
 /** All that ranks have put out. */
 export interface IWhole {
@@ -75,7 +66,7 @@ export class JournalOutputs {
         output.text = trimmed(output.text as string) ?? output.text;
       }
     }
-    const area = this._area(ended);
+    const area = rows(this._texts, ended ? new Map() : this._bars);
     if (area.length) {
       const text = area.map(r => `[${labelOf(r.ranks)}] ${r.text}`).join('\n');
       found.push({
@@ -245,32 +236,6 @@ export class JournalOutputs {
     return found;
   }
 
-  private _area(ended: boolean): { ranks: number[]; text: string }[] {
-    const rows: { ranks: number[]; text: string }[] = [];
-    const put = (rank: number, text: string): void => {
-      const known = rows.find(row => row.text === text);
-      if (known) {
-        known.ranks.push(rank);
-      } else {
-        rows.push({ ranks: [rank], text });
-      }
-    };
-    for (const [rank, text] of [...this._texts].sort(([a], [b]) => a - b)) {
-      if (text) {
-        text
-          .replace(/\n$/, '')
-          .split('\n')
-          .forEach(line => rows.push({ ranks: [rank], text: line }));
-      }
-    }
-    if (!ended) {
-      for (const [rank, bars] of [...this._bars].sort(([a], [b]) => a - b)) {
-        [...bars.values()].forEach(bar => put(rank, bar));
-      }
-    }
-    return rows;
-  }
-
   private _shorten(): void {
     if (this._keepsAll || this._items.length <= MOST) {
       return;
@@ -312,19 +277,4 @@ export class JournalOutputs {
   private _tails = new Map<string, string>();
   /** Text of ranks that have cleared their output: all that they print may be overwritten. */
   private _texts = new Map<number, string>();
-}
-
-/** What a line shows in the end: the text after its last carriage return, or before a trailing one. */
-function lastState(line: string): string {
-  const parts = line.split('\r').filter(Boolean);
-  return parts[parts.length - 1] ?? '';
-}
-
-function addText(found: IOutput[], name: string, text: string): void {
-  const before = found[found.length - 1];
-  if (before?.output_type === 'stream' && before.name === name) {
-    before.text = `${before.text as string}${text}`;
-  } else {
-    found.push({ output_type: 'stream', name, text });
-  }
 }

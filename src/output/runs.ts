@@ -1,15 +1,14 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { PageConfig } from '@jupyterlab/coreutils';
-import { IOutput, IStream } from '@jupyterlab/nbformat';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { ServiceManager } from '@jupyterlab/services';
-import { JSONExt, JSONObject } from '@lumino/coreutils';
 import { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { components } from '../api/types';
 import { request, RequestError } from '../request/rest';
 import { CellRecord } from '../tokens';
+import { isDistributed, isDropped, put, requestOf, write } from './document';
 import { JournalOutputs } from './journal';
 import { readOutputs } from './read';
 import { CellRecords } from './records';
@@ -272,11 +271,9 @@ export class NotebookRuns implements IDisposable {
 
   private _notebook(): INotebook {
     const { context, sessionContext } = this._panel;
-    const { localPath } = context;
-    const own = sessionContext.session?.kernel?.id ?? null;
     return {
-      kernel: own,
-      path: localPath,
+      kernel: sessionContext.session?.kernel?.id ?? null,
+      path: context.localPath,
       root: PageConfig.getOption('serverRoot'),
       elsewhere: kernel =>
         [...this._services.sessions.running()].some(
@@ -300,57 +297,4 @@ export class NotebookRuns implements IDisposable {
   private _watched = new WeakSet<CodeCell>();
   /** Outputs change by our own doing. */
   private _writing = false;
-}
-
-/** Is this a cell of ranks, by its magic? */
-function isDistributed(cell: CodeCell): boolean {
-  return /^%%distributed\b/.test(cell.model.sharedModel.getSource());
-}
-
-const DROPPED = /^IOPub (?:data|message) rate exceeded\./m;
-
-/** Has the server said that it dropped output of this cell, which came faster than it passes on? */
-function isDropped(cell: CodeCell): boolean {
-  const { outputs } = cell.model;
-  return Array.from({ length: outputs.length }, (_, i) => outputs.get(i)).some(
-    output =>
-      output.type === 'stream' &&
-      DROPPED.test(String((output.toJSON() as IStream).text))
-  );
-}
-
-/** Id of the message by which this page runs a cell now; null where it does not. */
-function requestOf(cell: CodeCell): string | null {
-  const future = cell.outputArea.future as
-    CodeCell['outputArea']['future'] | undefined;
-  return cell.model.executionState === 'running' && future && !future.isDisposed
-    ? future.msg.header.msg_id
-    : null;
-}
-
-/** Keep a run in the notebook, outside of what can be undone. */
-function write(cell: CodeCell, run: IRun): void {
-  const value = run as unknown as JSONObject;
-  const before = cell.model.getMetadata(RUN_KEY) as JSONObject | undefined;
-  if (!JSONExt.deepEqual(before ?? null, value)) {
-    cell.model.sharedModel.transact(() => {
-      cell.model.setMetadata(RUN_KEY, value);
-    }, false);
-  }
-}
-
-/** Make outputs what they should be; those that are so already are not drawn again. */
-function put(cell: CodeCell, wanted: readonly IOutput[]): void {
-  const { outputs } = cell.model;
-  if (outputs.length > wanted.length) {
-    outputs.fromJSON([...wanted]);
-    return;
-  }
-  wanted.forEach((output, i) => {
-    if (i >= outputs.length) {
-      outputs.add(output);
-    } else if (!JSONExt.deepEqual(outputs.get(i).toJSON(), output)) {
-      outputs.set(i, output);
-    }
-  });
 }

@@ -1,0 +1,59 @@
+import { IOutput } from '@jupyterlab/nbformat';
+
+/** What a rank has put out: a line, or a display. */
+export interface IItem {
+  ranks: number[];
+  time: number;
+  name?: string;
+  text?: string;
+  display?: IOutput;
+  id?: string;
+}
+
+/** A line of progress, or of a rank that overwrites its output, and the ranks that show it. */
+export interface IRow {
+  ranks: number[];
+  text: string;
+}
+
+/** What ranks overwrite: the text of those that have cleared their output, then progress bars. */
+export function rows(
+  texts: ReadonlyMap<number, string>,
+  bars: ReadonlyMap<number, ReadonlyMap<number, string>>
+): IRow[] {
+  const found: IRow[] = [];
+  for (const [rank, text] of [...texts].sort(([a], [b]) => a - b)) {
+    if (text) {
+      text
+        .replace(/\n$/, '')
+        .split('\n')
+        .forEach(line => found.push({ ranks: [rank], text: line }));
+    }
+  }
+  for (const [rank, own] of [...bars].sort(([a], [b]) => a - b)) {
+    for (const bar of own.values()) {
+      const known = found.find(row => row.text === bar);
+      if (known) {
+        known.ranks.push(rank);
+      } else {
+        found.push({ ranks: [rank], text: bar });
+      }
+    }
+  }
+  return found;
+}
+
+/** What a line shows in the end: the text after its last carriage return, or before a trailing one. */
+export function lastState(line: string): string {
+  const parts = line.split('\r').filter(Boolean);
+  return parts[parts.length - 1] ?? '';
+}
+
+export function addText(found: IOutput[], name: string, text: string): void {
+  const before = found[found.length - 1];
+  if (before?.output_type === 'stream' && before.name === name) {
+    before.text = `${before.text as string}${text}`;
+  } else {
+    found.push({ output_type: 'stream', name, text });
+  }
+}
