@@ -16,8 +16,9 @@ from dtrain_lab.cells.diff import Comparison, Leaf, compare, describe
 class AcrossGroup(Struct, frozen=True):
     """Ranks with the same value.
 
-    `outlier`: it is not the largest group. `text`: the value, or the error if `error` is set. `norm` and
-    `nans` (number of NaNs) are only known for tensors.
+    `outlier`: more ranks have another value, or this one is NaN; none is, where each rank has its own.
+    `text`: the value, or the error if `error` is set. `norm` and `nans` (number of NaNs) are
+    only known for tensors.
     """
 
     ranks: tuple[int, ...]
@@ -90,8 +91,15 @@ def row(
     ordered = sorted(groups.values(), key=lambda ranks: (-len(ranks), ranks[0]))
     comparison = _compared(answers)
     reference = next((values[r] for r in (ordered[0] if ordered else ()) if values.get(r)), None)
+    largest = len(ordered[0]) if ordered else 0
+    whole = any(not _has_nan(answers[ranks[0]]) for ranks in ordered)
     made = [
-        _group(ranks, answers[ranks[0]], position > 0, _apart(reference, values, ranks) if position else None)
+        _group(
+            ranks,
+            answers[ranks[0]],
+            len(ranks) < largest or (whole and _has_nan(answers[ranks[0]])),
+            _apart(reference, values, ranks) if position else None,
+        )
         for position, ranks in enumerate(ordered)
     ]
     failures: dict[str, list[int]] = {}
@@ -143,6 +151,11 @@ def _device_free(found: dict[str, Any]) -> Any:
         if not found["leaves"]
         else None
     )
+
+
+def _has_nan(found: dict[str, Any]) -> bool:
+    tensor = found.get("tensor") or {}
+    return bool(tensor.get("nans")) or found["text"] == "nan"
 
 
 def _group(ranks: list[int], found: dict[str, Any], outlier: bool, max_abs: float | None) -> AcrossGroup:

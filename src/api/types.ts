@@ -2025,8 +2025,9 @@ export interface components {
          * AcrossGroup
          * @description Ranks with the same value.
          *
-         *     `outlier`: it is not the largest group. `text`: the value, or the error if `error` is set. `norm` and
-         *     `nans` (number of NaNs) are only known for tensors.
+         *     `outlier`: more ranks have another value, or this one is NaN; none is, where each rank has its own.
+         *     `text`: the value, or the error if `error` is set. `norm` and `nans` (number of NaNs) are
+         *     only known for tensors.
          */
         AcrossGroup: {
             /** @default null */

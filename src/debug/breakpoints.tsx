@@ -1,8 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useState } from 'react';
+import React, { useEffect, useRef, useState } from 'react';
 
 import { DebugModel, SetBreakpoint } from './model';
 import { IPoint } from './points';
+
+/** Ms until a section has the height of what it has to say. */
+const GROWS = 100;
 
 interface IProps {
   model: DebugModel;
@@ -79,6 +82,15 @@ function Edit(
   const [hit, setHit] = useState(point.hit);
   const [log, setLog] = useState(point.log);
   const [error, setError] = useState('');
+  const form = useRef<HTMLFormElement>(null);
+  // once the section has grown by it, and whenever there is more to read
+  useEffect(() => {
+    const timer = window.setTimeout(
+      () => form.current?.scrollIntoView({ block: error ? 'end' : 'nearest' }),
+      GROWS
+    );
+    return () => window.clearTimeout(timer);
+  }, [error]);
   const save = (event: React.FormEvent): void => {
     event.preventDefault();
     const { path, line } = point;
@@ -90,7 +102,7 @@ function Edit(
       );
   };
   return (
-    <form className="jp-DtrainDebug-edit" onSubmit={save}>
+    <form className="jp-DtrainDebug-edit" onSubmit={save} ref={form}>
       <label>
         {trans.__('Stop if')}
         <input
@@ -109,7 +121,7 @@ function Edit(
         />
       </label>
       <label>
-        {trans.__('Print, and go on')}
+        {trans.__('Or print')}
         <input
           value={log}
           placeholder="loss is {loss.item():.3f}"

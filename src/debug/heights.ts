@@ -127,6 +127,8 @@ export class ContentHeights {
         section.node.style.minHeight = `${Math.min(heights[i], wishes[i].wanted ?? 0)}px`;
       }
     });
+    // before the sizes: what a section could not be made lower than would still hold
+    MessageLoop.sendMessage(this._accordion, Widget.Msg.FitRequest);
     if (this._shares) {
       const sizes = this._accordion.relativeSizes();
       seen.forEach((section, i) => {
@@ -134,7 +136,6 @@ export class ContentHeights {
       });
       this._accordion.setRelativeSizes(sizes);
     }
-    MessageLoop.postMessage(this._accordion, Widget.Msg.FitRequest);
   }
 
   private _wish(section: Widget, place: number): IWish {

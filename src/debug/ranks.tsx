@@ -20,8 +20,10 @@ export function Ranks(props: IProps): JSX.Element {
   const { model, view, trans, onError } = props;
   const send = (command: string, args: Record<string, unknown>): void =>
     void model.send(command, args).catch(onError);
-  const running = view.ranks.some(r => r.phase === 'running');
-  const paused = view.ranks.some(r => r.phase === 'paused');
+  // once it is off, nobody tells where ranks are, nor moves them
+  const ranks = view.on ? view.ranks : [];
+  const running = ranks.some(r => r.phase === 'running');
+  const paused = ranks.some(r => r.phase === 'paused');
   return (
     <div className="jp-DtrainDebug-ranks">
       <div className="jp-DtrainDebug-head">
@@ -37,7 +39,7 @@ export function Ranks(props: IProps): JSX.Element {
             {trans.__('Pause')}
           </button>
         )}
-        {view.failed && !paused && (
+        {view.failed && view.on && !paused && (
           <button
             type="button"
             className="jp-DtrainUi-button"
@@ -47,7 +49,7 @@ export function Ranks(props: IProps): JSX.Element {
           </button>
         )}
       </div>
-      {view.ranks.length > 0 && (
+      {ranks.length > 0 && (
         <>
           <Mode {...props} send={send} />
           {view.ranks.length > MANY ? (
@@ -78,9 +80,14 @@ export function Ranks(props: IProps): JSX.Element {
           {note}
         </p>
       ))}
-      {view.on && view.ranks.length > 0 && (
+      {ranks.length > 0 && (
         <p className="jp-DtrainUi-under">
           {trans.__('Time-outs are off while the debugger is on.')}
+        </p>
+      )}
+      {!view.on && (
+        <p className="jp-DtrainUi-under">
+          {trans.__('Turn it on with the bug in the notebook’s toolbar.')}
         </p>
       )}
     </div>

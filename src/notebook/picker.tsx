@@ -72,7 +72,12 @@ class Picker extends ReactWidget {
         type="button"
         aria-haspopup="menu"
         aria-disabled={why ? true : undefined}
-        title={why ?? trans.__('Cluster of this notebook')}
+        title={
+          why ??
+          (cluster
+            ? trans.__('Cluster of this notebook: %1', cluster.name)
+            : trans.__('Cluster of this notebook'))
+        }
         onClick={event => {
           if (why) {
             Notification.info(why, { autoClose: TOAST_MS });

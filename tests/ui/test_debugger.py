@@ -191,6 +191,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     edit.get_by_label("Stop if").fill("rank == 2 and i == 2")
     edit.get_by_role("button", name="Save").click()
     points.get_by_text("rank == 2 and i == 2").first.wait_for()
+    cell.locator(".jp-DtrainDebug-asks .cm-breakpoint-icon").wait_for()
     execute(page, "debugger:continue")
     ranks.get_by_text("Paused on 1 rank.").wait_for()
     ranks.locator("[data-rank='2'][data-phase='paused'][aria-selected='true']").wait_for()
@@ -215,8 +216,11 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     execute(page, "debugger:continue")
     ranks.locator("[data-phase='paused']").first.wait_for(state="detached")
 
-    # and the ranks go on as if nothing had been
+    # and the ranks go on as if nothing had been; of what they were, nothing is said any more
     page.locator(".jp-DebuggerBugButton").click()
+    ranks.get_by_text("The debugger is off.").wait_for()
+    assert ranks.get_by_role("button").count() == 0
+    assert across.locator("[data-expression='x'] td").first.inner_text() == ""
     run_cell(page, 1)
     output(page, 1).get_by_text("96.0").wait_for()
     lab.request("DELETE", "clusters/dbg")

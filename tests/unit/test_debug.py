@@ -458,6 +458,10 @@ def test_numbers_are_a_range_and_nan_an_outlier() -> None:
     answers = {r: glance(t, ["", "value", "float", [], t]) for r, t in enumerate(["1.7", "1.8", "nan"])}
     row = across.row("loss", answers, {}, {})
     assert row.text == "1.7 to 1.8"
+    assert [g.outlier for g in row.groups] == [False, False, True]
+    answers = {r: glance("0", ["", "value", "int", [], str(r)]) for r in range(3)}
+    own = across.row("rank", answers, {}, {})
+    assert [g.outlier for g in own.groups] == [False] * 3, "no rank stands out where each has its own"
 
 
 def test_shapes_that_differ_are_said() -> None:
