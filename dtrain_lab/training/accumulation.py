@@ -3,7 +3,7 @@
 Each batch's gradients are added to a sum of their own, apart from `p.grad`: whatever the loop does to
 `p.grad` between (`zero_grad`, clipping, unscaling) happens to that batch's gradients only, and in the last
 batch of a group to the group's mean, as with the large batch. It costs memory for two more copies of the
-gradients while a group is under way.
+gradients.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.training import ranks
+from dtrain_lab.training.copies import Copies
 from dtrain_lab.training.epochs import watch_epochs
 from dtrain_lab.training.gradients import average, calling, tensors
 from dtrain_lab.training.scaler import watch_scalers
@@ -55,6 +56,7 @@ class Accumulation:
         self._sums: dict[Any, torch.Tensor] = {}
         self._batch: dict[Any, torch.Tensor] = {}
         """Gradients of the current batch, before the loop changes them."""
+        self._copies = Copies()
         self._loaded = False
         """Whether the sums are already in `p.grad`, in the last batch of a group."""
         self._before = optimizer.__dict__.get("step"), optimizer.__dict__.get("zero_grad")
@@ -77,7 +79,7 @@ class Accumulation:
 
         @functools.wraps(self._zero_grad)
         def zero_grad(_: Any, set_to_none: bool = True) -> None:
-            self._batch.clear()
+            self._copies.back(self._batch)
             self._loaded = False
             self._zero_grad(set_to_none=set_to_none)
 
@@ -97,6 +99,7 @@ class Accumulation:
                 optimizer.__dict__[name] = before
         optimizer.__dict__.pop("flush", None)
         self._forget()
+        self._copies.clear()
         if isinstance(model, DistributedDataParallel):
             model.require_backward_grad_sync = True
 
@@ -159,7 +162,7 @@ class Accumulation:
             return gradient / (self.done + 1)
         known = self._batch.get(parameter)
         if known is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model
-            self._batch[parameter] = gradient.detach().clone()
+            self._batch[parameter] = self._copies.of(parameter, gradient)
         else:
             self._batch[parameter] = known + gradient if known.is_sparse else known.add_(gradient)
         return None
@@ -219,10 +222,7 @@ class Accumulation:
 
     def commit(self) -> None:
         """Add this batch's gradients to the group."""
-        for parameter, gradient in self._batch.items():
-            known = self._sums.get(parameter)
-            self._sums[parameter] = gradient if known is None else known.add_(gradient)
-        self._batch.clear()
+        self._copies.add(self._sums, self._batch)
         self._source, self.last = self._given, False
         self.done += 1
         self._sync()
@@ -252,8 +252,8 @@ class Accumulation:
         self._forget()
 
     def _forget(self, *_: Any) -> None:
-        self._sums.clear()
-        self._batch.clear()
+        self._copies.back(self._sums)
+        self._copies.back(self._batch)
         self.done, self._loaded, self.last, self.scaler = 0, False, False, None
         self._sync()
 
