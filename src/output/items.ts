@@ -10,18 +10,18 @@ export interface IItem {
   id?: string;
 }
 
-/** A line of progress, or of a rank that overwrites its output, and the ranks that show it. */
-export interface IRow {
+/** A line of progress, or of a rank that overwrites its output, and the ranks that show it; JSON, as a notebook keeps it. */
+export type Row = {
   ranks: number[];
   text: string;
-}
+};
 
 /** What ranks overwrite: the text of those that have cleared their output, then progress bars. */
 export function rows(
   texts: ReadonlyMap<number, string>,
   bars: ReadonlyMap<number, ReadonlyMap<number, string>>
-): IRow[] {
-  const found: IRow[] = [];
+): Row[] {
+  const found: Row[] = [];
   for (const [rank, text] of [...texts].sort(([a], [b]) => a - b)) {
     if (text) {
       text
