@@ -1,26 +1,21 @@
 """Start methods and pickling for processes that a rank starts, such as DataLoader workers.
 
 A spawned process has not run the cells: it would look for their classes in its own `__main__` and fail. So
-classes and functions of cells are pickled by value. The spawned processes import this module to unpickle.
+classes and functions of cells go there with their name and their code. The spawned processes import this
+module to unpickle. A forked process has them, and takes them by name.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.context
+import os
 import sys
 from multiprocessing import reduction
 from types import FunctionType
-from typing import IO, Any
+from typing import Any
 
 import cloudpickle
-
-
-class _ByValue(reduction.ForkingPickler):
-    """multiprocessing's pickler, except that classes and functions defined in cells go by value."""
-
-    def reducer_override(self, obj: Any) -> Any:
-        return (load, (cloudpickle.dumps(obj),)) if _of_cells(obj) else NotImplemented
 
 
 def fork_by_default() -> None:
@@ -31,42 +26,67 @@ def fork_by_default() -> None:
         default._default_context = multiprocessing.get_context("fork")
 
 
-def by_value() -> None:
-    """Pickle classes and functions of cells by value for spawned processes."""
-
-    def dump(obj: Any, file: IO[bytes], protocol: int | None = None) -> None:
-        _ByValue(file, protocol).dump(obj)
-
-    reduction.dump = dump  # type: ignore[assignment]
+def with_code() -> None:
+    """Pickle classes and functions of cells with their code: for new processes, and in queues to them."""
+    global _rank
+    _rank = os.getpid()
+    _install()
 
 
-def load(data: bytes) -> Any:
-    """Unpickle in the spawned process.
-
-    From then on this process pickles cell classes by name, because the rank that receives them has them.
+def load(name: str, data: bytes) -> Any:
+    """Unpickle a class or function of a cell.
 
     Args:
-        data: written by cloudpickle in the rank.
+        name: qualified name.
+        data: written by cloudpickle.
 
     Returns:
-        The class or function.
+        The one of this name in the rank and in forked processes; a spawned process makes it, and keeps it
+        under its name for the way back.
     """
-    pickler: Any = reduction.ForkingPickler
-    pickler.reducer_override = _by_name
-    return cloudpickle.loads(data)
-
-
-def _by_name(_: Any, obj: Any) -> Any:
-    return (named, (obj.__qualname__,)) if _of_cells(obj) else NotImplemented
+    if _rank is not None:
+        try:
+            return named(name)
+        except AttributeError:  # a lambda, or a function inside another one
+            return cloudpickle.loads(data)
+    _install()
+    made = cloudpickle.loads(data)
+    if name.isidentifier():
+        setattr(sys.modules["__main__"], name, made)
+    return made
 
 
 def named(name: str) -> Any:
-    """Look up a qualified name in `__main__`, where cells define their classes and functions."""
+    """Look up a qualified name in `__main__`, where cells define their classes and functions.
+
+    Raises:
+        AttributeError: `__main__` has no such name.
+    """
     found: Any = sys.modules["__main__"]
     for part in name.split("."):
         found = getattr(found, part)
     return found
 
 
-def _of_cells(obj: Any) -> bool:
-    return isinstance(obj, type | FunctionType) and obj.__module__ == "__main__"
+_rank: int | None = None
+"""Process id of the rank, in the rank and in what it has forked; None in spawned processes."""
+
+
+def _install() -> None:
+    pickler: Any = reduction.ForkingPickler
+    pickler.reducer_override = _reduce
+
+
+def _reduce(_: Any, obj: Any) -> Any:
+    if not (isinstance(obj, type | FunctionType) and obj.__module__ == "__main__"):
+        return NotImplemented
+    if os.getpid() != _rank and _known(obj):  # on its way to the rank, which has it
+        return (named, (obj.__qualname__,))
+    return (load, (obj.__qualname__, cloudpickle.dumps(obj)))
+
+
+def _known(obj: Any) -> bool:
+    try:
+        return named(obj.__qualname__) is obj
+    except AttributeError:
+        return False

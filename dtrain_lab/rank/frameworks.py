@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -61,21 +62,43 @@ def introduce(computes_on_cpu: Callable[[], bool]) -> None:
         _lightning(module, computes_on_cpu)
 
     after_import("accelerate.state", accelerate)
+    after_import("accelerate.launchers", _accelerate_launchers)
     after_import("ignite.distributed.comp_models.native", _ignite)
     for package in LIGHTNING:
         after_import(f"{package}.accelerators.cpu", lightning)
 
 
-def forget_processes() -> None:
-    """Reset the state that Accelerate keeps for the life of a process.
+@contextmanager
+def new_process() -> Iterator[None]:
+    """Give the code inside the state that Accelerate would have in a new process, and restore it afterwards.
 
-    Called when a function has run here in place of a process that would have ended with it.
+    For functions that run here in place of a process of their own: Accelerate keeps its state for the life of
+    a process.
     """
-    state = sys.modules.get("accelerate.state")
-    for name in ("AcceleratorState", "GradientState", "PartialState"):
-        reset = getattr(getattr(state, name, None), "_reset_state", None)
-        if reset is not None:
-            reset()
+    before = [(shared, dict(shared)) for shared in _accelerate_states()]
+    for shared, _ in before:
+        shared.clear()
+    try:
+        yield
+    finally:
+        for shared in _accelerate_states():
+            shared.clear()
+        for shared, values in before:
+            shared.update(values)
+
+
+def _accelerate_states() -> list[dict[str, Any]]:
+    state: Any = sys.modules.get("accelerate.state")
+    kinds: list[Any] = [
+        getattr(state, f"{name}State", None) for name in ("Accelerator", "Gradient", "Partial")
+    ]
+    return [kind._shared_state for kind in kinds if hasattr(kind, "_shared_state")]
+
+
+def _accelerate_launchers(module: ModuleType) -> None:
+    """Let `notebook_launcher` run after a cell with an `Accelerator`: it refuses to fork such a process."""
+    launchers: Any = module
+    launchers.notebook_launcher = new_process()(launchers.notebook_launcher)
 
 
 def _accelerate(module: ModuleType, computes_on_cpu: Callable[[], bool]) -> None:

@@ -1,8 +1,9 @@
 """Replaces functions that launch ranks (`mp.spawn`, `elastic_launch`, `Process`): existing ranks run them.
 
-All launchers come down to three functions of torch and Python: `mp.start_processes` (mp.spawn, Accelerate's
-debug_launcher, ignite, Lightning), torchrun's own `elastic_launch` (Accelerate's notebook_launcher), and
-`Process(target=…)` whose function makes a process group.
+Launchers come down to three functions of torch and Python: `mp.start_processes` (mp.spawn, Accelerate's
+debug_launcher, ignite), torchrun's own `elastic_launch` (Accelerate's notebook_launcher), and
+`Process(target=…)` whose function makes a process group. Lightning's (`ddp_notebook`, `ddp_spawn`) waits for
+results from the process of rank 0, so it is replaced itself.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dtrain_lab.rank.notes import Notes
 MAKES_GROUP = frozenset({"init_process_group", "init_rpc"})
 DEEP = 4
 """Depth of calls to search for one that makes a process group."""
+LIGHTNING = ("lightning.pytorch", "lightning.fabric", "pytorch_lightning", "lightning_fabric")
 RANK_NAMES = ("rank", "global_rank", "local_rank", "proc_id", "gpu")
 
 
@@ -52,6 +54,8 @@ def install(world: World, notes: Notes) -> None:
     module: Any = sys.modules["torch.multiprocessing.spawn"]
     module.spawn, module.start_processes = launchers.spawn, launchers.start_processes
     after_import("torch.distributed.launcher.api", launchers.answer_elastic)
+    for package in LIGHTNING:
+        after_import(f"{package}.strategies.launchers.multiprocessing", launchers.answer_lightning)
     base: Any = multiprocessing.process.BaseProcess
     base.start = launchers.start(base.start)
 
@@ -99,13 +103,11 @@ class Launchers:
     def _here_runs(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run a function that was meant for a new process.
 
-        That process would have taken its group and its frameworks' state with it, so both are reset here.
+        That process would have had frameworks without state, and would have taken its group with it.
         """
         self._notes.say(f"the {self._here.size} ranks are there already; {_name(fn)} runs in each of them.")
-        try:
+        with frameworks.new_process():
             result = fn(*args, **kwargs)
-        finally:
-            frameworks.forget_processes()
         if not dist.is_initialized():
             self._here.remake()
         return result
@@ -124,10 +126,14 @@ class Launchers:
 
     def _differs(self, what: str, argument: str, count: int) -> Conflict:
         size = self._here.size
+        processes = "1 process" if count == 1 else f"{count} processes"
+        hint = f"Give {argument} as {size}"
+        if count > 1:
+            hint += f", or have {count} ranks: a cluster by `%distributed resize {count}`, "
+            hint += "a job by its number of ranks"
         return Conflict(
-            f"{what} asks for {count} processes; {size} ranks are there already, and they are what it makes.",
-            f"Give {argument} as {size}, or have {count} ranks: a cluster by `%distributed resize {count}`, "
-            f"a job by its number of ranks.",
+            f"{what} asks for {processes}; {size} ranks are there already, and they are what it makes.",
+            f"{hint}.",
             code="world_size_differs",
         )
 
@@ -159,6 +165,21 @@ class Launchers:
         count = config.nproc_per_node * config.max_nodes
         self._index("This launcher", "the number of processes", count)
         return {self._here.rank: self._here_runs(entrypoint, *args)}
+
+    # ---- Lightning
+
+    def answer_lightning(self, module: ModuleType) -> None:
+        """Make `ddp_notebook`, `ddp_spawn` and `ddp_fork` train as this rank, as `ddp` does."""
+        launchers = self
+        launcher: Any = module
+
+        def launch(
+            this: Any, function: Callable[..., Any], *args: Any, trainer: Any = None, **kwargs: Any
+        ) -> Any:
+            launchers._index("Lightning", "devices", this._strategy.num_processes)
+            return launchers._here_runs(function, *args, **kwargs)
+
+        launcher._MultiProcessingLauncher.launch = launch
 
     # ---- Process(target=…)
 

@@ -39,6 +39,7 @@ from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.notes import Notes
 from dtrain_lab.rank.output import inline_figures
 from dtrain_lab.rank.output.outbox import Outbox, route_output
+from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
 from dtrain_lab.rank.shared import Shared
 from dtrain_lab.training import log
@@ -239,7 +240,7 @@ class Link:
         self._io_loop.call_soon_threadsafe(self._finish, handled)
 
     def _finish(self, reply: CellReply | links.Handled) -> None:
-        for stream in (sys.stdout, sys.stderr):
+        for stream in RankStream.made.values():
             flush(stream)  # into the outbox, so that output goes before the reply
         self._outbox.put(reply, now=True)
 

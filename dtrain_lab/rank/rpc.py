@@ -7,14 +7,18 @@ time the ranks may find the first RPC's store and wait forever.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Protocol
 
+import torch
 import torch.distributed as dist
 
 from dtrain_lab.errors import Conflict
 from dtrain_lab.rank.imports import after_import
+from dtrain_lab.rank.torch import references
 
 SCHEME = "dtrain-rank"
 USUAL = ("", "env://")
@@ -34,18 +38,20 @@ class World(Protocol):
 def install(world: World) -> None:
     """Make `rpc.init_rpc` use the ranks' store, once the user imports RPC."""
 
+    sessions = Sessions()
+
     def rendezvous(url: str, **_: Any) -> Iterator[tuple[dist.Store, int, int]]:
-        yield dist.PrefixStore("rpc", world.store), world.rank, world.size
+        yield dist.PrefixStore(sessions.name, world.store), world.rank, world.size
 
     dist.register_rendezvous_handler(SCHEME, rendezvous)
-    after_import("torch.distributed.rpc", functools.partial(_answer, world))
+    after_import("torch.distributed.rpc", functools.partial(_answer, world, sessions))
 
 
-def _answer(world: World, module: ModuleType) -> None:
+def _answer(world: World, sessions: Sessions, module: ModuleType) -> None:
     rpc: Any = module
     if not hasattr(rpc, "init_rpc"):  # this build of torch has no RPC
         return
-    usual = rpc.init_rpc
+    usual, ends = rpc.init_rpc, rpc.shutdown
 
     @functools.wraps(usual)
     def init_rpc(
@@ -64,6 +70,57 @@ def _answer(world: World, module: ModuleType) -> None:
         options = rpc_backend_options or rpc.TensorPipeRpcBackendOptions()
         if options.init_method in USUAL:
             options.init_method = f"{SCHEME}://"
+        sessions.begin()
         usual(name, backend, world.rank if rank == -1 else rank, world.size, options)
 
-    rpc.init_rpc = init_rpc
+    @functools.wraps(ends)
+    def shutdown(graceful: bool = True, timeout: float = 0) -> None:
+        with sessions.ending(together=graceful):
+            ends(graceful, timeout)
+
+    rpc.init_rpc, rpc.shutdown = init_rpc, shutdown
+
+
+class Sessions:
+    """RPC sessions of this process. Each process numbers their ends; torch waits where numbers differ."""
+
+    def __init__(self) -> None:
+        self._begun = self._ended = 0
+        self.name = "rpc"
+        """Prefix of this session's keys in the store, where those of earlier ones remain."""
+
+    def begin(self) -> None:
+        """Called before RPC begins; a collective.
+
+        Raises:
+            Conflict: ranks have ended different sessions: this one could never end.
+        """
+        self._begun += 1
+        if self._begun == 2:
+            references.shut_down_soon()
+        mine = torch.tensor([self._ended, time.time_ns()])
+        every = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+        dist.all_gather(every, mine)
+        self.name = f"rpc/{int(every[0][1])}"
+        if any(int(ended) != self._ended for ended, _ in every):
+            raise Conflict(
+                "The ranks have not ended RPC together, because of an interrupt, an error or a restart of "
+                "one of them; torch can't begin it again in these processes.",
+                "Restart them: %distributed restart",
+                code="rpc_not_ended",
+            )
+
+    @contextmanager
+    def ending(self, *, together: bool) -> Iterator[None]:
+        """Count an end of RPC.
+
+        Args:
+            together: whether the ranks end it together.
+        """
+        try:
+            yield
+        except BaseException:
+            self._ended = -1 - dist.get_rank()  # how far it came is not known
+            raise
+        if together and self._ended >= 0:
+            self._ended += 1

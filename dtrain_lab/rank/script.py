@@ -148,7 +148,7 @@ class Runner:
     def _prepare(self) -> None:
         citations.in_warnings(self.place)
         sources.of_classes(lambda: self._cells)
-        children.by_value()
+        children.with_code()
         children.fork_by_default()
         processes.end_with_parent(signal.SIGKILL)  # a killed agent must not leave its rank behind
         agent = os.environ.pop(job_files.AGENT_VARIABLE, "")

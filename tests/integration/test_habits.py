@@ -68,6 +68,71 @@ def test_workers_by_spawn_have_classes_of_cells(pair: dt.Cluster) -> None:
     assert pair.run(WORKERS, timeout=60).stdout == dict.fromkeys((0, 1), "[3, 39] True\n")
 
 
+QUEUES = """
+import multiprocessing as mp
+from concurrent.futures import ProcessPoolExecutor
+class Item:
+    def __init__(self, value):
+        self.value = value
+def square(x):
+    return Item(x * x)
+context = mp.get_context(METHOD)
+with context.Pool(1) as pool:
+    items = pool.map(square, range(3))
+    def square(x):
+        return Item(x + 100)
+    items += pool.map(square, [1]) if METHOD == "spawn" else []
+with ProcessPoolExecutor(1, mp_context=context) as pool:
+    items += pool.map(square, [2])
+print([i.value for i in items], all(type(i) is Item for i in items))
+"""
+
+
+@pytest.mark.parametrize(("method", "values"), [("spawn", "0, 1, 4, 101, 102"), ("fork", "0, 1, 4, 102")])
+def test_queues_to_processes_carry_functions_of_cells(pair: dt.Cluster, method: str, values: str) -> None:
+    result = pair.run(f"METHOD = {method!r}\n{QUEUES}", timeout=60)
+    assert result.stdout == dict.fromkeys((0, 1), f"[{values}] True\n")
+
+
+TEE = """
+import os, sys
+class Tee:
+    def __init__(self, stream): self.stream = stream
+    def write(self, text): self.stream.write(text)
+    def flush(self): self.stream.flush()
+sys.stdout = Tee(sys.stdout)
+print("first")
+"""
+
+
+def test_a_logger_in_the_place_of_stdout_keeps_the_output_of_later_cells(pair: dt.Cluster) -> None:
+    assert pair.run(TEE).stdout[1] == "first\n"
+    later = pair.run("print('later'); os.system('echo from C')\nsys.stdout = sys.stdout.stream")
+    assert sorted(later.stdout[1].split()) == ["C", "from", "later"]
+
+
+REDIRECTED = """
+import contextlib, io, sys, time
+print("old " * 5, file=sys.stderr)
+with contextlib.redirect_stderr(io.StringIO()):
+    time.sleep(0.1)  # while it is redirected, what was printed before is sent
+"""
+
+
+def test_text_before_a_redirection_is_shown_once(pair: dt.Cluster) -> None:
+    """Of a rank that prints nothing for a while the head asks for what it has not received."""
+    assert pair.run(REDIRECTED).stderr[0] == "old " * 5 + "\n"
+    code = "print('new', file=sys.stderr)\ntime.sleep(2)\nprint('newer', file=sys.stderr)"
+    assert pair.run(code).stderr[0] == "new\nnewer\n"
+
+
+def test_a_warning_names_no_wrapper_of_ours(pair: dt.Cluster) -> None:
+    code = "import torch\niter(torch.utils.data.DataLoader([1], pin_memory=True))"
+    warned = pair.run(code).stderr[0]
+    assert "torch/utils/data/dataloader.py:" in warned
+    assert "dtrain_lab" not in warned
+
+
 def test_what_is_registered_for_the_exit_runs_when_a_cluster_is_stopped(tmp_path: Path) -> None:
     with dt.start(ranks=2, name="leaves") as cluster:
         code = f"import atexit, pathlib\natexit.register(pathlib.Path({str(tmp_path)!r}, str(rank)).touch)"
@@ -90,3 +155,35 @@ def test_rpc_begins_as_often_as_it_is_asked_to(pair: dt.Cluster) -> None:
     assert pair.run(RPC + RPC, timeout=60).stdout[0] == "4\n4\n"
     with pytest.raises(CellFailed, match="init_rpc asks for 3 processes; 2 ranks are there"):
         pair.run("rpc.init_rpc('a', rank=rank, world_size=3)", timeout=60)
+
+
+REFERENCES = """
+import torch, torch.distributed.rpc as rpc
+def run(rank, world_size):
+    rpc.init_rpc(f"worker{rank}", rank=rank, world_size=world_size)
+    if rank == 0:
+        print(rpc.remote("worker1", torch.add, args=(torch.ones(2), 1)).to_here().tolist())
+    rpc.shutdown()
+"""
+
+
+def test_rpc_with_references_ends_each_time(pair: dt.Cluster) -> None:
+    """torch itself would wait for 100 s at the second end."""
+    twice = f"{REFERENCES}run(rank, world_size); run(rank, world_size)"
+    assert pair.run(twice, timeout=60).stdout[0] == "[2.0, 2.0]\n" * 2
+
+
+def test_rpc_that_one_rank_has_ended_alone_is_refused(pair: dt.Cluster) -> None:
+    code = """
+import torch.distributed.rpc as rpc
+rpc.init_rpc(f"worker{rank}", rank=rank, world_size=world_size)
+try:
+    rpc.shutdown(timeout="an interrupt" if rank == 0 else 0)
+except (TypeError, RuntimeError):
+    rpc.shutdown(graceful=False)
+"""
+    pair.run(code, timeout=60, check=False)
+    with pytest.raises(CellFailed, match="The ranks have not ended RPC together"):
+        pair.run("rpc.init_rpc(f'worker{rank}', rank=rank, world_size=world_size)", timeout=60)
+    pair.restart()
+    assert pair.run(RPC, timeout=60).stdout[0] == "4\n"

@@ -185,6 +185,7 @@ def test_what_would_make_the_ranks_runs_in_them(pair: dt.Cluster, call: str) -> 
     ("call", "part"),
     [
         ("mp.spawn(sums, args=(1,), nprocs=3)", "mp.spawn asks for 3 processes; 2 ranks are there already"),
+        ("mp.spawn(sums, args=(1,), nprocs=0)", r"asks for 0 processes; .* Give nprocs as 2.$"),
         ("mp.start_processes(sums, args=(1,), nprocs=4)", "asks for 4 processes"),
         (
             "from torch.distributed.launcher.api import LaunchConfig, elastic_launch\n"
@@ -251,3 +252,66 @@ def test_scripts_with_arguments(pair: dt.Cluster, tmp_path: Path) -> None:
     assert pair.run(script.read_text()).stdout[0] == "ipykernel_launcher.py 1.0 __main__\n"
     found = pair.run(f"import sys\nbefore = sys.argv\n%run {script} --lr 0.5\nprint(lr, sys.argv == before)")
     assert found.stdout[1] == "train.py 0.5 __main__\n0.5 True\n"
+
+
+LIGHTNING = """
+class _MultiProcessingLauncher:
+    def __init__(self, processes):
+        self._strategy = type("Strategy", (), {"num_processes": processes})
+    def launch(self, function, *args, trainer=None, **kwargs):
+        raise RuntimeError("as Lightning's does, it would wait for what only rank 0 puts into a queue")
+"""
+
+
+def test_lightnings_launcher_of_processes_trains_in_the_ranks(pair: dt.Cluster, tmp_path: Path) -> None:
+    """`strategy="ddp_notebook"`, which people have in notebooks."""
+    folder = tmp_path / "pytorch_lightning" / "strategies" / "launchers"
+    folder.mkdir(parents=True)
+    (folder / "multiprocessing.py").write_text(LIGHTNING)
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from pytorch_lightning.strategies.launchers.multiprocessing import _MultiProcessingLauncher as Launcher
+print(Launcher(2).launch(lambda x, y: x + y + rank, 10, y=5, trainer=None))
+"""
+    assert pair.run(code).stdout == {0: "15\n", 1: "16\n"}
+    with pytest.raises(CellFailed, match=r"Lightning asks for 4 processes; .* Give devices as 2"):
+        pair.run("Launcher(4).launch(print)")
+
+
+STATE = """
+class AcceleratorState:
+    _shared_state = {}
+    def __init__(self, precision=None):
+        self.__dict__ = self._shared_state
+        if precision is not None:
+            self.precision = precision
+class PartialState:
+    def __init__(self, cpu=False): pass
+"""
+LAUNCHER = """
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+from accelerate.state import AcceleratorState
+def notebook_launcher(function, args=(), num_processes=None):
+    if AcceleratorState._shared_state:
+        raise ValueError("Restart your notebook")
+    elastic_launch(LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=num_processes), function)(*args)
+"""
+
+
+def test_notebook_launcher_after_a_cell_with_an_accelerator(pair: dt.Cluster, tmp_path: Path) -> None:
+    (tmp_path / "accelerate").mkdir()
+    (tmp_path / "accelerate" / "state.py").write_text(STATE)
+    (tmp_path / "accelerate" / "launchers.py").write_text(LAUNCHER)
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from accelerate.launchers import notebook_launcher
+from accelerate.state import AcceleratorState
+mine = AcceleratorState("bf16")
+def train(precision):
+    print(dict(AcceleratorState._shared_state), AcceleratorState(precision).precision)
+notebook_launcher(train, ("fp8",), num_processes=2)
+print(mine.precision)
+"""
+    assert pair.run(code).stdout == dict.fromkeys((0, 1), "{} fp8\nbf16\n")

@@ -7,19 +7,28 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
 from typing import Any
+
+OURS = str(Path(__file__).parents[2]) + "/"
 
 Place = Callable[[str, int], tuple[str | None, int]]
 """Maps file and line of compiled code to the cell's label (None outside cells) and the user's line."""
 
 
 def in_warnings(place: Place) -> None:
-    """Cite cells in warnings, logged ones included: `cell [10], line 6: UserWarning: …`."""
+    """Cite cells in warnings, logged ones included: `cell [10], line 6: UserWarning: …`.
+
+    A warning that would cite our wrapper of a function cites the function's caller.
+    """
     usual = warnings.formatwarning
 
     def formatwarning(
         message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
     ) -> str:
+        if filename.startswith(OURS):
+            filename, lineno = _caller(sys._getframe(1), filename, lineno)
         text = usual(message, category, filename, lineno, line)
         label, number = place(filename, lineno)
         mark = f"{filename}:{lineno}: "
@@ -28,6 +37,18 @@ def in_warnings(place: Place) -> None:
         return f"cell {label}, line {number}: {text.removeprefix(mark)}"
 
     warnings.formatwarning = formatwarning
+
+
+def _caller(frame: FrameType | None, file: str, line: int) -> tuple[str, int]:
+    """File and line of what has called our wrapper; the wrapper's own if it isn't on the stack."""
+    inside = False
+    while frame is not None:
+        name = frame.f_code.co_filename
+        inside = inside or (name, frame.f_lineno) == (file, line)
+        if inside and not name.startswith(OURS):
+            return name, frame.f_lineno
+        frame = frame.f_back
+    return file, line
 
 
 def in_tracebacks(place: Place) -> None:

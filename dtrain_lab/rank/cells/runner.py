@@ -71,7 +71,7 @@ class CellRunner:
         citations.in_shell(kernel.shell, self.place)
         pager.in_cells(kernel.shell)
         cell_sources.of_classes(lambda: (*self._inner, *self._cells))
-        children.by_value()
+        children.with_code()
         children.fork_by_default()
         leave = _Leave()
         kernel.shell.push({"exit": leave, "quit": leave}, interactive=False)
@@ -132,6 +132,8 @@ class CellRunner:
         async with main_lock(kernel):  # ipyparallel's shell messages take the same lock
             self.parent = {"header": cell_header(cell), "content": {}}
             kernel.set_parent([], self.parent)
+            for stream in RankStream.made.values():  # the kernel sets that of `sys.stdout`, whatever it is
+                stream.set_parent(self.parent)
             self.busy = True
             with self.quick_streams(), self._quiet_tracebacks() as shown:
                 error = await execute() or shown.inner
@@ -333,7 +335,7 @@ class CellRunner:
     @contextlib.contextmanager
     def quick_streams(self) -> Iterator[None]:
         """Flush stdout and stderr every 2 ms while the user's code runs."""
-        streams = [s for s in (sys.stdout, sys.stderr) if hasattr(s, "flush_interval")]
+        streams = list(RankStream.made.values())
         usual = [s.flush_interval for s in streams]
         for stream in streams:
             stream.flush_interval = PYTHON_FLUSH_S
@@ -385,9 +387,8 @@ class _Shown:
 
 def drain() -> None:
     """Read everything that C code and child processes have written so far."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, RankStream):
-            stream.drain()
+    for stream in RankStream.made.values():
+        stream.drain()
 
 
 def cell_header(cell: str) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
 import time
 from collections import deque
@@ -191,8 +190,8 @@ def _through(kind: str, content: Any, *, lost: bool) -> int:
     Returns:
         Bytes of this stream sent so far; 0 for other messages.
     """
-    stream = getattr(sys, content["name"], None) if kind == "stream" else None
-    if not isinstance(stream, RankStream):
+    stream = RankStream.made.get(content["name"]) if kind == "stream" else None
+    if stream is None:
         return 0
     through = stream.sent(content["text"])
     if lost:

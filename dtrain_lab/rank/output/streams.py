@@ -39,6 +39,8 @@ class RankStream(OutStream):  # type: ignore[misc]
     """Shared memory by stream; set before the engine makes its streams."""
     pipes: ClassVar[dict[str, tuple[int, int]]] = {}
     """Both ends of the pipe by stream; the node agent can read what a dead rank has left in it."""
+    made: ClassVar[dict[str, RankStream]] = {}
+    """The streams by name: `sys.stdout` may be another object, as programs redirect it."""
 
     def __init__(self, session: Any, pub_thread: Any, name: str) -> None:
         self._region = self.regions[name]
@@ -46,6 +48,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         # threads of the user's print at once; a signal handler may print while its thread is printing
         self._writing = threading.RLock()
         self._sent = 0
+        self.made[name] = self
         # "force": ipykernel would not redirect the descriptors where a test runner's variables are set
         super().__init__(session, pub_thread, name, watchfd="force")
 

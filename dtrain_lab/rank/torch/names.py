@@ -147,9 +147,14 @@ FUNCTIONAL = Feature(
     ("torch.distributed._functional_collectives:wait_tensor",),
     "Functional collectives (FSDP2, tensor parallel) are not counted.",
 )
+REFERENCES = Feature(
+    "references",
+    ("torch.distributed.rpc.api:_delete_all_user_and_unforked_owner_rrefs",),
+    "RPC that is started again and has used remote references takes 100 s to shut down.",
+)
 FEATURES = (
     GROUPS, NUMBERS, REBUILD, MODELS, SHARDED, TIMEOUTS, GUARD, BACKWARD, PROBE, LOADERS, DIAGNOSE, NESTS,
-    BUFFERS, FUNCTIONAL,
+    BUFFERS, FUNCTIONAL, REFERENCES,
 )  # fmt: skip
 
 
