@@ -17,6 +17,7 @@ const LAYERS = [
   'output',
   'notebook',
   'job',
+  'sweeps',
   'debug',
   'status',
   'sidebar'

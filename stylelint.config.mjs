@@ -7,7 +7,8 @@ const parts = {
   output: 'Output',
   ranks: 'Ranks',
   stacks: 'Stacks',
-  status: 'Status'
+  status: 'Status',
+  sweeps: 'Sweep'
 };
 
 

@@ -32,6 +32,10 @@ export namespace CommandIDs {
   export const openExecuted = 'dtrain-lab:open-executed';
   export const debugJob = 'dtrain-lab:debug-job';
   export const jobStacks = 'dtrain-lab:job-stacks';
+  export const sweepNotebook = 'dtrain-lab:sweep-notebook';
+  export const openSweep = 'dtrain-lab:open-sweep';
+  export const stopSweep = 'dtrain-lab:stop-sweep';
+  export const resumeSweep = 'dtrain-lab:resume-sweep';
   export const debugRank = 'dtrain-lab:debug-rank';
   export const toggleLockstep = 'dtrain-lab:toggle-lockstep';
   export const compareVariable = 'dtrain-lab:compare-variable';

@@ -14,6 +14,7 @@ import { ranksPlugin } from './ranks/plugin';
 import { panelPlugin } from './sidebar/plugin';
 import { stacksPlugin } from './stacks/plugin';
 import { statusPlugin } from './status/plugin';
+import { sweepsPlugin } from './sweeps/plugin';
 
 export default [
   clustersPlugin,
@@ -27,6 +28,7 @@ export default [
   placesPlugin,
   verdictMarksPlugin,
   stacksPlugin,
+  sweepsPlugin,
   jobsPlugin,
   debugPlugin,
   statusPlugin

@@ -33,6 +33,9 @@ export type LogLine = Schemas['Log'];
 export type Finding = Schemas['Finding'];
 export type Holder = Schemas['Holder'];
 export type Slots = Schemas['Slots'];
+export type Sweep = Schemas['Sweep'];
+export type Trial = Schemas['Trial'];
+export type SweepRequest = Schemas['SweepRequest'];
 
 /** How the browser stands to the server. */
 export type Link = 'connecting' | 'open' | 'lost';
@@ -176,4 +179,25 @@ export interface IClusterActions {
 export const IClusterActions = new Token<IClusterActions>(
   'dtrain-lab:IClusterActions',
   'What can be done with clusters of this user.'
+);
+
+/** A sweep that is asked for; defaults may be left out. */
+export type WantedSweep = Partial<SweepRequest> &
+  Pick<SweepRequest, 'notebook' | 'space' | 'objective'>;
+
+/** Sweeps of this user, as the server answers for them. */
+export interface ISweeps {
+  /** Newest first. */
+  all(): Promise<Sweep[]>;
+  get(id: string): Promise<Sweep>;
+  begin(wanted: WantedSweep): Promise<Sweep>;
+  /** Its trials end; their checkpoints stay. */
+  stop(id: string): Promise<Sweep>;
+  /** Trials that were stopped go on from their checkpoints, the others begin. */
+  resume(id: string): Promise<Sweep>;
+}
+
+export const ISweeps = new Token<ISweeps>(
+  'dtrain-lab:ISweeps',
+  'Sweeps of this user, as the server answers for them.'
 );

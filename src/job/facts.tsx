@@ -60,6 +60,22 @@ export function Facts(props: {
         </button>
       )
     ],
+    [
+      trans.__('Sweep'),
+      job.sweep && (
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={() =>
+            void props.commands.execute(CommandIDs.openSweep, {
+              id: job.sweep!
+            })
+          }
+        >
+          {job.sweep}
+        </button>
+      )
+    ],
     ...Object.entries(job.metrics.values)
       .filter(([name]) => name !== 'step')
       .map(([name, value]): [string, string] => [

@@ -36,7 +36,7 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
   }
   const all = await jobs.all();
   const last = all.find(j =>
-    like ? j.id === like : j.notebook === notebook.path
+    like ? j.id === like : j.notebook === notebook.path && !j.sweep
   );
   const id = like ?? last?.id;
   if (id) {

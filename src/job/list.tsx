@@ -4,17 +4,29 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useReducer, useState } from 'react';
 
 import { CommandIDs } from '../commands';
-import { IClusters, Job } from '../tokens';
+import { IClusters, ISweeps, Job } from '../tokens';
 import { submitIcon } from '../ui/icons';
+import { sweepIcon } from '../ui/views';
+import {
+  entriesOf,
+  entryPasses,
+  entryPassesText,
+  Order,
+  sortEntries
+} from './entries';
 import { JobRow } from './listrow';
 import { Jobs } from './model';
 import { usePoll } from './poll';
 import { SlotsSection } from './slots';
-import { hasEnded, JobFilter, passesFilter, passesText, ranFor } from './words';
+import { SweepRow } from './sweeprow';
+import { useSweeps } from './sweeps';
+import { hasEnded, JobFilter } from './words';
 
 export interface IJobsProps {
   model: IClusters;
   jobs: Jobs;
+  /** Null in a front end without sweeps. */
+  sweeps: ISweeps | null;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }
@@ -23,8 +35,6 @@ export interface IJobsProps {
 const ROWS = 100;
 /** Without a server what is known stays, and it is asked again, ms. */
 const LOOK_MS = 2000;
-
-type Order = 'name' | 'profile' | 'time';
 
 /** All jobs: those that the server told lately, and older ones. */
 export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
@@ -48,7 +58,8 @@ export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
 /** The list in the main area. */
 export function JobList(props: IJobsProps): JSX.Element {
   const { model, jobs, commands, trans } = props;
-  const all = useJobs(model, jobs);
+  const known = useJobs(model, jobs);
+  const all = entriesOf(known, useSweeps(props.sweeps, known));
   const [text, setText] = useState('');
   const [filter, setFilter] = useState<JobFilter>('all');
   const [order, setOrder] = useState<Order | null>(null);
@@ -61,16 +72,12 @@ export function JobList(props: IJobsProps): JSX.Element {
     ['done', trans.__('Done')]
   ];
   const shown = all.filter(
-    j => passesFilter(j, filter) && passesText(j, text, trans)
+    e => entryPasses(e, filter) && entryPassesText(e, text, trans)
   );
   if (order) {
-    shown.sort((a, b) =>
-      order === 'time'
-        ? (ranFor(b, now) ?? 0) - (ranFor(a, now) ?? 0)
-        : a[order].localeCompare(b[order])
-    );
+    sortEntries(shown, order, now);
   }
-  const active = all.filter(j => !hasEnded(j)).length;
+  const active = known.filter(j => !hasEnded(j)).length;
   const head = (key: Order, label: string): JSX.Element => (
     <th
       scope="col"
@@ -113,6 +120,16 @@ export function JobList(props: IJobsProps): JSX.Element {
           <submitIcon.react tag="span" />
           {trans.__('Submit…')}
         </button>
+        {props.sweeps && (
+          <button
+            type="button"
+            className="jp-DtrainUi-button jp-DtrainJob-send"
+            onClick={() => void commands.execute(CommandIDs.sweepNotebook)}
+          >
+            <sweepIcon.react tag="span" />
+            {trans.__('Sweep…')}
+          </button>
+        )}
       </div>
       <div
         className="jp-DtrainJob-chips"
@@ -127,7 +144,7 @@ export function JobList(props: IJobsProps): JSX.Element {
             aria-pressed={filter === key}
             onClick={() => setFilter(key)}
           >
-            {label} {all.filter(j => passesFilter(j, key)).length}
+            {label} {all.filter(e => entryPasses(e, key)).length}
           </button>
         ))}
       </div>
@@ -141,9 +158,26 @@ export function JobList(props: IJobsProps): JSX.Element {
             </tr>
           </thead>
           <tbody>
-            {shown.slice(0, most).map(job => (
-              <JobRow key={job.id} {...props} job={job} now={now} />
-            ))}
+            {shown
+              .slice(0, most)
+              .map(entry =>
+                entry.kind === 'job' ? (
+                  <JobRow
+                    key={entry.key}
+                    {...props}
+                    job={entry.job}
+                    now={now}
+                  />
+                ) : (
+                  <SweepRow
+                    key={entry.key}
+                    {...props}
+                    sweep={entry.sweep}
+                    trials={entry.trials}
+                    now={now}
+                  />
+                )
+              )}
           </tbody>
         </table>
       )}

@@ -14,6 +14,8 @@ import { jobGlyph, jobLine, jobState, ranFor } from './words';
 export function JobRow(props: {
   job: Job;
   now: number;
+  /** It stands below its sweep. */
+  below?: boolean;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }): JSX.Element {
@@ -22,6 +24,7 @@ export function JobRow(props: {
   return (
     <tr
       data-job={job.id}
+      data-below={props.below || undefined}
       data-state={job.state}
       onContextMenu={event => openContextMenu(event, commands, menuOfJob(job))}
     >

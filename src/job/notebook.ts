@@ -1,5 +1,9 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { PathExt } from '@jupyterlab/coreutils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Contents, Kernel } from '@jupyterlab/services';
+import { CommandRegistry } from '@lumino/commands';
 
 import { namesIn } from '../notebook/kernel';
 import { defaultsOf } from './assignments';
@@ -9,6 +13,8 @@ export interface INotebook {
   path: string;
   /** Assignments of its tagged cell, as they are now. */
   readonly parameters: string;
+  /** Texts of its code cells, as they are now. */
+  readonly sources: readonly string[];
   /** Save it, if it has changed; whether it had. */
   save(): Promise<boolean>;
   /** Call when it has been saved; returns what ends that. */
@@ -25,6 +31,37 @@ export type OpenNotebook = (
   line?: number
 ) => Promise<NotebookPanel | undefined>;
 
+/** Opens notebooks in this front end. */
+export function openingWith(commands: CommandRegistry): OpenNotebook {
+  return async (path, cell, line) => {
+    const panel: NotebookPanel | undefined = await commands.execute(
+      'docmanager:open',
+      { path, factory: 'Notebook' }
+    );
+    if (panel && cell) {
+      await panel.context.ready;
+      await goTo(panel, cell, line ?? 1);
+    }
+    return panel;
+  };
+}
+
+/** The notebook that a command is about: the one in front, else the one chosen in the file browser. */
+export function chosenNotebook(
+  shell: JupyterFrontEnd.IShell,
+  notebooks: INotebookTracker | null,
+  browser: IDefaultFileBrowser | null
+): string | null {
+  const current = shell.currentWidget;
+  const panel = notebooks?.currentWidget;
+  if (panel && (current === panel || !browser)) {
+    return panel.context.path;
+  }
+  const items = browser ? [...browser.selectedItems()] : [];
+  const file = items.find(i => PathExt.extname(i.path) === '.ipynb');
+  return panel?.context.path ?? file?.path ?? null;
+}
+
 /** A notebook as the form needs it, also when its tab is closed and opened again. */
 export function notebookOf(
   path: string,
@@ -36,6 +73,7 @@ export function notebookOf(
     tracker?.find(p => p.context.path === path);
   /** Those that were seen last: its tab may be closed. */
   let parameters = '';
+  let sources: readonly string[] = [];
   return {
     path,
     get parameters(): string {
@@ -44,6 +82,13 @@ export function notebookOf(
         parameters = parametersIn(open);
       }
       return parameters;
+    },
+    get sources(): readonly string[] {
+      const open = panel();
+      if (open?.context.isReady) {
+        sources = sourcesIn(open);
+      }
+      return sources;
     },
     save: async () => {
       const context = panel()?.context;
@@ -103,6 +148,18 @@ function parametersIn(panel: NotebookPanel): string {
     const tags = (cell.getMetadata('tags') as string[] | undefined) ?? [];
     if (tags.includes('parameters')) {
       found = defaultsOf(cell.sharedModel.getSource());
+    }
+  }
+  return found;
+}
+
+function sourcesIn(panel: NotebookPanel): string[] {
+  const cells = panel.content.model?.cells;
+  const found: string[] = [];
+  for (let i = 0; cells && i < cells.length; i++) {
+    const cell = cells.get(i);
+    if (cell.type === 'code') {
+      found.push(cell.sharedModel.getSource());
     }
   }
   return found;

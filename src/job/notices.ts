@@ -23,7 +23,9 @@ export function announceJobs(
     for (const job of model.jobs) {
       const before = states.get(job.id);
       states.set(job.id, job.state);
-      if (first || before === job.state || before === undefined) {
+      // a sweep has many trials, and its view shows them
+      const untold = first || before === undefined || !!job.sweep;
+      if (untold || before === job.state) {
         continue;
       }
       if ((job.state === 'running' || hasEnded(job)) && !inView(job.id)) {

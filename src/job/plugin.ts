@@ -17,13 +17,13 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CommandToolbarButton } from '@jupyterlab/ui-components';
 
 import { CommandIDs } from '../commands';
-import { IClusters } from '../tokens';
+import { IClusters, ISweeps } from '../tokens';
 import { submitIcon } from '../ui/icons';
 import { jobsIcon } from '../ui/views';
 import { addActs, JOB_ARGS } from './acts';
 import { ExecutedDrive } from './executed';
 import { Jobs } from './model';
-import { goTo, OpenNotebook } from './notebook';
+import { openingWith } from './notebook';
 import { announceJobs } from './notices';
 import { addSubmit } from './submit';
 import type { JobsView, JobView } from './widgets';
@@ -43,7 +43,8 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     ILayoutRestorer,
     ITranslator,
     IStateDB,
-    IEditorLanguageRegistry
+    IEditorLanguageRegistry,
+    ISweeps
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -56,7 +57,8 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     restorer: ILayoutRestorer | null,
     translator: ITranslator | null,
     state: IStateDB | null,
-    languages: IEditorLanguageRegistry | null
+    languages: IEditorLanguageRegistry | null,
+    sweeps: ISweeps | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const { commands, shell } = app;
@@ -77,17 +79,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
           !!views.find(v => v.args.id === id)?.isVisible)
     );
 
-    const openNotebook: OpenNotebook = async (path, cell, line) => {
-      const panel: NotebookPanel | undefined = await commands.execute(
-        'docmanager:open',
-        { path, factory: 'Notebook' }
-      );
-      if (panel && cell) {
-        await panel.context.ready;
-        await goTo(panel, cell, line ?? 1);
-      }
-      return panel;
-    };
+    const openNotebook = openingWith(commands);
 
     commands.addCommand(CommandIDs.showJobs, {
       label: trans.__('Jobs'),
@@ -97,7 +89,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
         const { JobsView } = await import('./widgets');
         let view = lists.currentWidget;
         if (!view || view.isDisposed) {
-          view = new JobsView({ model, jobs, commands, trans });
+          view = new JobsView({ model, jobs, sweeps, commands, trans });
           void lists.add(view);
           shell.add(view, 'main');
         }

@@ -6,7 +6,6 @@ import {
   WidgetTracker
 } from '@jupyterlab/apputils';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
-import { PathExt } from '@jupyterlab/coreutils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
@@ -17,7 +16,7 @@ import { IClusters } from '../tokens';
 import { submitIcon } from '../ui/icons';
 import { draftsIn } from './drafts';
 import { Jobs } from './model';
-import { notebookOf, OpenNotebook } from './notebook';
+import { chosenNotebook, notebookOf, OpenNotebook } from './notebook';
 import type { SubmitView } from './widgets';
 
 /** What the form leans on; what a front end lacks is null. */
@@ -41,16 +40,7 @@ export function addSubmit(around: IAround): void {
   const drafts = draftsIn(around.state);
   const { contents } = app.serviceManager;
 
-  const chosen = (): string | null => {
-    const current = shell.currentWidget;
-    const panel = notebooks?.currentWidget;
-    if (panel && (current === panel || !browser)) {
-      return panel.context.path;
-    }
-    const items = browser ? [...browser.selectedItems()] : [];
-    const file = items.find(i => PathExt.extname(i.path) === '.ipynb');
-    return panel?.context.path ?? file?.path ?? null;
-  };
+  const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
   const highlight = async (
     code: string,
     language: string,

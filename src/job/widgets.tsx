@@ -10,7 +10,7 @@ import { IJobsProps, JobList } from './list';
 import { IJobProps, JobBody } from './view';
 
 /** A view of jobs in the main area. */
-abstract class JobWidget extends SeenWidget {
+export abstract class JobWidget extends SeenWidget {
   constructor(
     id: string,
     label: string,

@@ -63,6 +63,7 @@ function show(clusters: Cluster[]): {
   panel = new DistributedPanel(
     model,
     selection,
+    null,
     commands,
     nullTranslator.load('x')
   );

@@ -8,7 +8,7 @@ import { JobSection } from '../job/section';
 import { hasEnded } from '../job/words';
 import { menuOfRanks } from '../ranks/menu';
 import { RankRows } from '../ranks/rows';
-import { Cluster, IClusters, ISelection } from '../tokens';
+import { Cluster, IClusters, ISelection, ISweeps } from '../tokens';
 import { useChanges } from '../ui/changes';
 import { formatCount } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
@@ -27,6 +27,7 @@ import { PanelToolbar } from './toolbar';
 interface IBodyProps {
   model: IClusters;
   selection: ISelection;
+  sweeps: ISweeps | null;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }
@@ -73,7 +74,12 @@ function Body(props: IBodyProps): JSX.Element {
           {...section('jobs', model.jobs.length > 0 || !selected)}
         >
           {model.jobs.length > 0 ? (
-            <JobSection model={model} commands={commands} trans={trans} />
+            <JobSection
+              model={model}
+              sweeps={props.sweeps}
+              commands={commands}
+              trans={trans}
+            />
           ) : lost ? (
             <PastNoJobs seen={model.seen} trans={trans} />
           ) : (
@@ -213,6 +219,7 @@ export class DistributedPanel extends SeenWidget {
   constructor(
     private _model: IClusters,
     private _selection: ISelection,
+    private _sweeps: ISweeps | null,
     private _commands: CommandRegistry,
     private _trans: TranslationBundle
   ) {
@@ -298,6 +305,7 @@ export class DistributedPanel extends SeenWidget {
       <Body
         model={this._model}
         selection={this._selection}
+        sweeps={this._sweeps}
         commands={this._commands}
         trans={this._trans}
       />

@@ -23,7 +23,8 @@ import {
   IClusterActions,
   IClusters,
   IPreferences,
-  ISelection
+  ISelection,
+  ISweeps
 } from '../tokens';
 import { distributedIcon } from '../ui/icons';
 import { DistributedPanel } from './panel';
@@ -40,7 +41,8 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
     ILayoutRestorer,
     INotebookTracker,
     ISettingRegistry,
-    ITranslator
+    ITranslator,
+    ISweeps
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -52,7 +54,8 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
     restorer: ILayoutRestorer | null,
     tracker: INotebookTracker | null,
     registry: ISettingRegistry | null,
-    translator: ITranslator | null
+    translator: ITranslator | null,
+    sweeps: ISweeps | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const { commands, shell } = app;
@@ -75,7 +78,13 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
       settings.changed.connect(take);
       take();
     });
-    const panel = new DistributedPanel(model, selection, commands, trans);
+    const panel = new DistributedPanel(
+      model,
+      selection,
+      sweeps,
+      commands,
+      trans
+    );
     const troubleInView = (cluster: Cluster): boolean =>
       !document.hidden &&
       ((panel.isVisible && selection.cluster?.id === cluster.id) ||

@@ -35,3 +35,10 @@ export const stacksIcon = icon(
   '<path d="M8 1.4 14.8 5 8 8.6 1.2 5Z"/>' +
     '<path d="m1.2 7.9 1.7-.9L8 9.7 13.1 7l1.7.9L8 11.5Zm0 2.9 1.7-.9L8 12.6l5.1-2.7 1.7.9L8 14.4Z"/>'
 );
+
+/** Many trials: dots, and a line through the best of them. */
+export const sweepIcon = icon(
+  'sweep',
+  '<path d="M2 2.5h1.5v10H14V14H2Z"/><circle cx="6" cy="5" r="1.4"/><circle cx="9.2" cy="8.4" r="1.4"/>' +
+    '<circle cx="12.6" cy="4" r="1.4"/><circle cx="12.4" cy="10.4" r="1.4"/>'
+);

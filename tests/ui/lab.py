@@ -63,6 +63,9 @@ class Lab:
             self._end("DELETE", f"/api/sessions/{session['id']}")
         for workspace in self.request("GET", "/lab/api/workspaces")["workspaces"]["ids"]:
             self._end("DELETE", f"/lab/api/workspaces/{workspace}")
+        for sweep in self.request("GET", "sweeps"):
+            if "stop" in sweep["may"]:
+                self.request("POST", f"sweeps/{sweep['id']}/stop")
         for job in self._jobs():
             if not job["ended_at"]:
                 self._end("POST", f"jobs/{job['id']}/cancel")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.ui.states import debugger, empty, jobs, output, ranks, stuck, submit, training, troubles
+from tests.ui.states import debugger, empty, jobs, output, ranks, stuck, submit, sweeps, training, troubles
 from tests.ui.states.state import State
 
 STATES: tuple[State, ...] = (
@@ -11,6 +11,7 @@ STATES: tuple[State, ...] = (
     *ranks.STATES,
     *submit.STATES,
     *jobs.STATES,
+    *sweeps.STATES,
     *output.STATES,
     *empty.STATES,
     *troubles.STATES,

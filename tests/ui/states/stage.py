@@ -98,6 +98,7 @@ class Stage:
         self.answers("GET", "profiles", PROFILES)
         self.answers("GET", "clusters", ())
         self.answers("GET", "jobs", ())
+        self.answers("GET", "sweeps", ())
 
     def again(self) -> None:
         """Begin a state: nothing runs, nothing of the last state is open."""

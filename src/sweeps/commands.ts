@@ -1,0 +1,174 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { Notification, WidgetTracker } from '@jupyterlab/apputils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IStateDB } from '@jupyterlab/statedb';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { guarded } from '../cluster/actions';
+import { confirmLoss } from '../cluster/dialogs';
+import { CommandIDs } from '../commands';
+import { draftsIn } from '../job/drafts';
+import { Jobs } from '../job/model';
+import { chosenNotebook, notebookOf, openingWith } from '../job/notebook';
+import { IClusters, ISweeps, Sweep } from '../tokens';
+import { sweepIcon } from '../ui/views';
+import type { SweepFormView, SweepView } from './widgets';
+
+/** What the commands lean on; what a front end lacks is null. */
+export interface IAroundSweeps {
+  app: JupyterFrontEnd;
+  model: IClusters;
+  sweeps: ISweeps;
+  notebooks: INotebookTracker | null;
+  browser: IDefaultFileBrowser | null;
+  state: IStateDB | null;
+  views: WidgetTracker<SweepView>;
+  trans: TranslationBundle;
+}
+
+/** Arguments of commands that are about a sweep. */
+const SWEEP_ARGS = {
+  args: {
+    type: 'object',
+    properties: {
+      id: { type: 'string', description: 'Id of the sweep' },
+      name: { type: 'string', description: 'Its name' }
+    }
+  }
+} as const;
+
+/** Begin a sweep, show it, stop it, resume it. */
+export function addSweepCommands(around: IAroundSweeps): void {
+  const { app, sweeps, views, trans } = around;
+  const { commands, shell } = app;
+  const openNotebook = openingWith(commands);
+
+  addForm(around);
+  commands.addCommand(CommandIDs.openSweep, {
+    label: trans.__('Open'),
+    execute: async args => {
+      const id = String(args.id ?? '');
+      if (!id) {
+        return;
+      }
+      const { SweepView } = await import('./widgets');
+      let view = views.find(v => v.args.id === id);
+      if (!view) {
+        const name = String(args.name ?? (await sweeps.get(id)).name);
+        view = new SweepView({
+          id,
+          name,
+          sweeps,
+          commands,
+          trans,
+          openNotebook: path => void openNotebook(path)
+        });
+        void views.add(view);
+        shell.add(view, 'main');
+      }
+      shell.activateById(view.id);
+    },
+    describedBy: SWEEP_ARGS
+  });
+  const act = (
+    id: string,
+    label: string,
+    run: (sweep: string, name: string) => Promise<Sweep | undefined>
+  ): void => {
+    commands.addCommand(id, {
+      label,
+      execute: async args => {
+        let now: Sweep | undefined;
+        await guarded(trans, async () => {
+          now = await run(
+            String(args.id ?? ''),
+            String(args.name ?? args.id ?? '')
+          );
+        });
+        return now;
+      },
+      describedBy: SWEEP_ARGS
+    });
+  };
+  act(CommandIDs.stopSweep, trans.__('Stop…'), async (id, name) => {
+    const sure = await confirmLoss(
+      trans.__('Stop the sweep %1?', name),
+      trans.__(
+        'Its trials end. Their checkpoints stay, and Resume goes on from them.'
+      ),
+      trans.__('Stop sweep'),
+      trans
+    );
+    return sure ? sweeps.stop(id) : undefined;
+  });
+  act(CommandIDs.resumeSweep, trans.__('Resume'), id => sweeps.resume(id));
+}
+
+/** The command that opens the form of a notebook. */
+function addForm(around: IAroundSweeps): void {
+  const { app, model, sweeps, notebooks, browser, trans } = around;
+  const { commands, shell, serviceManager } = app;
+  const jobs = new Jobs(serviceManager.serverSettings);
+  const drafts = draftsIn(around.state);
+  const forms = new WidgetTracker<SweepFormView>({
+    namespace: 'dtrain-sweep-form'
+  });
+  const openNotebook = openingWith(commands);
+  const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
+
+  commands.addCommand(CommandIDs.sweepNotebook, {
+    label: trans.__('Sweep…'),
+    caption: trans.__('Vary parameters of this notebook over many jobs'),
+    icon: args => (args.toolbar ? sweepIcon : undefined),
+    isEnabled: args => !!(args.path ?? chosen()),
+    execute: async args => {
+      const picked = args.fromBrowser
+        ? [...(browser?.selectedItems() ?? [])][0]?.path
+        : undefined;
+      const path = (args.path as string | undefined) ?? picked ?? chosen();
+      if (!path) {
+        Notification.info(trans.__('Open a notebook first.'));
+        return;
+      }
+      const { SweepFormView } = await import('./widgets');
+      const found = forms.find(f => f.id === `dtrain-lab-new-sweep-${path}`);
+      if (found) {
+        shell.activateById(found.id);
+        return;
+      }
+      if (!notebooks?.find(p => p.context.path === path)) {
+        await openNotebook(path);
+      }
+      await notebooks?.find(p => p.context.path === path)?.context.ready;
+      const view = new SweepFormView({
+        notebook: notebookOf(
+          path,
+          notebooks,
+          serviceManager.contents,
+          openNotebook
+        ),
+        drafts,
+        model,
+        jobs,
+        sweeps,
+        commands,
+        trans
+      });
+      void forms.add(view);
+      shell.add(view, 'main');
+      shell.activateById(view.id);
+    },
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: {
+          path: { type: 'string', description: 'The notebook' }
+        }
+      }
+    }
+  });
+  notebooks?.currentChanged.connect(() =>
+    commands.notifyCommandChanged(CommandIDs.sweepNotebook)
+  );
+}

@@ -1,0 +1,265 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React, { useMemo, useState } from 'react';
+
+import { guarded } from '../cluster/actions';
+import { questionsOf, signIn } from '../cluster/signin';
+import { CommandIDs } from '../commands';
+import { linesOf } from '../job/assignments';
+import { useCheck } from '../job/check';
+import { useOneColumn } from '../job/columns';
+import { LineRow } from '../job/controls';
+import { IDrafts } from '../job/drafts';
+import { faultsOf, IFault } from '../job/faults';
+import { problemsOf } from '../job/fields';
+import { useForm } from '../job/filled';
+import { Jobs } from '../job/model';
+import { INotebook } from '../job/notebook';
+import { refusalOf } from '../job/refusal';
+import { Report } from '../job/report';
+import { FIELDS } from '../job/request';
+import { Where } from '../job/where';
+import { Finding, IClusters, ISweeps } from '../tokens';
+import { SweepBar } from './bar';
+import { Search } from './search';
+import { emptySweep, ISweepForm, sweepFaults, wantedSweep } from './request';
+import { objectivesIn } from './objectives';
+import { Vary } from './varies';
+import { faultText } from './words';
+
+export interface ISweepFormProps {
+  notebook: INotebook;
+  drafts: IDrafts;
+  model: IClusters;
+  jobs: Jobs;
+  sweeps: ISweeps;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  begun(): void;
+}
+
+/** The form of a sweep: where its trials run, what varies, what is sought; and what the check says of a trial. */
+export function SweepForm(props: ISweepFormProps): JSX.Element {
+  const { model, sweeps, trans, notebook } = props;
+  const { profiles } = model;
+  const [filled, change] = useForm({ ...props, like: null, profiles });
+  const [sweep, setSweep] = useState<ISweepForm>(() =>
+    emptySweep(objectivesIn(notebook.sources))
+  );
+  const form = filled?.form ?? null;
+  const defaults = filled?.defaults ?? '';
+  const faults = useMemo(
+    () => (form ? faultsOf(form, defaults, trans) : []),
+    [form, defaults, trans]
+  );
+  const { checked, again, refuse } = useCheck({
+    ...props,
+    filled,
+    sound: faults.length === 0
+  });
+  const [sending, setSending] = useState(false);
+  const [tried, setTried] = useState(false);
+  const [whole, setWhole] = useState<HTMLDivElement | null>(null);
+  const oneColumn = useOneColumn(whole);
+
+  if (!filled || !form) {
+    return (
+      <p className="jp-DtrainUi-note" role="status">
+        {trans.__('Reading…')}
+      </p>
+    );
+  }
+  const { plan, error, busy } = checked;
+  const found = error ? [] : (plan?.findings ?? []);
+  const parameters = linesOf(defaults);
+  const own = sweepFaults(sweep);
+  const problems =
+    own.length +
+    faults.length +
+    (faults.length ? 0 : found.filter(f => f.severity === 'problem').length) +
+    (error?.body.details.field ? 1 : 0);
+  const why = own.length
+    ? faultText(own[0], trans)
+    : problems
+      ? trans._n(
+          'Fix %1 problem to begin',
+          'Fix %1 problems to begin',
+          problems
+        )
+      : busy
+        ? trans.__('Checking…')
+        : (error?.message ?? '');
+  const focus = (selector: string): void =>
+    whole?.querySelector<HTMLElement>(selector)?.focus();
+  const send = async (): Promise<void> => {
+    setTried(true);
+    if (why) {
+      // the button answers: it leads to what keeps it off
+      const first = own.length
+        ? `[data-sweep='${own[0].parameter ?? own[0].field}']`
+        : '';
+      focus(first || '[aria-invalid="true"], .jp-DtrainJob-findings button');
+      return;
+    }
+    if (sending) {
+      return;
+    }
+    setSending(true);
+    try {
+      await notebook.save();
+      const begun = await sweeps.begin(
+        wantedSweep(sweep, form, notebook.path, notebook.parameters)
+      );
+      void props.commands.execute(CommandIDs.openSweep, {
+        id: begun.id,
+        name: begun.name
+      });
+      props.begun();
+    } catch (failure) {
+      refuse(refusalOf(failure, trans));
+    } finally {
+      setSending(false);
+    }
+  };
+  const part = {
+    form,
+    change,
+    faults,
+    problems: problemsOf(faults, error, found, trans),
+    profiles,
+    plan,
+    trans
+  };
+  const slurm = !!profiles.find(p => p.name === form.profile)?.traits
+    ?.schedules;
+  const given = error?.body.details;
+  const both = {
+    form: sweep,
+    change: (some: Partial<ISweepForm>) => setSweep({ ...sweep, ...some }),
+    // what is not filled in yet is told once it is sent
+    faults: tried
+      ? own
+      : own.filter(
+          f =>
+            f.parameter !== undefined ||
+            f.code === 'no grid' ||
+            f.code === 'no count'
+        ),
+    refused:
+      error && typeof given?.field === 'string'
+        ? {
+            field: given.field,
+            parameter: given.parameter,
+            text: error.message
+          }
+        : null,
+    trans
+  };
+  const varies = own
+    .filter(fault => fault.parameter !== undefined)
+    .map((fault): IFault => ({
+      field: 'parameters',
+      parameter: fault.parameter,
+      text: faultText(fault, trans)
+    }));
+  const report = (
+    <Report
+      plan={faults.length ? null : plan}
+      faults={[...varies, ...faults]}
+      error={error}
+      busy={busy}
+      at={checked.at}
+      trans={trans}
+      open={(finding: Finding) => {
+        const field = FIELDS[finding.field ?? ''];
+        if (field) {
+          focus(`[data-field='${field}']`);
+        } else {
+          notebook.open(finding.cell ?? undefined, finding.line ?? undefined);
+        }
+      }}
+      openFault={fault =>
+        focus(
+          varies.includes(fault)
+            ? `[data-sweep='${fault.parameter}']`
+            : `[data-field='${fault.field}']`
+        )
+      }
+      again={again}
+      preview={null}
+      signIn={() => {
+        const asked = questionsOf(error);
+        if (asked) {
+          void guarded(trans, async () => {
+            await signIn(asked, trans);
+            again();
+          });
+        }
+      }}
+    />
+  );
+  const fields = (
+    <form
+      key="form"
+      className="jp-DtrainJob-submitForm"
+      onSubmit={event => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <Vary
+        {...both}
+        parameters={parameters}
+        text={form.parameters}
+        setText={text => change({ parameters: text })}
+        fixedFaults={faults}
+      />
+      <Search {...both} objectives={objectivesIn(notebook.sources)} />
+      <Where {...part} slurm={slurm} />
+      <LineRow
+        {...part}
+        name="name"
+        given={{ placeholder: trans.__("the notebook's name") }}
+      />
+      <button type="submit" hidden />
+    </form>
+  );
+  return (
+    <div className="jp-DtrainJob-submit" ref={setWhole}>
+      <div
+        className="jp-DtrainJob-submitPages"
+        data-columns={oneColumn ? 1 : 2}
+      >
+        <div className="jp-DtrainJob-submitHead">
+          <h1>{trans.__('Sweep %1', notebook.path.split('/').pop())}</h1>
+          <p className="jp-DtrainUi-under">
+            {trans.__(
+              'Many jobs of this notebook, its trials, with other parameters each. They run without this browser, and without the Jupyter server.'
+            )}
+          </p>
+        </div>
+        {oneColumn
+          ? [
+              <div key="check" className="jp-DtrainJob-submitReport">
+                {report}
+              </div>,
+              fields
+            ]
+          : [
+              fields,
+              <div key="report" className="jp-DtrainJob-submitReport">
+                {report}
+              </div>
+            ]}
+      </div>
+      <SweepBar
+        sweep={sweep}
+        size={plan?.size ?? null}
+        why={why}
+        sending={sending}
+        trans={trans}
+        send={() => void send()}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import { ServerConnection } from '@jupyterlab/services';
+
+import { request } from '../request/rest';
+import { ISweeps, Sweep, WantedSweep } from '../tokens';
+
+/** Sweeps over REST. */
+export class Sweeps implements ISweeps {
+  constructor(private _settings: ServerConnection.ISettings) {}
+
+  all(): Promise<Sweep[]> {
+    return request(this._settings, 'GET', 'sweeps');
+  }
+
+  get(id: string): Promise<Sweep> {
+    return request(this._settings, 'GET', `sweeps/${id}`);
+  }
+
+  begin(wanted: WantedSweep): Promise<Sweep> {
+    return request(this._settings, 'POST', 'sweeps', wanted);
+  }
+
+  stop(id: string): Promise<Sweep> {
+    return request(this._settings, 'POST', `sweeps/${id}/stop`);
+  }
+
+  resume(id: string): Promise<Sweep> {
+    return request(this._settings, 'POST', `sweeps/${id}/resume`);
+  }
+}

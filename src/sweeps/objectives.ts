@@ -1,0 +1,44 @@
+/** A name that is given to a call: after "(" or ",", and before a single "=". */
+const KEYWORD = /[(,]\s*([\p{ID_Start}_][\p{ID_Continue}]*)\s*=(?!=)/gu;
+const CALL = /\b(?:dt|dtrain_lab)\.log\s*\(/g;
+/** Arguments of `dt.log` itself. */
+const OWN = ['step', 'average'];
+
+/**
+ * Names that a notebook passes to `dt.log`, in order: what can be an objective.
+ *
+ * @param sources - of its code cells
+ */
+export function objectivesIn(sources: readonly string[]): string[] {
+  const found = new Set<string>();
+  for (const source of sources) {
+    for (const { index } of source.matchAll(CALL)) {
+      for (const [, name] of argumentsAt(source, index).matchAll(KEYWORD)) {
+        if (!OWN.includes(name)) {
+          found.add(name);
+        }
+      }
+    }
+  }
+  return [...found];
+}
+
+/** "(…)" of a call without what stands in brackets inside of it. */
+function argumentsAt(source: string, from: number): string {
+  const begin = source.indexOf('(', from);
+  let depth = 0;
+  let kept = '';
+  for (let at = begin; at < source.length; at++) {
+    const letter = source[at];
+    if ('([{'.includes(letter)) {
+      depth++;
+    }
+    if (depth === 1) {
+      kept += letter;
+    }
+    if (')]}'.includes(letter) && --depth === 0) {
+      break;
+    }
+  }
+  return kept;
+}

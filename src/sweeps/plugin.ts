@@ -1,0 +1,67 @@
+import {
+  ILayoutRestorer,
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IStateDB } from '@jupyterlab/statedb';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import { CommandIDs } from '../commands';
+import { IClusters, ISweeps } from '../tokens';
+import { addSweepCommands } from './commands';
+import { Sweeps } from './model';
+import type { SweepView } from './widgets';
+
+/** Sweeps: the form, the views, and what can be done with them. */
+export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
+  id: 'dtrain-lab:sweeps',
+  description: 'Varies parameters of a notebook over many jobs.',
+  autoStart: true,
+  provides: ISweeps,
+  requires: [IClusters],
+  optional: [
+    INotebookTracker,
+    IDefaultFileBrowser,
+    ICommandPalette,
+    ILayoutRestorer,
+    ITranslator,
+    IStateDB
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    model: IClusters,
+    notebooks: INotebookTracker | null,
+    browser: IDefaultFileBrowser | null,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+    translator: ITranslator | null,
+    state: IStateDB | null
+  ): ISweeps => {
+    const trans = (translator ?? nullTranslator).load('dtrain_lab');
+    const sweeps = new Sweeps(app.serviceManager.serverSettings);
+    const views = new WidgetTracker<SweepView>({ namespace: 'dtrain-sweep' });
+    addSweepCommands({
+      app,
+      model,
+      sweeps,
+      notebooks,
+      browser,
+      state,
+      views,
+      trans
+    });
+    palette?.addItem({
+      command: CommandIDs.sweepNotebook,
+      category: trans.__('Distributed')
+    });
+    void restorer?.restore(views, {
+      command: CommandIDs.openSweep,
+      name: view => view.args.id,
+      args: view => view.args
+    });
+    return sweeps;
+  }
+};

@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest';
+
+import { emptyForm } from '../job/request';
+import {
+  emptySweep,
+  ISweepForm,
+  sweepFaults,
+  trialsOf,
+  wantedSweep
+} from './request';
+import { around, IVary, varyFault } from './vary';
+
+const DEFAULTS = 'lr = 0.01\nlayers = 4\nsteps = 100\nkind = "sgd"';
+const of = (kind: IVary['kind'], more: Partial<IVary> = {}): IVary => ({
+  kind,
+  values: '',
+  low: '',
+  high: '',
+  ...more
+});
+const SWEEP: ISweepForm = {
+  ...emptySweep(['loss']),
+  vary: {
+    lr: of('loguniform', { low: '1e-4', high: '0.1' }),
+    layers: of('list', { values: '2, 4, 8' }),
+    steps: of('fixed')
+  }
+};
+
+it('asks for what varies, and for what is fixed as it was typed', () => {
+  const form = {
+    ...emptyForm(undefined, DEFAULTS),
+    parameters: 'lr = 0.5\nlayers = 4\nsteps = 20\nkind = "sgd"',
+    ranksPerNode: '2'
+  };
+  expect(sweepFaults(SWEEP)).toEqual([]);
+  expect(wantedSweep(SWEEP, form, 'a.ipynb', DEFAULTS)).toMatchObject({
+    notebook: 'a.ipynb',
+    space: { lr: 'loguniform(1e-4, 0.1)', layers: [2, 4, 8] },
+    parameters: { steps: 20 },
+    objective: 'loss',
+    direction: 'minimize',
+    ranks_per_node: 2,
+    trials: null,
+    pruner: null
+  });
+});
+
+it('says what is wrong before anybody is asked', () => {
+  const codes = (form: Partial<ISweepForm>): string[] =>
+    sweepFaults({ ...SWEEP, ...form }).map(f => f.code);
+  expect(codes({ vary: {} })).toEqual(['nothing varies']);
+  expect(codes({ objective: 'a b' })).toEqual(['no objective']);
+  expect(codes({ sampler: 'grid' })).toEqual(['no grid']);
+  expect(codes({ trials: '0', parallel: 'x' })).toEqual([
+    'no count',
+    'no count'
+  ]);
+});
+
+it('knows how a parameter can be wrong', () => {
+  const fault = (kind: IVary['kind'], more: Partial<IVary>): unknown =>
+    varyFault(of(kind, more));
+  expect(fault('list', { values: ' , ' })).toBe('no values');
+  expect(fault('list', { values: '1, x' })).toBe('mixed types');
+  expect(fault('list', { values: '1, 1' })).toBe('twice');
+  expect(fault('list', { values: '"a, b", c, None' })).toBeNull();
+  expect(fault('uniform', { low: '', high: '1' })).toBe('no number');
+  expect(fault('randint', { low: '1', high: '2.5' })).toBe('not whole');
+  expect(fault('loguniform', { low: '0', high: '1' })).toBe('not above 0');
+  expect(fault('uniform', { low: '1', high: '1' })).toBe('no room');
+});
+
+it('counts trials: the whole grid, 16, or as many as there are combinations', () => {
+  const listed = { layers: of('list', { values: '2, 4, 8' }) };
+  expect(trialsOf(SWEEP)).toBe(16);
+  expect(trialsOf({ ...SWEEP, trials: '30' })).toBe(30);
+  expect(trialsOf({ ...SWEEP, vary: listed })).toBe(3);
+  const whole = { n: of('randint', { low: '1', high: '40' }) };
+  expect(trialsOf({ ...SWEEP, vary: whole })).toBe(16);
+  expect(trialsOf({ ...SWEEP, vary: whole, sampler: 'grid' })).toBe(40);
+});
+
+it('offers a range around what the notebook has', () => {
+  expect(around('0.01')).toMatchObject({ low: '0.001', high: '0.1' });
+  expect(around('3e-5')).toMatchObject({ low: '3e-6', high: '3e-4' });
+  expect(around('4')).toMatchObject({ values: '2, 4, 8', low: '2', high: '8' });
+  expect(around('1')).toMatchObject({ values: '1, 2' });
+  expect(around('True').values).toBe('True, False');
+  expect(around('"sgd"').values).toBe('"sgd"');
+});
+
+it('takes the direction from the name of the objective', () => {
+  expect(emptySweep(['accuracy']).direction).toBe('maximize');
+  expect(emptySweep(['loss']).direction).toBe('minimize');
+  expect(emptySweep([]).objective).toBe('');
+});

@@ -1,0 +1,126 @@
+import { linesOf } from '../job/assignments';
+import { IForm, wantedOf } from '../job/request';
+import { Sweep, WantedSweep } from '../tokens';
+import { combinations, isName, IVary, spaceOf, varyFault } from './vary';
+
+/** What the form of a sweep has beside that of its trials; texts, as they are typed. */
+export interface ISweepForm {
+  vary: Readonly<Record<string, IVary>>;
+  objective: string;
+  direction: Sweep['direction'];
+  sampler: Sweep['sampler'];
+  trials: string;
+  parallel: string;
+  /** Stop bad trials early. */
+  asha: boolean;
+}
+
+/** Fields of the form of a sweep that can be wrong; a parameter's by its name. */
+export type SweepField =
+  'vary' | 'objective' | 'sampler' | 'trials' | 'parallel';
+
+/** Why it can't be sent; `parameter`: which one varies in a way that is no way. */
+export interface ISweepFault {
+  field: SweepField;
+  parameter?: string;
+  code:
+    | NonNullable<ReturnType<typeof varyFault>>
+    | 'nothing varies'
+    | 'no objective'
+    | 'no grid'
+    | 'no count';
+}
+
+/** Trials that a sweep has where nobody says how many. */
+const USUAL = 16;
+const MOST = 10_000;
+
+export function emptySweep(objectives: readonly string[]): ISweepForm {
+  return {
+    vary: {},
+    objective: objectives[0] ?? '',
+    direction: isGood(objectives[0]) ? 'maximize' : 'minimize',
+    sampler: 'tpe',
+    trials: '',
+    parallel: '',
+    asha: false
+  };
+}
+
+/** Is more of it better, as its name says? */
+export function isGood(objective: string | undefined): boolean {
+  return /acc|reward|score|f1|auc|bleu|precision|recall/i.test(objective ?? '');
+}
+
+/** What is wrong with the form of a sweep, before anybody is asked. */
+export function sweepFaults(form: ISweepForm): ISweepFault[] {
+  const found: ISweepFault[] = [];
+  const varies = Object.entries(form.vary).filter(
+    ([, one]) => one.kind !== 'fixed'
+  );
+  for (const [parameter, one] of varies) {
+    const code = varyFault(one);
+    if (code) {
+      found.push({ field: 'vary', parameter, code });
+    }
+  }
+  if (!varies.length) {
+    found.push({ field: 'vary', code: 'nothing varies' });
+  }
+  if (!isName(form.objective)) {
+    found.push({ field: 'objective', code: 'no objective' });
+  }
+  const endless = varies.some(
+    ([, one]) => one.kind === 'uniform' || one.kind === 'loguniform'
+  );
+  if (form.sampler === 'grid' && endless) {
+    found.push({ field: 'sampler', code: 'no grid' });
+  }
+  for (const field of ['trials', 'parallel'] as const) {
+    const text = form[field].trim();
+    const wrong = !/^\d+$/.test(text) || +text < 1 || +text > MOST;
+    if (text && wrong) {
+      found.push({ field, code: 'no count' });
+    }
+  }
+  return found;
+}
+
+/** How many trials there will be. */
+export function trialsOf(form: ISweepForm): number {
+  const all = combinations(form.vary);
+  const usual =
+    form.sampler === 'grid' && all !== null ? Math.min(all, MOST) : USUAL;
+  const wanted = Number(form.trials) || usual;
+  return all === null ? wanted : Math.min(wanted, all);
+}
+
+/**
+ * What the server is asked, of a form without faults.
+ *
+ * @param defaults - assignments of the notebook's tagged cell
+ */
+export function wantedSweep(
+  sweep: ISweepForm,
+  form: IForm,
+  notebook: string,
+  defaults: string
+): WantedSweep {
+  const space = spaceOf(sweep.vary, linesOf(defaults));
+  const { parameters, ...rest } = wantedOf(form, notebook, defaults);
+  const fixed = Object.entries(parameters ?? {}).filter(
+    ([name]) => !(name in space)
+  );
+  const count = (text: string): number | null => Number(text.trim()) || null;
+  return {
+    ...rest,
+    parameters: Object.fromEntries(fixed),
+    space,
+    objective: sweep.objective.trim(),
+    direction: sweep.direction,
+    sampler: sweep.sampler,
+    pruner: sweep.asha ? 'asha' : null,
+    trials: count(sweep.trials),
+    parallel: count(sweep.parallel)
+  };
+}

@@ -1,0 +1,229 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React, { useState } from 'react';
+
+import { CommandIDs } from '../commands';
+import { moment } from '../job/words';
+import { usePoll } from '../job/poll';
+import { refusalOf } from '../job/refusal';
+import { sweepEnded, sweepGlyph, sweepState } from '../job/sweeps';
+import { ISweeps, Sweep } from '../tokens';
+import { Glyph } from '../ui/glyph';
+import { Course } from './course';
+import { Brushes, Parallel } from './parallel';
+import { Trials } from './table';
+import { formatValue, parametersLine } from './words';
+
+/** How often a sweep that runs is asked for, ms. */
+const LOOK_MS = 1000;
+/** A sweep that has ended may be resumed elsewhere, ms. */
+const CALM_MS = 10_000;
+
+export interface ISweepProps {
+  id: string;
+  sweeps: ISweeps;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  openNotebook: (path: string) => void;
+}
+
+/** One sweep: sentence, actions, facts, plots, trials. */
+export function SweepBody(props: ISweepProps): JSX.Element {
+  const { id, sweeps, trans } = props;
+  const [sweep, setSweep] = useState<Sweep | null>(null);
+  const [error, setError] = useState('');
+  const [brushes, setBrushes] = useState<Brushes>({});
+  const [marked, setMarked] = useState<number | null>(null);
+  const calm = sweep !== null && sweepEnded(sweep);
+  usePoll(`sweep ${id} ${calm}`, calm ? CALM_MS : LOOK_MS, async () => {
+    try {
+      setSweep(await sweeps.get(id));
+      setError('');
+      return true;
+    } catch (failure) {
+      const refusal = refusalOf(failure, trans);
+      setError(refusal.message);
+      throw refusal;
+    }
+  });
+  if (!sweep) {
+    return (
+      <p className="jp-DtrainUi-note" role="status">
+        {error || trans.__('Reading…')}
+      </p>
+    );
+  }
+  return (
+    <>
+      <Head {...props} sweep={sweep} error={error} take={setSweep} />
+      <h2 className="jp-DtrainUi-hidden">{trans.__('Plots')}</h2>
+      <div className="jp-DtrainUi-charts">
+        <Course sweep={sweep} marked={marked} trans={trans} />
+        <Parallel
+          sweep={sweep}
+          brushes={brushes}
+          brush={setBrushes}
+          marked={marked}
+          trans={trans}
+        />
+      </div>
+      <Trials {...props} sweep={sweep} brushes={brushes} mark={setMarked} />
+    </>
+  );
+}
+
+function Head(
+  props: ISweepProps & {
+    sweep: Sweep;
+    /** Why it is not as it stands now; empty where it is. */
+    error: string;
+    take: (sweep: Sweep) => void;
+  }
+): JSX.Element {
+  const { sweep, commands, trans } = props;
+  const { best } = sweep;
+  const failed = sweep.state === 'failed';
+  const run = (command: string): void => {
+    const args = { id: sweep.id, name: sweep.name };
+    void commands.execute(command, args).then((now: Sweep | undefined) => {
+      if (now) {
+        props.take(now);
+      }
+    });
+  };
+  const job = (command: string): void =>
+    void commands.execute(command, {
+      id: best?.job ?? '',
+      name: `${sweep.name} ${best?.number ?? ''}`
+    });
+  const button = (
+    label: string,
+    act: () => void,
+    primary = false
+  ): JSX.Element => (
+    <button
+      type="button"
+      className={
+        primary ? 'jp-DtrainUi-button jp-mod-primary' : 'jp-DtrainUi-button'
+      }
+      onClick={act}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <>
+      <div className="jp-DtrainSweep-head">
+        <Glyph kind={sweepGlyph(sweep)} label={sweepState(sweep, trans)} />
+        <div>
+          <h1>
+            <span role={failed ? 'alert' : 'status'}>{sweep.summary.text}</span>
+          </h1>
+          <p className="jp-DtrainUi-under">
+            {best
+              ? trans.__(
+                  'The best so far: trial %1 with %2.',
+                  best.number,
+                  parametersLine(best)
+                )
+              : sweep.notebook}
+          </p>
+          {sweep.reason?.hint && <p>{sweep.reason.hint}</p>}
+          {props.error && <p>{props.error}</p>}
+        </div>
+      </div>
+      <div className="jp-DtrainSweep-actions">
+        {sweep.may.includes('resume') &&
+          button(trans.__('Resume'), () => run(CommandIDs.resumeSweep), true)}
+        {best?.job && (
+          <>
+            {button(
+              trans.__('Open the best notebook'),
+              () => job(CommandIDs.openExecuted),
+              sweep.state === 'succeeded'
+            )}
+            {button(trans.__('Open the best job'), () =>
+              job(CommandIDs.openJob)
+            )}
+            {best.checkpoint_step !== null &&
+              button(
+                trans.__(
+                  'Train on from its checkpoint, step %1',
+                  best.checkpoint_step.toLocaleString()
+                ),
+                () => job(CommandIDs.resumeJob)
+              )}
+            {button(trans.__('Submit with these values…'), () =>
+              job(CommandIDs.duplicateJob)
+            )}
+          </>
+        )}
+        {button(trans.__('Open notebook'), () =>
+          props.openNotebook(sweep.notebook)
+        )}
+        {sweep.may.includes('stop') &&
+          button(trans.__('Stop…'), () => run(CommandIDs.stopSweep))}
+      </div>
+      <Facts sweep={sweep} trans={trans} />
+    </>
+  );
+}
+
+function Facts(props: { sweep: Sweep; trans: TranslationBundle }): JSX.Element {
+  const { sweep, trans } = props;
+  const { size } = sweep;
+  const samplers: Record<Sweep['sampler'], string> = {
+    tpe: 'TPE',
+    random: trans.__('random'),
+    grid: trans.__('grid')
+  };
+  const fixed = Object.entries(sweep.parameters).map(
+    ([name, value]) => `${name} ${formatValue(value)}`
+  );
+  const facts: [string, string | null][] = [
+    [
+      trans.__('Objective'),
+      sweep.direction === 'minimize'
+        ? trans.__('%1, lowest is best', sweep.objective)
+        : trans.__('%1, highest is best', sweep.objective)
+    ],
+    [
+      trans.__('Sampler'),
+      sweep.pruner
+        ? trans.__('%1, bad trials stopped early', samplers[sweep.sampler])
+        : samplers[sweep.sampler]
+    ],
+    [
+      trans.__('Size'),
+      trans.__(
+        '%1 trials of %2 × %3, %4 at once',
+        sweep.total,
+        size.nodes,
+        size.ranks_per_node,
+        sweep.parallel
+      )
+    ],
+    [trans.__('Profile'), sweep.profile],
+    [trans.__('Fixed'), fixed.join(', ') || null],
+    [trans.__('Begun'), moment(sweep.created_at)],
+    [
+      trans.__('Ended'),
+      sweepEnded(sweep) && sweep.ended_at !== null
+        ? moment(sweep.ended_at)
+        : null
+    ],
+    [trans.__('Folder'), sweep.directory]
+  ];
+  return (
+    <dl className="jp-DtrainSweep-facts">
+      {facts
+        .filter(([, value]) => value !== null)
+        .map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,45 @@
+import React from 'react';
+
+import { JobWidget } from '../job/widgets';
+import { sweepIcon } from '../ui/views';
+import { ISweepFormProps, SweepForm } from './form';
+import { ISweepProps, SweepBody } from './view';
+
+/** `Sweep: NAME`. */
+export class SweepView extends JobWidget {
+  constructor(private _props: ISweepProps & { name: string }) {
+    super(
+      `dtrain-lab-sweep-${_props.id}`,
+      _props.trans.__('Sweep: %1', _props.name),
+      sweepIcon,
+      () => undefined
+    );
+    this.addClass('jp-DtrainSweep-view');
+  }
+
+  /** What a restored layout opens it with. */
+  get args(): { id: string; name: string } {
+    return { id: this._props.id, name: this._props.name };
+  }
+
+  protected render(): JSX.Element | null {
+    return this.seen ? <SweepBody {...this._props} /> : null;
+  }
+}
+
+/** The form of a notebook's sweep. What was typed stays while it is hidden. */
+export class SweepFormView extends JobWidget {
+  constructor(private _props: Omit<ISweepFormProps, 'begun'>) {
+    super(
+      `dtrain-lab-new-sweep-${_props.notebook.path}`,
+      _props.trans.__('Sweep: %1', _props.notebook.path.split('/').pop()),
+      sweepIcon,
+      (seen, viewer) => _props.model.setVisible(seen, viewer)
+    );
+    this.addClass('jp-DtrainSweep-formView');
+  }
+
+  protected render(): JSX.Element {
+    return <SweepForm {...this._props} begun={() => this.close()} />;
+  }
+}

@@ -1,0 +1,21 @@
+import React, { useEffect, useState } from 'react';
+
+/** Width of an element as it is now, px; `usual` before it is drawn. */
+export function useWidth(
+  ref: React.RefObject<HTMLElement>,
+  usual = 480
+): number {
+  const [width, setWidth] = useState(usual);
+  useEffect(() => {
+    const node = ref.current;
+    if (!node) {
+      return;
+    }
+    const observer = new ResizeObserver(() => {
+      setWidth(Math.max(200, node.clientWidth));
+    });
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, [ref]);
+  return width;
+}

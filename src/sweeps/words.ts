@@ -1,0 +1,133 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Sweep, Trial } from '../tokens';
+import { UNKNOWN } from '../ui/format';
+import { GlyphKind } from '../ui/glyph';
+import { ISweepFault } from './request';
+
+const GLYPHS: Record<Trial['state'], GlyphKind> = {
+  waiting: 'waiting',
+  running: 'busy',
+  resumed: 'busy',
+  succeeded: 'good',
+  pruned: 'cancelled',
+  failed: 'failed',
+  stopped: 'interrupted'
+};
+
+/** The glyph of a trial's state. */
+export function trialGlyph(trial: Trial): GlyphKind {
+  return GLYPHS[trial.state];
+}
+
+/** A trial's state in a word or two. */
+export function trialState(trial: Trial, trans: TranslationBundle): string {
+  const words: Record<Trial['state'], string> = {
+    waiting: trans.__('Waiting'),
+    running: trans.__('Running'),
+    resumed: trans.__('Resumed'),
+    succeeded: trans.__('Done'),
+    pruned: trans.__('Stopped early'),
+    failed: trans.__('Failed'),
+    stopped: trans.__('Stopped')
+  };
+  return words[trial.state];
+}
+
+/** A number of an objective or parameter, four digits of it: 0.2134, 1.2e-5, 4,096. */
+export function formatValue(value: unknown): string {
+  if (value === null || value === undefined) {
+    return UNKNOWN;
+  }
+  if (typeof value !== 'number') {
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  }
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
+    return value
+      .toExponential(3)
+      .replace(/\.?0+e/, 'e')
+      .replace('e+', 'e');
+  }
+  return Number(value.toPrecision(4)).toLocaleString(undefined, {
+    maximumFractionDigits: 6
+  });
+}
+
+/** A trial's parameters in a line: "lr 0.003, width 64". */
+export function parametersLine(trial: Trial): string {
+  return Object.entries(trial.parameters)
+    .map(([name, value]) => `${name} ${formatValue(value)}`)
+    .join(', ');
+}
+
+/** How long it has run, s; null before its start. */
+export function trialTime(trial: Trial, now: number): number | null {
+  return trial.started_at === null
+    ? null
+    : (trial.ended_at ?? now / 1000) - trial.started_at;
+}
+
+/** Filters of the table. */
+export type TrialFilter = 'all' | 'active' | 'done' | 'pruned' | 'failed';
+
+export function passes(trial: Trial, filter: TrialFilter): boolean {
+  switch (filter) {
+    case 'active':
+      return ['waiting', 'running', 'resumed'].includes(trial.state);
+    case 'done':
+      return trial.state === 'succeeded';
+    case 'pruned':
+      return trial.state === 'pruned';
+    case 'failed':
+      return trial.state === 'failed' || trial.state === 'stopped';
+    default:
+      return true;
+  }
+}
+
+/** Numbers of trials: those that succeeded, best first, then the others by their values. */
+export function bestFirst(sweep: Sweep): number[] {
+  const sign = sweep.direction === 'minimize' ? 1 : -1;
+  const rank = (trial: Trial): number =>
+    trial.value === null ? 2 : trial.state === 'succeeded' ? 0 : 1;
+  return [...sweep.trials]
+    .sort(
+      (a, b) =>
+        rank(a) - rank(b) ||
+        sign * ((a.value ?? 0) - (b.value ?? 0)) ||
+        a.number - b.number
+    )
+    .map(trial => trial.number);
+}
+
+/** What is wrong with a field of the form. */
+export function faultText(
+  fault: ISweepFault,
+  trans: TranslationBundle
+): string {
+  const name = fault.parameter ?? '';
+  const words: Record<ISweepFault['code'], string> = {
+    'no values': trans.__('%1 has no values. Write them with commas.', name),
+    'mixed types': trans.__('The values of %1 are of mixed types.', name),
+    twice: trans.__('%1 has a value twice.', name),
+    'no number': trans.__('%1 needs two numbers: from and to.', name),
+    'not whole': trans.__('%1 needs whole numbers.', name),
+    'not above 0': trans.__(
+      '%1 has to begin above 0: it has no logarithm.',
+      name
+    ),
+    'no room': trans.__('%1 has no room: from is not below to.', name),
+    'nothing varies': trans.__(
+      'Nothing varies. Give a parameter values or a range.'
+    ),
+    'no objective': trans.__(
+      'Name a value that the notebook passes to dt.log.'
+    ),
+    'no grid': trans.__(
+      'A grid needs lists or whole numbers; a range has no end of values.'
+    ),
+    'no count': trans.__('Enter a whole number, 1 to 10,000.')
+  };
+  return words[fault.code];
+}

@@ -1,0 +1,204 @@
+"""Picture j: the form of a sweep, sweeps that begin, run and have ended, and one in the list of jobs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from msgspec.structs import replace
+
+from dtrain_lab.sweeps.view import shown
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.jobs.job import JobPlan, JobSize
+from dtrain_lab.wire.site import Error
+from dtrain_lab.wire.sweeps import Report, SweepRecord, SweepRequest, Trial
+from tests.ui.states import jobs
+from tests.ui.states.notebooks import code, notebook
+from tests.ui.states.stage import Stage
+from tests.ui.states.state import PANEL, VIEW, State
+from tests.ui.states.worlds import NOW
+
+FORM = f"{VIEW} .jp-DtrainJob-submit"
+CELLS = notebook(
+    code("lr = 0.01\nwidth = 64\noptimizer = 'adam'\nepochs = 3", tags=["parameters"]),
+    code(
+        "import dtrain_lab as dt\n\nfor step in range(epochs):\n    dt.log(step, loss=loss, accuracy=right)"
+    ),
+)
+PLAN = JobPlan(files=(), command="", findings=(), size=JobSize(1, 2), cells=2, modules=4)
+REQUEST = SweepRequest(
+    notebook="train.ipynb",
+    space={"lr": "loguniform(1e-05, 0.1)", "width": [32, 64, 128, 256], "optimizer": ["adam", "sgd"]},
+    objective="loss",
+    pruner="asha",
+    parameters={"epochs": 3},
+    nodes=1,
+    ranks_per_node=2,
+)
+RATES = (3e-3, 0.08, 2e-5, 4e-4, 0.02, 1.2e-3, 6e-3, 9e-5, 0.05, 2e-3, 8e-4, 4e-3, 1.5e-3, 1e-2, 5e-5, 2.6e-3)
+
+
+def _trial(number: int) -> Trial:
+    """A trial that has ended well: the nearer its rate to 0.002, the better."""
+    lr, width = RATES[number], (64, 128, 32, 256)[number % 4]
+    value = 0.21 + 0.3 * abs(math.log10(lr / 0.002)) + 8 / width
+    began = NOW - 3000 + 300 * (number // 4) + 20 * (number % 4)
+    curve = tuple(Report(10 * n, value + 1.6 / (n + 1)) for n in range(12))
+    return Trial(
+        number,
+        "succeeded",
+        {"lr": lr, "width": width, "optimizer": ("adam", "sgd")[number % 3 == 2]},
+        value,
+        110,
+        f"job{number}",
+        began,
+        began + 280 + 3 * number,
+        checkpoint_step=110,
+        curve=curve,
+        jobs=(f"job{number}",),
+    )
+
+
+def _sweep(trials: tuple[Trial, ...], **changes: Any) -> Any:
+    record = SweepRecord(
+        "5eed", "search", REQUEST, "/x/train.ipynb", JobSize(1, 2), 16, 4, seed=3, owner="ada", host="here",
+        system="boot", python="python", created_at=NOW - 3010, trials=trials, first_rung=4,
+    )  # fmt: skip
+    return shown(replace(record, **changes), "/home/ada/.local/share/jupyter/dtrain-lab/sweeps/5eed")
+
+
+ALL = tuple(_trial(number) for number in range(16))
+RUNNING = _sweep(
+    (
+        *ALL[:1],
+        replace(
+            ALL[1],
+            state="pruned",
+            step=12,
+            ended_at=NOW - 2900,
+            curve=ALL[1].curve[:3],
+            reason="Its loss was 1.61 at step 12, not among the best third of 6 trials there.",
+        ),
+        replace(
+            ALL[2], state="failed", value=None, curve=(), reason="Its loss is nan at the end, at step 110."
+        ),
+        *ALL[3:9],
+        replace(ALL[9], resumes=1, jobs=("job9", "job9b"), job="job9b"),
+        replace(ALL[10], state="running", step=60, ended_at=None, curve=ALL[10].curve[:6]),
+        replace(ALL[11], state="resumed", resumes=1, step=40, ended_at=None, curve=ALL[11].curve[:4]),
+        replace(
+            ALL[12],
+            state="waiting",
+            value=None,
+            step=None,
+            started_at=None,
+            ended_at=None,
+            curve=(),
+            checkpoint_step=None,
+            reason="It needs 2 slots; 1 of 8 are free: cluster train holds 4, job search 10 holds 2.",
+        ),
+    )
+)
+DONE = _sweep(ALL, state="succeeded", ended_at=NOW - 60)
+STOPPED = _sweep(
+    (*ALL[:3], replace(ALL[3], state="stopped", ended_at=NOW - 60)), state="stopped", ended_at=NOW - 60
+)
+NO_OBJECTIVE = _sweep(
+    (
+        replace(
+            ALL[0],
+            state="failed",
+            value=None,
+            curve=(),
+            reason='It never reported "loss"; it reported accuracy.',
+        ),
+    ),
+    state="failed",
+    ended_at=NOW - 60,
+    reason=Reason(
+        "no_objective",
+        'Trial 0: It never reported "loss"; it reported accuracy.',
+        "Call dt.log(step, loss=…) in the notebook, or name another objective.",
+        final=True,
+    ),
+)
+BEGUN = _sweep((replace(RUNNING.trials[10], number=0, value=None, step=None, curve=()),))
+
+
+def _form(stage: Stage) -> None:
+    stage.answers("POST", "jobs/plan", PLAN)
+    stage.notebook("train.ipynb", CELLS)
+    stage.command("dtrain-lab:sweep-notebook", path="train.ipynb")
+    form = stage.page.locator(FORM)
+    form.get_by_text("Ready to submit").wait_for()
+    form.get_by_label("How lr varies").select_option("loguniform")
+    form.get_by_label("How width varies").select_option("list")
+
+
+def _filled(stage: Stage) -> None:
+    _form(stage)
+    stage.page.locator(FORM).get_by_text("16 trials × 2 ranks").wait_for()
+    stage.page.mouse.move(0, 0)
+
+
+def _refused(stage: Stage) -> None:
+    _form(stage)
+    form = stage.page.locator(FORM)
+    form.get_by_label("Values of width, with commas").fill("32, wide")
+    form.get_by_label("lr from").fill("0")
+    form.get_by_label("Sampler").select_option("grid")
+    form.get_by_text("has to begin above 0").first.wait_for()
+    form.locator("h1").first.click()
+    stage.page.mouse.move(0, 0)
+
+
+def _too_large(stage: Stage) -> None:
+    _form(stage)
+    message = "A trial of 2 ranks is larger than all slots: there are 1."
+    refused = Error("bad_size", message, "Ask for fewer ranks a trial.", {"field": "ranks_per_node"})
+    stage.answers("POST", "sweeps", refused, 400)
+    form = stage.page.locator(FORM)
+    form.get_by_role("button", name="Begin sweep").click()
+    form.get_by_text(message).first.wait_for()
+    form.locator("h1").first.click()
+    stage.page.mouse.move(0, 0)
+
+
+def _view(name: str, sweep: Any, text: str, *, pinned: bool = False) -> State:
+    def show(stage: Stage) -> None:
+        stage.answers("GET", "sweeps", (sweep,))
+        stage.answers("GET", f"sweeps/{sweep.id}", sweep)
+        stage.command("dtrain-lab:open-sweep", id=sweep.id, name=sweep.name)
+        stage.page.locator(VIEW).get_by_text(text).first.wait_for()
+        stage.settle()
+
+    return State(f"j-{name}", show, (VIEW,), pinned=pinned, contrast=pinned)
+
+
+def _in_jobs(stage: Stage) -> None:
+    trials = tuple(
+        replace(jobs.DONE, id=f"job{n}", name=f"search {n}", size=JobSize(1, 2), sweep="5eed")
+        for n in range(3)
+    )
+    every = (jobs.RUNNING, *trials, jobs.FAILED)
+    stage.answers("GET", "sweeps", (RUNNING, replace(DONE, id="f00d", name="first search")))
+    stage.answers("GET", "jobs", every)
+    stage.hear([], every)
+    stage.command("dtrain-lab:show-jobs")
+    stage.page.locator(VIEW).get_by_role("button", name="3 jobs of its trials").click()
+    stage.page.locator(VIEW).get_by_role("button", name="search 2").wait_for()
+    stage.page.locator(PANEL).get_by_role("button", name="first search").wait_for()
+    stage.page.mouse.move(0, 0)
+
+
+STATES = (
+    State("j-sweep-form", _filled, (FORM,), pinned=True),
+    State("j-sweep-faults", _refused, (FORM,)),
+    State("j-sweep-refused", _too_large, (FORM,)),
+    _view("sweep-running", RUNNING, "Stopped early", pinned=True),
+    _view("sweep-done", DONE, "Open the best notebook"),
+    _view("sweep-begun", BEGUN, "Each trial is a dot"),
+    _view("sweep-stopped", STOPPED, "Resume"),
+    _view("sweep-failed", NO_OBJECTIVE, "or name another objective"),
+    State("j-sweeps-in-jobs", _in_jobs, (PANEL, VIEW)),
+)
