@@ -14,6 +14,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import CellFailed, Conflict, Unreachable
+from dtrain_lab.rank.torch import names
 from tests.faults import note
 from tests.waiting import wait_until
 
@@ -99,6 +100,20 @@ train_sharded()
 """
 
 
+@pytest.mark.skipif(names.has(names.SHARDED), reason="this torch carries models of FSDP2 over")
+def test_a_torch_that_carries_no_sharded_model_over_says_so(pair: dt.Cluster) -> None:
+    pair.run(SHARDED)
+    thread, _ = in_background(lambda: pair.run("train_sharded(stall=1)", check=False))
+    stands_in(pair, 0, ("busy", "in collective"))
+    pair.interrupt()
+    thread.join(20)
+    told = wait_until(lambda: pair.info()["metrics"]["verdicts"], 20, "what was left behind")[0]
+    assert told["text"] == "FSDPSequential, sharded by FSDP2 has no connection to the new group on ranks 0-1."
+    assert told["hint"] == "Make them again: run their cells."
+    assert len(set(pair.run(f"{SHARDED}\nprint(train_sharded())", timeout=60).stdout.values())) == 1
+
+
+@pytest.mark.skipif(not names.has(names.SHARDED), reason="this torch carries no model of FSDP2 over")
 def test_a_sharded_model_trains_on_after_five_interrupts_in_backward(pair: dt.Cluster) -> None:
     pair.run(SHARDED)
     for turn in range(5):

@@ -224,9 +224,11 @@ class Group:
                 left.append(f"{type(module).__name__}: {error}")
         for module in fsdp.roots():
             try:
-                fsdp.reset(module)
+                whole = fsdp.reset(module)
             except (RuntimeError, AttributeError) as error:
                 left.append(f"{type(module).__name__}: {error}")
+            else:
+                left += [] if whole else [f"{type(module).__name__}, sharded by FSDP2"]
         return tuple(left)
 
 

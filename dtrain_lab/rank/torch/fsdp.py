@@ -17,15 +17,16 @@ def roots() -> list[Any]:
     return _outermost()
 
 
-def reset(module: Any) -> None:
+def reset(module: Any) -> bool:
     """Clear the state that an interrupted step has left in a model.
 
-    Raises:
-        RuntimeError: this torch lacks what is needed.
+    Returns:
+        False where this torch lacks what is needed: the model has to be made again.
     """
     if not names.has(names.SHARDED):
-        raise RuntimeError(names.SHARDED.without)
+        return False
     module.reset_iter_state()
+    return True
 
 
 def _outermost() -> list[Any]:
