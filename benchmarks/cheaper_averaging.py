@@ -32,11 +32,12 @@ MODELS = {
 }
 
 
-def net(name: str) -> Any:
-    """A model of which each layer takes a known time, and no processor."""
+def net(name: str, *, small: bool = False) -> Any:
+    """A model of which each layer takes a known time, and no processor; `small`: with few parameters."""
     import torch
 
     layers, size, backward_ms = MODELS[name]
+    size = 100 if small else size
 
     class Layer(torch.autograd.Function):
         @staticmethod

@@ -152,6 +152,17 @@ def test_workers_without_a_core_do_not_read() -> None:
     assert unsure.gain_error > 0.7
 
 
+def test_cores_that_others_use_are_not_taken_for_training() -> None:
+    ours = [replace(s, cpu_utilization=0.5) for s in SAMPLES]
+    alone, shared = HostUse(4, 0.25), HostUse(4, 0.75)
+    assert measured(METRICS, ours, 2, [alone]).utilization == pytest.approx(0.25)
+    assert measured(METRICS, ours, 2, [shared]).utilization == pytest.approx(0.5), "2 cores are left for it"
+    assert measured(METRICS, SAMPLES, 2, [shared]).utilization == pytest.approx(0.75), "not known whose"
+    assert measured(METRICS, ours, 2, [alone, shared]).utilization == pytest.approx(0.75)
+    assert measured(METRICS, ours, 2, [HostUse(4, None)]).utilization is None
+    assert measured(METRICS, ours, 2).utilization is None
+
+
 def test_one_rank_gets_advice_on_data_only() -> None:
     assert ids(replace(HUNGRY, ranks=1)) == ["workers", "more_ranks"]
     assert ids(replace(BOUND, ranks=1)) == []

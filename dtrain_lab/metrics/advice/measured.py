@@ -21,7 +21,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     `error` is that of communication, as a share of a step. `averaging_s`: time of averaging that nothing
     hides; `transfer_s` is what remains of it beside the computation. `plain_ddp`: gradients are averaged by
     DDP on all ranks, and all of it is seen. `gradient_item`: bytes of one element. `batches`: backward passes
-    for each averaging. `utilization`: share of its cores that the busiest node uses.
+    for each averaging. `utilization`: share of the cores that others leave which
+    training uses, on the busiest node.
     """
 
     ranks: int
@@ -76,7 +77,6 @@ def measured(
     """
     step, rate = known(metrics.step_s), known(metrics.samples_per_s)
     averaging = [s for sample in samples if (s := known(sample.averaging_s))]
-    busy = [u for host in hosts if (u := known(host.cpu_utilization)) is not None]
     return clean(
         Measured(
             ranks=size,
@@ -95,7 +95,7 @@ def measured(
             hooked=_same([s.hooked for s in samples]),
             batches=_same([s.batches for s in samples]) or 1,
             workers=_same([s.loader_workers for s in samples]),
-            utilization=max(busy) if busy else None,
+            utilization=_utilization(list(hosts), samples),
             gpu=any(s.device_memory_bytes is not None for s in samples),
         )
     )
@@ -166,6 +166,23 @@ def link_share(sent: int | None, step_s: float | None, size: int, link: float | 
     if not sent or not step or not speed or size < 2:
         return None
     return 2 * (size - 1) / size * sent / step / speed
+
+
+def _utilization(hosts: Sequence[HostUse], samples: Sequence[RankSample]) -> float | None:
+    """How much of what the busiest node can give training uses already; None where not known."""
+    shares = []
+    for host in hosts:
+        busy = known(host.cpu_utilization)
+        if busy is None:
+            continue
+        mine = host.cores * busy
+        # on one node, without workers, the ranks' own processes are all that training has there
+        own = [known(s.cpu_utilization) for s in samples if s.loader_workers == 0]
+        if len(hosts) == 1 and own and len(own) == len(samples):
+            mine = min(mine, sum(each or 0.0 for each in own)) if None not in own else mine
+        free = host.cores * max(0.0, 1 - busy)
+        shares.append(mine / (mine + free) if mine + free else 0.0)
+    return max(shares) if shares else None
 
 
 def _same(values: Sequence[Any]) -> Any:
