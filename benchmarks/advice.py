@@ -32,12 +32,12 @@ from dtrain_lab.node.samples.sampler import sample
 from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.nodes import HostUse
 
-CYCLES = int(os.environ.get("BENCH_CYCLES", "5"))
-SEEN_S, SEEN = 8.0, 40
+CYCLES = int(os.environ.get("BENCH_CYCLES", "3"))
+SEEN_S, SEEN = 6.0, 32
 """The loop is measured for so long, and so many steps, before advice is asked for."""
-BLOCK = 16
+BLOCK = 8
 """Batches in a row of one way; a multiple of all numbers of batches that may be accumulated."""
-NETWORKS = {"1 Gbit": "1gbit", "4 Gbit": "4gbit"}
+NETWORKS = {"1 Gbit": "1gbit", "2 Gbit": "2gbit"}
 MODELS = ("large", "many small", "one large")
 LOADERS = {
     # ms to read a batch, workers

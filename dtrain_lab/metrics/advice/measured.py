@@ -14,6 +14,9 @@ from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import HostUse
 
+FAIR = 0.5
+"""Share of the cores that others use which training gets, if it wants it."""
+
 
 class Measured(Struct, frozen=True, kw_only=True):
     """Figures of a training loop on all of its ranks; None where not known. Seconds, bytes, shares 0 to 1.
@@ -21,8 +24,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     `error` is that of communication, as a share of a step. `averaging_s`: time of averaging that nothing
     hides; `transfer_s` is what remains of it beside the computation. `plain_ddp`: gradients are averaged by
     DDP on all ranks, and all of it is seen. `gradient_item`: bytes of one element. `batches`: backward passes
-    for each averaging. `utilization`: share of the cores that others leave which
-    training uses, on the busiest node.
+    for each averaging. `utilization`: share of the cores that training can get
+    which it uses, on the busiest node.
     """
 
     ranks: int
@@ -176,12 +179,15 @@ def _utilization(hosts: Sequence[HostUse], samples: Sequence[RankSample]) -> flo
         if busy is None:
             continue
         mine = host.cores * busy
+        others = 0.0
         # on one node, without workers, the ranks' own processes are all that training has there
         own = [known(s.cpu_utilization) for s in samples if s.loader_workers == 0]
-        if len(hosts) == 1 and own and len(own) == len(samples):
-            mine = min(mine, sum(each or 0.0 for each in own)) if None not in own else mine
-        free = host.cores * max(0.0, 1 - busy)
-        shares.append(mine / (mine + free) if mine + free else 0.0)
+        if len(hosts) == 1 and own and len(own) == len(samples) and None not in own:
+            others = max(0.0, mine - sum(each or 0.0 for each in own))
+            mine -= others
+        # the scheduler shares what others use with those who want it
+        can = mine + host.cores * max(0.0, 1 - busy) + others * FAIR
+        shares.append(mine / can if can else 0.0)
     return max(shares) if shares else None
 
 
