@@ -106,7 +106,7 @@ def rank_main(rank: int, address: str, port: int, case: str) -> None:
     psutil.cpu_percent(None), process.cpu_percent(None)
     step = train(plain, batches, 10)
     train(plain, batches, max(SEEN, int(SEEN_S / step)))
-    host = HostUse(psutil.cpu_count() or 1, psutil.cpu_percent(None) / 100)
+    host = HostUse(psutil.cpu_count() or 1, psutil.cpu_percent(None) / 100, runnable=os.getloadavg()[0])
     use = Use(cpu=process.cpu_percent(None) / 100)
     monitor.probes.on = False
     seen: list[Any] = [None, None]

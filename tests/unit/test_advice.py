@@ -77,7 +77,9 @@ def test_batches_are_accumulated_until_communication_is_worth_no_more(
 def test_gradients_that_are_put_aside_take_time_on_a_cpu() -> None:
     found = by_id(BOUND)["accumulate"]
     assert found.gain == pytest.approx(1 / (0.7 + 0.06)), "6 million elements, 1 ns each"
-    assert found.gain_error == pytest.approx((0.02 * 0.75 + 0.06) * found.gain**2)
+    assert found.gain_error == pytest.approx((0.02 * 0.75 + 0.03) * found.gain**2)
+    crowded = measured(METRICS, SAMPLES, 2, [HostUse(8, 0.9, runnable=16.0)])
+    assert by_id(crowded)["accumulate"].gain == pytest.approx(1 / (0.7 + 0.12)), "two threads for each core"
     assert by_id(replace(BOUND, gradient_bytes=None))["accumulate"].gain == pytest.approx(1 / 0.7)
 
 

@@ -20,8 +20,8 @@ CAST_ERROR = 0.6
 """… and the error of that, as a share: 2 to 5 ns were measured."""
 COPY_S = 1.0e-9
 """Time that `dt.optimize` takes on a CPU to put an element of a batch's gradients aside: 0.8 to 1.2 ns …"""
-COPY_ERROR = 1.0
-"""… on an idle machine, and twice as much on a busy one."""
+COPY_ERROR = 0.5
+"""… and the error of that, as a share. Where threads want a core each, it takes as many times as long."""
 HALF_BITS = 2
 
 
@@ -41,7 +41,7 @@ def accumulate(of: Measured) -> Advice | None:
     saved = 1 - 1 / times
     copies = 0.0
     if not of.gpu and of.gradient_bytes is not None and of.gradient_item:
-        copies = COPY_S * of.gradient_bytes / of.gradient_item / of.step_s
+        copies = COPY_S * of.crowd * of.gradient_bytes / of.gradient_item / of.step_s
     gain = 1 / (1 - share * saved + copies)
     every = of.batches * times
     batch = of.global_batch * times if of.global_batch else None

@@ -25,7 +25,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     hides; `transfer_s` is what remains of it beside the computation. `plain_ddp`: gradients are averaged by
     DDP on all ranks, and all of it is seen. `gradient_item`: bytes of one element. `batches`: backward passes
     for each averaging. `utilization`: share of the cores that training can get
-    which it uses, on the busiest node.
+    which it uses, on the busiest node. `crowd`: threads that want each of its cores, at least 1.
     """
 
     ranks: int
@@ -44,6 +44,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     batches: int = 1
     workers: int | None = None
     utilization: float | None = None
+    crowd: float = 1.0
     gpu: bool = False
 
 
@@ -78,6 +79,7 @@ def measured(
         size: number of ranks.
         hosts: use of the nodes.
     """
+    nodes = list(hosts)
     step, rate = known(metrics.step_s), known(metrics.samples_per_s)
     averaging = [s for sample in samples if (s := known(sample.averaging_s))]
     return clean(
@@ -98,7 +100,8 @@ def measured(
             hooked=_same([s.hooked for s in samples]),
             batches=_same([s.batches for s in samples]) or 1,
             workers=_same([s.loader_workers for s in samples]),
-            utilization=_utilization(list(hosts), samples),
+            utilization=_utilization(nodes, samples),
+            crowd=max([1.0, *((known(n.runnable) or 0.0) / n.cores for n in nodes)]),
             gpu=any(s.device_memory_bytes is not None for s in samples),
         )
     )
