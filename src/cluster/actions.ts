@@ -17,7 +17,8 @@ import { showLastOutput } from './last';
 import { notifyWhenPossible } from './possible';
 import { askRestart } from './restart';
 import { signInTo } from './signin';
-import { addStartCommand } from './start';
+import { isStarting } from './progress';
+import { addStartCommand, tellCancelled } from './start';
 
 export { guarded };
 
@@ -91,8 +92,10 @@ export function addClusterCommands(
         selection.forget(cluster.id);
         return;
       }
+      const starts = isStarting(cluster);
       const sure =
         args.ask === false ||
+        starts ||
         cluster.state === 'failed' ||
         (await confirmLoss(
           trans.__('Stop %1?', cluster.name),
@@ -106,6 +109,9 @@ export function addClusterCommands(
         ));
       if (sure) {
         await actions.stop(cluster.id);
+      }
+      if (starts) {
+        tellCancelled(cluster.name, trans);
       }
     }
   );

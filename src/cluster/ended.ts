@@ -1,12 +1,35 @@
 import { Cluster } from '../tokens';
 
-/** What a cluster was in, when it is no news that it ended. */
-const NEVER_RAN: readonly Cluster['state'][] = [
+/** States of a cluster that has not run yet. */
+const BEFORE: readonly Cluster['state'][] = [
   'pending',
   'starting',
   'connecting',
   'failed'
 ];
+/** States at its end, which do not tell whether it ran. */
+const AFTER: readonly Cluster['state'][] = ['stopping', 'stopped'];
+
+/**
+ * Note which clusters have run: the end of a start that was cancelled is no news.
+ *
+ * @param ran - ids of those that did.
+ * @param seen - ids of all that this page has seen.
+ */
+export function noteRuns(
+  ran: Set<string>,
+  seen: Set<string>,
+  clusters: readonly Cluster[]
+): void {
+  for (const { id, state } of clusters) {
+    // one that ends when the page is opened has run, as far as is known
+    const known = AFTER.includes(state) ? !seen.has(id) : true;
+    if (known && !BEFORE.includes(state)) {
+      ran.add(id);
+    }
+    seen.add(id);
+  }
+}
 
 /**
  * Clusters that have ended while somebody looked, the latest last: the panel says how long they ran.
@@ -15,18 +38,18 @@ const NEVER_RAN: readonly Cluster['state'][] = [
  * @param before clusters of the last frame.
  * @param now clusters of this one.
  * @param at when that is, seconds since 1970.
+ * @param ran ids of clusters that have run.
  */
 export function stillEnded(
   ended: readonly Cluster[],
   before: readonly Cluster[],
   now: readonly Cluster[],
-  at: number
+  at: number,
+  ran: ReadonlySet<string>
 ): readonly Cluster[] {
   const alive = new Set(now.map(c => c.id));
   const names = new Set(now.map(c => c.name));
-  const gone = before.filter(
-    c => !alive.has(c.id) && !NEVER_RAN.includes(c.state)
-  );
+  const gone = before.filter(c => !alive.has(c.id) && ran.has(c.id));
   if (!gone.length && !ended.some(c => names.has(c.name))) {
     return ended;
   }

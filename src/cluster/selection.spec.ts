@@ -84,6 +84,11 @@ it('follows the cluster of the notebook in front, except for what somebody chose
   expect(selection.cluster?.id).toBe('c');
   open('a.ipynb');
   expect(selection.cluster?.id).toBe('a');
+  open('without.ipynb');
+  expect(selection.cluster?.id).toBe('a');
+  open('b.ipynb');
+  expect(selection.cluster?.id).toBe('b');
+  open('a.ipynb');
   // it is attached to another one
   selection.select('b');
   const world = { size: 2, generation: 1 };

@@ -2,7 +2,7 @@ import { Signal } from '@lumino/signaling';
 
 import { Cluster, IClusters, ICurrentNotebook, ISelection } from '../tokens';
 import { attachedTo } from './attached';
-import { stillEnded } from './ended';
+import { noteRuns, stillEnded } from './ended';
 
 /** Advice that is remembered as dismissed: ids of clusters are never used again. */
 const MOST_DISMISSED = 200;
@@ -86,10 +86,16 @@ export class Selection implements ISelection {
       kernel === notebook.kernel &&
       lacks === notebook.lacks;
     if (!same) {
+      const shown = this.cluster?.id ?? null;
+      const used = this._ofNotebook() !== null;
       this._notebook = notebook;
       if (path !== notebook.path) {
         this._own = null;
         this._follow();
+        if (used && !this._ofNotebook()) {
+          // a notebook without one leads to none: what is shown stays
+          this._selected = shown;
+        }
       }
       this.changed.emit();
     }
@@ -119,7 +125,9 @@ export class Selection implements ISelection {
     const shown = this._shownBefore();
     const before = new Set(this._before.map(c => c.id));
     const now = Date.now() / 1000;
-    this._ended = stillEnded(this._ended, this._before, clusters, now);
+    noteRuns(this._ran, this._seen, clusters);
+    const known = this._ended;
+    this._ended = stillEnded(known, this._before, clusters, now, this._ran);
     this._before = clusters;
     if (this._ended.some(c => c.id === shown)) {
       const begun = clusters.some(c => !before.has(c.id));
@@ -147,6 +155,8 @@ export class Selection implements ISelection {
   };
   /** Id of the cluster that the notebook in front used last. */
   private _own: string | null = null;
+  private _ran = new Set<string>();
   private _rank: number | null = null;
+  private _seen = new Set<string>();
   private _selected: string | null = null;
 }

@@ -56,6 +56,13 @@ export function addStartCommand(
   });
 }
 
+/** A cluster that somebody did not want any more before it ran. */
+export function tellCancelled(name: string, trans: TranslationBundle): void {
+  Notification.info(trans.__('The start of %1 was cancelled.', name), {
+    autoClose: TOAST_MS
+  });
+}
+
 async function start(
   args: Args,
   commands: CommandRegistry,
@@ -77,9 +84,7 @@ async function start(
   if (args.ask) {
     await askStart(model, profile, trans, send, async ({ id, name }) => {
       await actions.stop(id);
-      Notification.info(trans.__('The start of %1 was cancelled.', name), {
-        autoClose: TOAST_MS
-      });
+      tellCancelled(name, trans);
     });
     return;
   }

@@ -8,7 +8,7 @@ import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { Cluster } from '../tokens';
 import { ClusterHead } from './card';
 import { diffLines } from './change';
-import { stillEnded } from './ended';
+import { noteRuns, stillEnded } from './ended';
 import { lastLines } from './last';
 import { leaveOut, leaveOutText } from './leave';
 import { countOf } from './list';
@@ -39,13 +39,18 @@ function said(cluster: Cluster, now = 0): string {
 it('keeps a cluster that ended, with how long it ran, until its name is used again', () => {
   const ran = makeCluster({ id: 'a', created_at: 100 });
   const waited = makeCluster({ id: 'b', name: 'b', state: 'pending' });
-  const ended = stillEnded([], [ran, waited], [], 100 + 8040);
+  const stops = makeCluster({ id: 'b', name: 'b', state: 'stopped' });
+  const run = new Set<string>();
+  const seen = new Set<string>();
+  noteRuns(run, seen, [ran, waited]);
+  noteRuns(run, seen, [ran, stops]);
+  const ended = stillEnded([], [ran, stops], [], 100 + 8040, run);
   expect(ended.map(c => [c.id, c.state])).toEqual([['a', 'stopped']]);
   expect(said(ended[0])).toContain('Stopped. It ran for 2 h 14 min.');
   expect(said(ended[0])).toContain('Start again');
-  expect(stillEnded(ended, [], [], 9000)).toBe(ended);
+  expect(stillEnded(ended, [], [], 9000, run)).toBe(ended);
   const again = makeCluster({ id: 'c' });
-  expect(stillEnded(ended, [], [again], 9000)).toEqual([]);
+  expect(stillEnded(ended, [], [again], 9000, run)).toEqual([]);
 });
 
 it('says how long a start takes usually, and which nodes are late', () => {

@@ -98,7 +98,7 @@ export function CellView(props: {
         <p className="jp-DtrainOutput-gone">
           {trans._n(
             'There was a widget here. It is shown again once the cell has run.',
-            'There were %1 widgets here. They are shown again once the cell has run.',
+            'There were widgets here. They are shown again once the cell has run.',
             state.gone
           )}
         </p>
