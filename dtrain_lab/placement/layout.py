@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadSize, Conflict
 from dtrain_lab.placement import slots
-from dtrain_lab.wire.plan import HostsFacts, NodeFacts, NodePlan, Plan, Request
+from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.wire.profile import Profile
 
 MOST_PER_CORE = 1
@@ -186,3 +188,20 @@ def make_plan(
         interface=profile.network.interface,
         cpus_per_rank=profile.cpus_per_rank,
     )
+
+
+def among(plan: Plan, jobs: int, facts: Facts) -> Plan:
+    """Divide the threads of ranks among jobs that run at once; a scheduler gives each its own cores.
+
+    Args:
+        plan: plan of one of the jobs.
+        jobs: how many run at once.
+        facts: the machines that they run on.
+    """
+    if jobs < 2 or plan.cpus_per_rank is not None or not isinstance(facts, NodeFacts | HostsFacts):
+        return plan
+    hosts = len(facts.nodes) if isinstance(facts, HostsFacts) else 1
+    used = len(plan.nodes) if isinstance(facts, HostsFacts) else 1
+    each = max(1, -(-jobs * used // hosts))
+    nodes = tuple(replace(node, threads=max(1, node.threads // each)) for node in plan.nodes)
+    return replace(plan, nodes=nodes)

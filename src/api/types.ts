@@ -2586,6 +2586,8 @@ export interface components {
         JobRequest: {
             /** @default null */
             after: string | null;
+            /** @default 1 */
+            at_once: number;
             /** @default null */
             environment: string | null;
             /** @default true */
@@ -2651,6 +2653,8 @@ export interface components {
         JobSubmit: {
             /** @default null */
             after: string | null;
+            /** @default 1 */
+            at_once: number;
             /** @default null */
             environment: string | null;
             /** @default true */
@@ -3462,6 +3466,8 @@ export interface components {
         SweepRequest: {
             /** @default null */
             after: string | null;
+            /** @default 1 */
+            at_once: number;
             /**
              * @default minimize
              * @enum {unknown}

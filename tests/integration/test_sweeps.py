@@ -377,6 +377,6 @@ async def test_a_warm_rank_is_like_a_child_and_ends_with_its_agent(
 
 def test_a_trial_has_the_options_of_its_sweep() -> None:
     request = SweepRequest("a.ipynb", space={}, objective="l", time="01:00:00", parameters={"a": 1})
-    made = trial_request(request, {"b": 2}, "x 0", "5eed")
+    made = trial_request(request, {"b": 2}, "x 0", "5eed", 4)
     assert (made.time, made.parameters, made.name) == ("01:00:00", {"a": 1, "b": 2}, "x 0")
-    assert made.sweep == "5eed"
+    assert (made.sweep, made.at_once) == ("5eed", 4)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dtrain_lab.errors import BadSize, Conflict
-from dtrain_lab.placement.layout import plan_hosts
+from dtrain_lab.placement.layout import among, plan_hosts
 from dtrain_lab.placement.plan import plan_local
 from dtrain_lab.wire.plan import HostsFacts, NodeFacts, Plan, Request
 from dtrain_lab.wire.profile import Profile
@@ -33,12 +33,28 @@ def test_threads_are_the_cores_divided_by_local_ranks() -> None:
     assert plan(CPU, ranks=64).nodes[0].threads == 1
 
 
+def test_jobs_that_run_at_once_share_the_cores() -> None:
+    assert among(plan(CPU, ranks=2), 2, CPU).nodes[0].threads == 2
+    assert among(plan(CPU, ranks=2), 1, CPU).nodes[0].threads == 4
+    assert among(plan(CPU, ranks=2), 100, CPU).nodes[0].threads == 1
+    hosts = HostsFacts((CPU, CPU, CPU, CPU))
+
+    def threads(jobs: int, **profile: Any) -> list[int]:
+        given = Profile(backend="ssh", name="hosts", **profile)
+        request = Request(nodes=2, ranks_per_node=1)
+        made = plan_hosts(given, request, hosts, python="python", directory="/")
+        return [node.threads for node in among(made, jobs, hosts).nodes]
+
+    assert threads(4) == [4, 4], "two a host"
+    assert threads(4, cpus_per_rank=3) == [3, 3]
+
+
 def test_simulated_nodes_have_names_and_first_ranks() -> None:
     nodes = plan(CPU, nodes=2, ranks_per_node=3).nodes
     assert [(n.name, n.first_rank, n.ranks) for n in nodes] == [("box-1", 0, 3), ("box-2", 3, 3)]
 
 
-def test_the_profile_gives_the_size_and_the_request_overrides_it() -> None:
+def test_the_givengives_the_size_and_the_request_overrides_it() -> None:
     profile = Profile(nodes=2, ranks_per_node=2, monitor=False)
     assert plan(CPU, profile).size == 4
     assert plan(CPU, profile, ranks=3).size == 3

@@ -59,6 +59,7 @@ def test_all_of_a_request_comes_back() -> None:
         "python": None,
         "names": None,
         "sweep": None,
+        "at_once": None,
     }
     for field in request.__struct_fields__:
         name = names.get(field, field)

@@ -277,7 +277,8 @@ class Jobs:
     async def request_of(self, name: str) -> JobRequest:
         """Return the request of a job, for duplicating it."""
         made = await self.job(name)
-        return replace((await self._handover.record(made.id)).request, after=None, names=None, sweep=None)
+        request = (await self._handover.record(made.id)).request
+        return replace(request, after=None, names=None, sweep=None, at_once=1)
 
     async def rebuild(self, folder: Path | None = None) -> Rebuilt:
         """Add jobs to the index from their folders; indexed jobs are left unchanged.

@@ -24,6 +24,7 @@ from dtrain_lab.jobs.check.notebook import Around, imports
 from dtrain_lab.jobs.notebook.script import Script, convert
 from dtrain_lab.jobs.notebook.source import read
 from dtrain_lab.machine import processes
+from dtrain_lab.placement import layout
 from dtrain_lab.services.jobs import request as job_request
 from dtrain_lab.services.jobs.request import as_asked, check_request, data_missing
 from dtrain_lab.services.plans import packing
@@ -106,6 +107,7 @@ async def prepare(
         never = error  # its script can still be shown, with the offending line
         unlimited = replace(profile, slurm=replace(profile.slurm, time=None))
         plan = limits.Allowed(unlimited, backend).plan(facts, wanted, python=python, directory="")
+    plan = layout.among(plan, request.at_once, facts)
     packed = await recent.ask(
         ("files", str(file.parent), sources.files),
         lambda: asyncio.to_thread(packing.pack, file.parent, sources.files),

@@ -86,7 +86,11 @@ async def create(jobs: Jobs, request: SweepRequest, file: Path) -> Path:
 
 
 def trial_request(
-    request: SweepRequest, parameters: dict[str, object], name: str | None, sweep: str | None = None
+    request: SweepRequest,
+    parameters: dict[str, object],
+    name: str | None,
+    sweep: str | None = None,
+    at_once: int = 1,
 ) -> JobRequest:
     """Return the request of a trial's job.
 
@@ -95,9 +99,11 @@ def trial_request(
         parameters: The trial's own.
         name: Name of the job.
         sweep: Id of the sweep.
+        at_once: How many trials run at once.
     """
     fields = {field: getattr(request, field) for field in JobRequest.__struct_fields__}
-    fields |= {"parameters": {**request.parameters, **parameters}, "name": name, "sweep": sweep}
+    fields |= {"parameters": {**request.parameters, **parameters}, "name": name}
+    fields |= {"sweep": sweep, "at_once": at_once}
     return JobRequest(**fields)
 
 

@@ -138,7 +138,7 @@ class Driver:
                 await self._jobs.resume(action.job, named=named)
             else:
                 name = f"{record.name} {number}"
-                request = trial_request(record.request, trial.parameters, name, record.id)
+                request = trial_request(record.request, trial.parameters, name, record.id, record.parallel)
                 await self._jobs.submit(request, Path(record.file), named=named)
         except DtrainError as error:
             log.warning("sweep %s: trial %d: %s", record.id, number, error)

@@ -66,6 +66,8 @@ class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     stage: tuple[str, ...] = ()
     sweep: str | None = None
     """Id of the sweep that it is a trial of."""
+    at_once: int = 1
+    """How many such jobs run at once, as trials of a sweep; without a scheduler they share the cores."""
 
 
 class JobSubmit(JobRequest, frozen=True, forbid_unknown_fields=True):
