@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: demo test test-front test-hosts test-machine test-browser sheet baselines lab notebooks bench gallery matrix lint lint-python lint-front fix types setup system-packages locks clean
+.PHONY: demo test test-front test-hosts test-machine test-browser sheet baselines pictures lab notebooks bench gallery matrix lint lint-python lint-front fix types setup system-packages locks clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py
@@ -43,6 +43,10 @@ sheet: $(VENV)/.test  ## pictures of all states of the screens, on one sheet: do
 
 baselines: $(VENV)/.test  ## today's look becomes what tests compare with: look at the sheet first
 	$(BIN)/python -m pytest -q tests/ui/test_states.py --update-baselines
+
+PICTURED := tests/ui/test_panel.py tests/ui/test_debugger.py tests/ui/test_jobs.py
+pictures: $(VENV)/.test  ## pictures of the docs, from the browser tests that show the same: look at them
+	$(BIN)/python -m pytest -q -p tests.ui.pictures $(PICTURED) -k "whole_way or stepped_compared or fails_by_its_cell" -m "not hosts"
 
 lab: setup  ## JupyterLab on the notebooks; its root is here, so that their links to docs/ lead there
 	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/quickstart.ipynb

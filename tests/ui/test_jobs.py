@@ -88,6 +88,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     code = report.locator(".jp-DtrainJob-code")
     code.get_by_text("# %% cell [1]").wait_for()
     assert "# %% preamble" not in code.inner_text(), "it opens at the user's first cell"
+    shot(page, "submit-script")
     code.get_by_role("button", name="lines before your first cell").click()
     code.get_by_text("# %% preamble").wait_for()
     report.get_by_role("tab", name="As a command").click()
