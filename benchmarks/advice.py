@@ -104,8 +104,10 @@ def rank_main(rank: int, address: str, port: int, case: str) -> None:
     train(plain, batches, 10)
     process = psutil.Process()
     psutil.cpu_percent(None), process.cpu_percent(None)
-    step = train(plain, batches, 10)
-    train(plain, batches, max(SEEN, int(SEEN_S / step)))
+    slowest = torch.tensor([train(plain, batches, 10)])
+    with monitor.recorder.resting():
+        dist.all_reduce(slowest, dist.ReduceOp.MAX)  # all ranks make as many steps
+    train(plain, batches, max(SEEN, int(SEEN_S / slowest.item())))
     host = HostUse(psutil.cpu_count() or 1, psutil.cpu_percent(None) / 100, runnable=os.getloadavg()[0])
     use = Use(cpu=process.cpu_percent(None) / 100)
     monitor.probes.on = False
