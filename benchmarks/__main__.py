@@ -29,6 +29,7 @@ ALL = (
     "advice",
     "cheaper_averaging",
     "predict",
+    "sweep",
 )
 
 
