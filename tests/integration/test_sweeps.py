@@ -179,13 +179,23 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(tmp_path
     assert sweep.wait(60) == "failed"
     reason = sweep.info()["reason"]
     assert reason["message"] == 'Trial 0: It never reported "accuracy"; it reported loss, other.'
-    sweep = dt.sweep(book(tmp_path), {"lr": [0.1]}, "loss", parameters={"steps": 8, "pause": 0.5})
+    sweep = dt.sweep(book(tmp_path), {"lr": [0.1]}, "loss", parameters={"steps": 16, "pause": 0.5})
     wait_until(lambda: (t := sweep.trials()) and t[0]["checkpoint_step"], 60, "a checkpoint")
-    job = next(job for job in dt.jobs() if job.id == sweep.trials()[0]["job"])
-    pid = wait_until(lambda: job.info()["ranks"][0]["pid"], 20, "the rank's process")
-    os.kill(pid, 9)
+
+    def rank() -> Any:
+        job = next(job for job in dt.jobs() if job.id == sweep.trials()[0]["job"])
+        return job.info()["ranks"][0]["pid"]
+
+    folder = next(job for job in dt.jobs() if job.id == sweep.trials()[0]["job"]).info()["directory"]
+    agents = [
+        p for p in psutil.process_iter(["cmdline"]) if {"attached", folder} <= {*(p.info["cmdline"] or ())}
+    ]
+    assert len(agents) == 1
+    agents[0].kill()
+    wait_until(lambda: sweep.trials()[0]["state"] == "resumed", 30, "it to go on")
+    os.kill(wait_until(rank, 20, "the next rank's process"), 9)
     assert sweep.wait(120) == "succeeded", sweep.info()
-    assert sweep.trials()[0]["resumes"] == 1
+    assert sweep.trials()[0]["resumes"] == 2
 
 
 @pytest.mark.parametrize(

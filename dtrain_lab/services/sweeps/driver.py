@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,6 +47,7 @@ AGAIN: tuple[type[DtrainError], ...] = (Unreachable, SignInNeeded)
 """Refusals after which the same submission may succeed."""
 KILLED = ("Killed",)
 """Errors of ranks that are no fault of the notebook's code."""
+KILLED_CODES = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
 KILLED_REASONS = ("preempted", "node_fail")
 log = logging.getLogger(__name__)
 
@@ -206,7 +208,8 @@ def _why(job: Job) -> str | None:
 
 
 def _was_killed(job: Job) -> bool:
-    by_signal = job.error is not None and job.error.type in KILLED
+    # without an error no rank could say anything: their agent was killed
+    by_signal = job.exit_code in KILLED_CODES if job.error is None else job.error.type in KILLED
     return by_signal or (job.reason is not None and job.reason.code in KILLED_REASONS)
 
 
