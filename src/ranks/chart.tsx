@@ -9,7 +9,7 @@ import {
   valueRange,
   valueTicks
 } from './axis';
-import { withGaps } from './gaps';
+import { alone, withGaps } from './gaps';
 
 /** One line or area of a chart; shares or numbers, null for gaps. */
 export interface ISeries {
@@ -83,6 +83,8 @@ const NAME_HEIGHT = 14;
 /** Room to the left for numbers: the same in all charts, so that their times stand below each other. */
 const LEFT = 46;
 const RIGHT = 16;
+/** A value that stands alone, px across. */
+const DOT = 4;
 /** Room for a time below the axis. */
 const TICK_WIDTH = 76;
 
@@ -158,7 +160,14 @@ function options(
             ? colour(s.colour)
             : undefined,
         width: s.filled || s.hatched ? 0 : 1.5,
-        points: { show: false }
+        points: {
+          show: false,
+          size: DOT,
+          fill: colour(s.colour),
+          // a dot for what no line would show
+          filter: (plot: uPlot, i: number) =>
+            s.filled || s.hatched ? null : alone([...plot.data[i]])
+        }
       }))
     ],
     hooks: { draw: [plot => drawMarks(plot, latest.current.marks)] }

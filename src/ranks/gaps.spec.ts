@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { withGaps } from './gaps';
+import { alone, withGaps } from './gaps';
 
 it('draws no line over the time between two runs', () => {
   const times = [0, 0.5, 1, 21, 21.5, 22];
@@ -29,4 +29,10 @@ it('keeps a single point between two gaps apart', () => {
     41.5,
     42
   ]);
+});
+
+it('knows values to which no line leads', () => {
+  expect(alone([null, 5])).toEqual([1]);
+  expect(alone([1, 2, null, 3, null, 4, 5, null])).toEqual([3]);
+  expect(alone([1, 2])).toBeNull();
 });

@@ -38,3 +38,15 @@ export function withGaps(
     ...lines.map(line => spread<number | null>(line, () => null))
   ];
 }
+
+/** Places of values that stand alone, as no line leads to them, nor from them; null where there is none. */
+export function alone(
+  values: readonly (number | null | undefined)[]
+): number[] | null {
+  const known = (i: number): boolean =>
+    values[i] !== null && values[i] !== undefined;
+  const found = values.flatMap((_, i) =>
+    known(i) && !known(i - 1) && !known(i + 1) ? [i] : []
+  );
+  return found.length ? found : null;
+}
