@@ -265,6 +265,15 @@ def validate_without_gradients(m):
 def save(m):
     torch.save(m.state_dict(), os.devnull)
     time.sleep(0.05)
+def wait_for_a_peer(m):
+    time.sleep(0.05)
+    dist.barrier()
+class StartsSlowly:
+    def __iter__(self):
+        time.sleep(0.03)  # as workers start
+        return iter([list(range(i, i + 8)) for i in range(0, 64, 8)])
+def starts_slowly():
+    return DataLoader(data, batch_sampler=StartsSlowly())
 rate("slow", lambda: epochs(DDP(Slow()), loader, 1))
 rate("after another cell", lambda: epochs(DDP(nn.Linear(8, 2)), loader, 1))
 rate("accumulated without DDP", lambda: epochs(Slow(), loader, 1, every=4))
@@ -272,6 +281,8 @@ rate("validation", lambda: epochs(DDP(Slow()), loader, 1, validate))
 rate("validation without DDP", lambda: epochs(Slow(), loader, 1, validate))
 rate("validation under no_grad", lambda: epochs(Slow(), loader, 1, validate_without_gradients))
 rate("checkpoints", lambda: epochs(Slow(), loader, 1, save))
+rate("a peer's checkpoints", lambda: epochs(DDP(Slow()), loader, 1, wait_for_a_peer))
+rate("workers start each epoch", lambda: epochs(DDP(Slow()), starts_slowly, 1, validate))
 print("FOUND", json.dumps(found), flush=True)
 os._exit(0)
 """
@@ -283,7 +294,7 @@ def test_rates_are_those_of_the_loop_itself(tmp_path: Path) -> None:
     off: Counter[str] = Counter()
     for _ in range(3):
         found = _run(tmp_path, PRELUDE + RATES)
-        assert len(found) == 7
+        assert len(found) == 9
         wrong = [name for name, (told, true) in found.items() if told != pytest.approx(true, rel=0.05)]
         off.update(wrong)
         assert max(off.values(), default=0) < 2, (off, found)

@@ -219,12 +219,19 @@ def demo(rank, world_size):
     dist.all_reduce(t)
     open(f"sum{rank}", "a").write(str(t.item()))
     dist.destroy_process_group()
+
+def start(fn):
+    processes = [mp.Process(target=fn, args=(r, 2)) for r in range(2)]
+    for p in processes:
+        p.start()
+    for p in processes:
+        p.join()
 """
 
 
 def test_a_printed_script_that_spawns_runs_under_plain_torchrun(tmp_path: Path) -> None:
     """As in PyTorch's tutorials: they run one demo after the other."""
-    script = made(SPAWNS, "for _ in range(2):\n    mp.spawn(demo, args=(world_size,), nprocs=world_size)")
+    script = made(SPAWNS, "mp.spawn(demo, args=(world_size,), nprocs=world_size)\nstart(demo)")
     (tmp_path / "main.py").write_text(script.text)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     torchrun = [
@@ -240,3 +247,46 @@ def test_a_printed_script_that_spawns_runs_under_plain_torchrun(tmp_path: Path) 
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert [(tmp_path / f"sum{rank}").read_text() for rank in (0, 1)] == ["3.03.0", "3.03.0"]
+
+
+LAUNCHER = """
+class _MultiProcessingLauncher:
+    def launch(self, function, *args, trainer=None, **kwargs):
+        raise RuntimeError("would make processes")
+"""
+FRAMEWORKS = """
+import os, accelerate
+from pytorch_lightning.strategies.launchers.multiprocessing import _MultiProcessingLauncher
+strategy = "ddp_notebook"
+print(os.environ["ACCELERATE_USE_CPU"], _MultiProcessingLauncher().launch(max, 1, 2, trainer=None))
+"""
+
+
+def test_a_printed_script_tells_frameworks_of_the_ranks(tmp_path: Path) -> None:
+    """Under plain torchrun on CPUs Accelerate sees one process, and Lightning would make more of them."""
+    launchers = tmp_path / "pytorch_lightning" / "strategies" / "launchers"
+    launchers.mkdir(parents=True)
+    (launchers / "multiprocessing.py").write_text(LAUNCHER)
+    (tmp_path / "accelerate.py").touch()
+    (tmp_path / "main.py").write_text(
+        made(FRAMEWORKS, "def own(): torch.distributed.init_process_group()").text
+    )
+    ranks = {"RANK": "0", "WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": ""}
+    run = [sys.executable, "main.py"]
+    done = subprocess.run(
+        run,
+        cwd=tmp_path,
+        env={**os.environ, **ranks},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.stdout == "1 2\n", done.stderr[-3000:]
+
+
+def test_ignite_makes_the_group_of_a_printed_script_itself() -> None:
+    code = (
+        "import torch\nimport ignite.distributed as idist\nidist.spawn('gloo', train, (), nproc_per_node=2)"
+    )
+    assert "torch.distributed.init_process_group(" not in made(code).text

@@ -144,6 +144,7 @@ FRAMEWORKS = r"\b(torch|device|transformers|lightning|accelerate|deepspeed|torch
 _LAUNCHERS = '''\
 def _run_launchers_here():
     """Processes that mp.spawn and its kin would make are there: their functions run in them."""
+    import multiprocessing.process
     import sys
 
     import torch.distributed as dist
@@ -179,14 +180,55 @@ def _run_launchers_here():
             here(lambda _, *args: self.function(*args), args, self.count)
             return {}
 
+    def makes_group(function, deep=0):
+        names = getattr(getattr(function, "__code__", None), "co_names", ())
+        if "init_process_group" in names or deep == 4:
+            return "init_process_group" in names
+        return any(makes_group(function.__globals__.get(name), deep + 1) for name in names)
+
+    start = multiprocessing.process.BaseProcess.start
+
+    def start_here(process):
+        if not makes_group(process._target):
+            return start(process)
+        process.join = lambda timeout=None: None
+        if rank in [value for value in process._args if type(value) is int][:1]:
+            process._target(*process._args, **process._kwargs)
+
+    multiprocessing.process.BaseProcess.start = start_here
     dist.init_process_group = dist.distributed_c10d.init_process_group = init
     mp.spawn = mp.start_processes = here
     torchrun.elastic_launch = ElasticLaunch
 
 _run_launchers_here()
 '''
-LAUNCHERS = r"\b(spawn|start_processes|notebook_launcher|debug_launcher)\s*\("
-OWN_INIT = r"\binit_process_group\s*\("
+LAUNCHERS = r"\b(spawn|start_processes|notebook_launcher|debug_launcher|idist\.Parallel|Process)\s*\("
+_ACCELERATE = """\
+if device.type == "cpu" and world_size > 1:  # on CPUs Accelerate sees other ranks only if told
+    os.environ.setdefault("ACCELERATE_USE_CPU", "1")
+"""
+ACCELERATE = r"\b(accelerate|transformers)\b"
+_LIGHTNING = '''\
+def _train_here():
+    """Lightning's ddp_notebook and its kin would make processes; under torchrun they are there."""
+    import importlib
+
+    def launch(self, function, *args, trainer=None, **kwargs):
+        return function(*args, **kwargs)
+
+    for package in ("lightning.pytorch", "lightning.fabric", "pytorch_lightning", "lightning_fabric"):
+        try:
+            module = importlib.import_module(package + ".strategies.launchers.multiprocessing")
+        except ImportError:
+            continue
+        module._MultiProcessingLauncher.launch = launch
+
+if "RANK" in os.environ:
+    _train_here()
+'''
+LIGHTNING = r"\bddp_(notebook|spawn|fork)\b"
+OWN_INIT = r"\binit_process_group\s*\(|\bidist\.(Parallel|initialize|spawn)\s*\("
+"""ignite's functions, too, make the group, and refuse where there is one."""
 
 
 def text(title: str, sources: Sequence[str], helpers: frozenset[str]) -> str:
@@ -203,6 +245,10 @@ def text(title: str, sources: Sequence[str], helpers: frozenset[str]) -> str:
         parts.append(_DEVICE)
         if re.search(LAUNCHERS, code):
             parts.append(_LAUNCHERS)
+        if re.search(ACCELERATE, code):
+            parts.append(_ACCELERATE)
+        if re.search(LIGHTNING, code):
+            parts.append(_LIGHTNING)
         # a notebook that calls init_process_group itself does so in the job too
         if not re.search(OWN_INIT, code):
             parts.append(_GROUP)

@@ -38,6 +38,7 @@ SEVERAL = frozenset(
     )
 )
 """Calls that make an unknown number of collectives."""
+BARRIER = ring.OPERATION_INDEX["barrier"]
 GUESSED_STEP, GUESSED_SAMPLES = 1, 2
 
 
@@ -70,6 +71,8 @@ class Recorder:
         """Whether something else than training ran since the last step; the next step begins after it."""
         self._entered = False
         """Whether training has resumed since the last step."""
+        self._between = False
+        """Whether an epoch has ended, and the next one has not begun."""
         self._new_cell = False
         self.step_ended: Callable[[int], None] = lambda _: None
         """Called at the end of each step with the number of collectives that the hooks know of."""
@@ -138,6 +141,8 @@ class Recorder:
         """
         cells = self._cells
         self._depth = 1
+        if operation == BARRIER and self._between:
+            self._aside = True  # ranks wait for one that saves or validates
         entered = now()
         self._known += ANY if operation in SEVERAL else 1  # a wait counts too: its operation may be unseen
         if counts:
@@ -182,7 +187,7 @@ class Recorder:
         for place in (ring.EPOCHS, ring.EPOCH_DONE, ring.EPOCH_LENGTH):
             self._cells[place] = 0
         self._new_cell = self._aside = True
-        self._entered = False
+        self._entered = self._between = False
         self._fetches.clear()
         self._clear()
         self.doing(0)
@@ -235,13 +240,14 @@ class Recorder:
         """Resume training; if something else ran since the last step, this step begins at `began`."""
         if self._entered:
             return
-        self._entered = True
+        self._entered, self._between = True, False
         if self._aside:
             self._restart(began)
 
     def epoch_ended(self) -> None:
         """Called when a loader had no batch left; what follows may not be training."""
         self._entered = bool(self._passes or self._forwards)
+        self._between = not self._entered
 
     def _restart(self, began: int) -> None:
         """Set the start of the current step, and clear its sums."""

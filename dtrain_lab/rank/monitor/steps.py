@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
+from torch.utils.data import DataLoader
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor import gradients
@@ -91,11 +93,14 @@ def _watch_optimizers(recorder: Recorder, seen: LastTraining, apart: MissingSync
 
 
 def _watch_loaders(recorder: Recorder, seen: LastTraining) -> None:
+    took = weakref.WeakKeyDictionary[Any, int]()
+    """Time that it took to make an iterator and start its workers, ns; a part of its first batch's time."""
+
     @untraced
     def give(following: Any, iterator: Any) -> Any:
         if not recorder.watches:
             return following(iterator)
-        began = now()
+        began = now() - took.pop(iterator, 0)
         trains = torch.is_grad_enabled()
         if trains:
             recorder.fetching(began)
@@ -125,6 +130,18 @@ def _watch_loaders(recorder: Recorder, seen: LastTraining) -> None:
             with recorder.harmless():
                 seen.read(loader)
 
+    usual = DataLoader.__iter__
+
+    @untraced
+    def begin(self: Any) -> Any:
+        began = now()
+        iterator = usual(self)
+        if recorder.watches:
+            with recorder.harmless():
+                took[iterator] = now() - began
+        return iterator
+
+    DataLoader.__iter__ = begin
     loaders.watch_batches(give)
     loaders.watch_iterators(make)
 
