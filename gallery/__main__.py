@@ -154,14 +154,15 @@ def page(rows: list[list[str]]) -> str:
         f"{sys.version.split()[0]}, {versions}. Each piece stands in `gallery/code/`.",
         "",
         "*n of m samples/s*: what the panel shows after the cell, and the loop's own count. *Runs*: both",
-        "ranks trained the same model, and (after a cell) they are fit for the next one.",
+        "ranks trained the same model, and (after a cell) they are fit for the next one. Without a",
+        "DataLoader and without DDP nothing tells the samples of a batch, unless `dt.step(samples)` does.",
         "",
         "| Code | In a cell | As a job | Printed script under torchrun |",
         "|---|---|---|---|",
         *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows),
         "",
-        "Without GPUs plain torchrun leaves Transformers and Accelerate with one process each, unless told",
-        "(`use_cpu=True`, `ACCELERATE_USE_CPU=1`); in cells and jobs they find the ranks.",
+        "Without GPUs plain torchrun leaves Transformers and Accelerate with one process each, unless told:",
+        "printed scripts set `ACCELERATE_USE_CPU=1`. In cells and jobs they find the ranks.",
     ]
     return "\n".join(lines) + "\n"
 
