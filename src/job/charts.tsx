@@ -13,7 +13,13 @@ export function Charts(props: {
   trans: TranslationBundle;
 }): JSX.Element | null {
   const { job, metrics, trans } = props;
-  const points = metrics?.history ?? [];
+  // what is not known may not be sent at all
+  const points = (metrics?.history ?? []).map(p => ({
+    ...p,
+    samples_per_s: p.samples_per_s ?? null,
+    memory_bytes: p.memory_bytes ?? null,
+    comm_overhead: p.comm_overhead ?? null
+  }));
   if (points.length < 2) {
     return null;
   }
