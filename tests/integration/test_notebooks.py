@@ -97,15 +97,18 @@ def check_debugging(said: str) -> None:
 
 def check_tuning(said: str) -> None:
     """The two slow runs are told apart, and what is advised makes the first one faster."""
-    first, second = said.split("Communication-bound: ", 1)[1].split("Input-bound: ", 1)
-    assert "Communication takes " in first
-    assert int(second.split(" %")[0]) > 50
+    assert "Communication takes " in said.split("Communication-bound: ", 1)[1]
+    assert max(map(int, re.findall(r"Input-bound: (\d+) %", said))) > 50
     told, gained = said.split("Gradients are averaged once in ", 1)
-    assert re.search(r"Average gradients once in [248] batches: about \d+ % faster", told)
-    assert "+model, optimizer = dt.optimize(model, optimizer, gradient_accumulation_steps=" in told
     assert "Each rank averages 6.1 MB of gradients a step." in told
-    [measured], [promised] = (re.findall(rf"{word}: ([\d.]+)", gained) for word in ("Measured", "Promised"))
-    assert 1.05 < float(measured) < 2 * float(promised), "less is sent, so it is faster"
+    [measured] = re.findall(r"Measured: ([\d.]+) times as fast", gained)
+    if "Promised: " in gained:
+        assert re.search(r"Average gradients once in [248] batches: about \d+ % faster", told)
+        assert "+model, optimizer = dt.optimize(model, optimizer, gradient_accumulation_steps=" in told
+        [promised] = re.findall(r"Promised: ([\d.]+)", gained)
+        assert 1.05 < float(measured) < 2 * float(promised), "less is sent, so it is faster"
+    else:  # on a crowded machine the error may be as large as the gain
+        assert "No change that is known here would surely make this training faster." in told
     assert re.search(r"With two workers a step takes [\d.]+ ms in place of [\d.]+ ms", said)
     assert re.search(r"ms +\d+ +\d+% +\d+%", said), "a table of the past"
 
