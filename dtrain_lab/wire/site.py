@@ -27,7 +27,11 @@ class Site(Struct, frozen=True):
 
 
 class LiveFrame(Struct, frozen=True):
-    """A frame of the WebSocket `live`. `seq` grows by one; a gap means that a slow client missed frames."""
+    """A frame of the WebSocket `live`.
+
+    `seq` grows by one; a gap means that a slow client missed frames. The last frame is sent again after some
+    seconds without a change: the same `seq` says that the server is there, and that nothing is new.
+    """
 
     type: str
     seq: int

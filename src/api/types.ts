@@ -2743,7 +2743,10 @@ export interface components {
         };
         /**
          * LiveFrame
-         * @description A frame of the WebSocket `live`. `seq` grows by one; a gap means that a slow client missed frames.
+         * @description A frame of the WebSocket `live`.
+         *
+         *     `seq` grows by one; a gap means that a slow client missed frames. The last frame is sent again after some
+         *     seconds without a change: the same `seq` says that the server is there, and that nothing is new.
          */
         LiveFrame: {
             clusters: components["schemas"]["Cluster"][];

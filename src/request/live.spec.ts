@@ -61,6 +61,39 @@ it('connects again after the link was lost, and not once disposed', () => {
   expect(FakeSocket.all).toHaveLength(2);
 });
 
+it('takes a silent server for gone, and no frame twice', () => {
+  vi.useFakeTimers();
+  const live = connect();
+  const links: Link[] = [];
+  const seqs: number[] = [];
+  live.link.connect((_, link) => links.push(link));
+  live.frame.connect((_, frame) => seqs.push(frame.seq));
+  const [socket] = FakeSocket.all;
+  const send = (seq: number) =>
+    socket.onmessage({
+      data: JSON.stringify({ type: 'clusters', seq, clusters: [], jobs: [] })
+    });
+  socket.onopen();
+  vi.advanceTimersByTime(60_000);
+  expect(links).toEqual(['open']);
+  send(0);
+  for (let beat = 0; beat < 10; beat++) {
+    vi.advanceTimersByTime(5000);
+    send(1);
+  }
+  expect(seqs).toEqual([0, 1]);
+  expect(links).toEqual(['open']);
+  vi.advanceTimersByTime(17_000);
+  expect(links).toEqual(['open', 'lost']);
+  expect(socket.closed).toBe(true);
+  socket.onclose();
+  send(2);
+  expect(links).toEqual(['open', 'lost']);
+  expect(seqs).toEqual([0, 1]);
+  expect(FakeSocket.all).toHaveLength(2);
+  live.dispose();
+});
+
 it('tries at once when asked', () => {
   vi.useFakeTimers();
   const live = connect();

@@ -11,6 +11,11 @@ export function backOff(attempt: number, random = Math.random()): number {
   return Math.min(15000, 500 * 2 ** attempt) * (0.8 + 0.4 * random);
 }
 
+/** Silence after which a server that has sent frames is gone, ms; it sends its last one again every 5 s. */
+const SILENT_MS = 12_000;
+/** Time between two looks at the silence; it takes two, so that a page that was busy or asleep reads first. */
+const LOOK_MS = 2_000;
+
 /** The WebSocket `live`: connects again by itself until it is disposed. */
 export class Live implements IDisposable {
   readonly frame = new Signal<this, Frame>(this);
@@ -43,6 +48,7 @@ export class Live implements IDisposable {
     }
     this._disposed = true;
     clearTimeout(this._timer);
+    clearInterval(this._looker);
     this._socket?.close();
     Signal.clearData(this);
   }
@@ -55,28 +61,63 @@ export class Live implements IDisposable {
     if (settings.appendToken && settings.token) {
       url += `&token=${encodeURIComponent(settings.token)}`;
     }
+    clearInterval(this._looker);
+    this._seq = null;
     const socket = (this._socket = new settings.WebSocket(url));
     socket.onopen = () => {
       this._attempt = 0;
       this.link.emit('open');
     };
     socket.onmessage = event => {
-      this.frame.emit(decode(event.data));
-    };
-    socket.onclose = () => {
       if (this._disposed || socket !== this._socket) {
         return;
       }
-      const delay = backOff(this._attempt++);
-      this._retryAt = Date.now() + delay;
-      this._timer = window.setTimeout(() => this._connect(), delay);
-      this.link.emit('lost');
+      if (this._seq === null) {
+        this._looker = window.setInterval(() => this._look(), LOOK_MS);
+      }
+      this._heardAt = Date.now();
+      this._doubted = false;
+      const frame = decode(event.data);
+      if (frame.seq !== this._seq) {
+        this._seq = frame.seq;
+        this.frame.emit(frame);
+      }
     };
+    socket.onclose = () => {
+      if (!this._disposed && socket === this._socket) {
+        this._lost();
+      }
+    };
+  }
+
+  /** Take a server that is silent for gone: a dead network closes no socket. */
+  private _look(): void {
+    const silent = Date.now() - this._heardAt > SILENT_MS;
+    if (silent && this._doubted) {
+      this._socket?.close();
+      this._lost();
+    }
+    this._doubted = silent;
+  }
+
+  private _lost(): void {
+    clearInterval(this._looker);
+    this._socket = null;
+    const delay = backOff(this._attempt++);
+    this._retryAt = Date.now() + delay;
+    this._timer = window.setTimeout(() => this._connect(), delay);
+    this.link.emit('lost');
   }
 
   private _attempt = 0;
   private _disposed = false;
+  /** Whether the last look found the server silent. */
+  private _doubted = false;
+  private _heardAt = 0;
+  private _looker = 0;
   private _retryAt: number | null = null;
+  /** Number of the last frame; null before the first one of a connection. */
+  private _seq: number | null = null;
   private _socket: WebSocket | null = null;
   private _timer = 0;
 }

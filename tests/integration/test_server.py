@@ -152,6 +152,17 @@ async def next_frame(socket: Any, wanted: Any) -> dict[str, Any]:
             return frame
 
 
+async def test_a_quiet_server_sends_its_last_frame_again(
+    jp_ws_fetch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dtrain_lab.server.routes.live.BEAT_S", 0.2)
+    socket = await jp_ws_fetch("dtrain-lab", "live")
+    before = await next_frame(socket, lambda _: True)
+    while (frame := await next_frame(socket, lambda _: True)) != before:
+        before = frame
+    socket.close()
+
+
 START = '{"ranks": 2, "name": "web", "notebook": "sub/a.ipynb"}'
 
 

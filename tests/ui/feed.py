@@ -15,6 +15,7 @@ from tornado.web import Application
 from tornado.websocket import WebSocketHandler
 
 from dtrain_lab.server.frames import encode
+from dtrain_lab.server.routes.live import BEAT_S
 from dtrain_lab.wire.site import LiveFrame
 
 # the page's own socket class, led elsewhere for this one address
@@ -40,6 +41,7 @@ class Feed:
         self.script = LEAD.replace("PORT", str(port))
         self._loop = loop
         self._pages = pages
+        self._beat: asyncio.TimerHandle | None = None
 
     @property
     def watched(self) -> bool:
@@ -52,9 +54,15 @@ class Feed:
 
     def send_frame(self, frame: LiveFrame) -> None:
         """Send a frame."""
-        text = encode(frame, columns=True)
+        self._loop.call_soon_threadsafe(self._tell, encode(frame, columns=True))
+
+    def _tell(self, text: str) -> None:
+        """In the feed's loop: send a frame, and again while no other comes, as the server does."""
         for page in list(self._pages):
-            self._loop.call_soon_threadsafe(page.write_message, text)
+            page.write_message(text)
+        if self._beat is not None:
+            self._beat.cancel()
+        self._beat = self._loop.call_later(BEAT_S, self._tell, text)
 
     def drop(self) -> None:
         """Cut every page off, and let none in."""

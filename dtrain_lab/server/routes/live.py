@@ -21,6 +21,9 @@ from dtrain_lab.wire.site import LiveFrame
 if TYPE_CHECKING:
     from dtrain_lab.server.app import DtrainLabApp
 
+BEAT_S = 5.0
+"""Silence after which the last frame is sent again: a page can't tell a dead server from a quiet one."""
+
 
 class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ignore[misc]
     """`live`: frames `{type, seq, …}`; with `?ranks=columns` encoded as in `server.frames`.
@@ -67,8 +70,13 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         app.hub.add(changed)
         try:
             await app.hub.refresh()
+            text = ""
             while True:
-                await changed.wait()
+                try:
+                    await asyncio.wait_for(changed.wait(), BEAT_S)
+                except TimeoutError:
+                    await self.write_message(text)
+                    continue
                 changed.clear()
                 clusters, jobs = app.hub.clusters(), app.hub.jobs()
                 if not self._can_write:
@@ -76,7 +84,8 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
                     jobs = tuple(msgspec.structs.replace(j, may=()) for j in jobs)
                 frame = LiveFrame("clusters", self._seq, tuple(clusters), jobs)
                 # back-pressure: awaiting the write limits the rate to the client's
-                await self.write_message(encode(frame, columns=self._columns))
+                text = encode(frame, columns=self._columns)
+                await self.write_message(text)
                 self._seq += 1  # continues after a restart of this task
                 await asyncio.sleep(app.hub.period_s / 2)
         except WebSocketClosedError:
