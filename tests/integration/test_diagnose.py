@@ -122,11 +122,10 @@ def test_it_finds_what_takes_the_time_and_puts_all_back(
         assert found.data is not None
         assert world.run("print(mark())").stdout == before
         shares = (found.communication.share, found.data.share)
-        if shares == pytest.approx((communication, waiting), abs=0.12):
-            assert found.text.startswith(text)
+        if shares == pytest.approx((communication, waiting), abs=0.12) and found.text.startswith(text):
             break
         # cores that others crowd add milliseconds to one kind of step: what is measured then is the crowd
-        assert attempt < ATTEMPTS - 1, f"{shares}, not {(communication, waiting)}"
+        assert attempt < ATTEMPTS - 1, f"{found.text} {shares}, not {(communication, waiting)}"
     assert world.run("train(3)").ok
     trained[0] += 6
     wait_until(lambda: world.info()["ranks"][0]["step"] == trained[0], 10, "its steps to be no training")
