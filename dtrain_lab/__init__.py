@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from dtrain_lab.sweeps.space import loguniform, randint, uniform
     from dtrain_lab.training.batch import global_batch, per_rank_batch
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
-    from dtrain_lab.training.evaluate import evaluate
     from dtrain_lab.training.guard import guard
+    from dtrain_lab.training.inference.evaluate import evaluate
+    from dtrain_lab.training.inference.predict import predict
     from dtrain_lab.training.largest import largest_batch
     from dtrain_lab.training.learning_rate import scale_lr
     from dtrain_lab.training.log import log
     from dtrain_lab.training.optimize import optimize
-    from dtrain_lab.training.predict import predict
     from dtrain_lab.training.staged import staged
     from dtrain_lab.training.step import step
     from dtrain_lab.training.turns import main_first, once_per_node, rank_dir
@@ -78,10 +78,10 @@ IN_RANKS = {
     "checkpoint": "checkpoint",
     "checkpoint_dir": "checkpoint",
     "latest_checkpoint": "checkpoint",
-    "evaluate": "evaluate",
+    "evaluate": "inference.evaluate",
     "guard": "guard",
     "log": "log",
-    "predict": "predict",
+    "predict": "inference.predict",
     "staged": "staged",
     "step": "step",
     "global_batch": "batch",

@@ -21,7 +21,7 @@ from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, feeding, scheme
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import autograd, loaders, names
-from dtrain_lab.training import accumulation
+from dtrain_lab.training.gradients import accumulation
 from dtrain_lab.wire.metrics.diagnosis import Report
 
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."

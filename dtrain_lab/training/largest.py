@@ -14,7 +14,8 @@ import torch
 from dtrain_lab.errors import BadRequest, BadSize
 from dtrain_lab.machine import cgroup
 from dtrain_lab.metrics.units import size_text
-from dtrain_lab.training import accumulation, ranks
+from dtrain_lab.training import ranks
+from dtrain_lab.training.gradients import accumulation
 from dtrain_lab.training.kept import apart, kept
 
 SHARE = 0.8

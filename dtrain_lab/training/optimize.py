@@ -43,7 +43,7 @@ def optimize(
     _check(model, optimizer, gradient_accumulation_steps, bucket_cap_mb)
     from torch.nn.parallel import DistributedDataParallel
 
-    from dtrain_lab.training import accumulation, buckets, compression
+    from dtrain_lab.training.gradients import accumulation, buckets, compression
 
     wrapped = isinstance(model, DistributedDataParallel)
     compression.check(gradient_compression, model)

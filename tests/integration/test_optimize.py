@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.training import buckets
+from dtrain_lab.training.gradients import buckets
 from tests.gloo import on_ranks
 
 pytestmark = pytest.mark.processes

@@ -20,9 +20,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.training import ranks
 from dtrain_lab.training.copies import Copies
-from dtrain_lab.training.epochs import watch_epochs
-from dtrain_lab.training.gradients import average, calling, tensors
-from dtrain_lab.training.scaler import watch_scalers
+from dtrain_lab.training.gradients.epochs import watch_epochs
+from dtrain_lab.training.gradients.hooks import average, calling, tensors
+from dtrain_lab.training.gradients.scaler import watch_scalers
 
 _all: weakref.WeakSet[Accumulation] = weakref.WeakSet()
 """Each is kept alive by its optimizer's own `step`."""
