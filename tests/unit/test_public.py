@@ -37,3 +37,8 @@ def test_jobs_is_a_function_in_a_fresh_process_too(code: str) -> None:
 def test_the_package_travels_by_name_as_a_variable_of_a_rank() -> None:
     """`import dtrain_lab as dt` in a cell makes it one, and `restart --from` copies variables."""
     assert cloudpickle.loads(cloudpickle.dumps({"dt": dt}))["dt"] is dt
+
+
+@pytest.mark.parametrize("name", dt.__all__)
+def test_each_name_is_there(name: str) -> None:
+    assert getattr(dt, name) is not None
