@@ -4,6 +4,7 @@ import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Contents, Kernel } from '@jupyterlab/services';
 import { CommandRegistry } from '@lumino/commands';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { namesIn } from '../notebook/kernel';
 import { defaultsOf } from './assignments';
@@ -62,8 +63,36 @@ export function chosenNotebook(
   return panel?.context.path ?? file?.path ?? null;
 }
 
+/** The notebook that somebody asks a form for: by its path, in the file browser's menu, or the chosen one. */
+export function askedNotebook(
+  args: ReadonlyPartialJSONObject,
+  chosen: () => string | null,
+  browser: IDefaultFileBrowser | null
+): string | null {
+  const picked = args.fromBrowser
+    ? [...(browser?.selectedItems() ?? [])][0]?.path
+    : undefined;
+  return (args.path as string | undefined) ?? picked ?? chosen();
+}
+
+/** A notebook for a form, opened where it is not. */
+export async function openedNotebook(
+  path: string,
+  tracker: INotebookTracker | null,
+  contents: Contents.IManager,
+  open: OpenNotebook
+): Promise<INotebook> {
+  const panel = (): NotebookPanel | undefined =>
+    tracker?.find(p => p.context.path === path);
+  if (!panel()) {
+    await open(path);
+  }
+  await panel()?.context.ready;
+  return notebookOf(path, tracker, contents, open);
+}
+
 /** A notebook as the form needs it, also when its tab is closed and opened again. */
-export function notebookOf(
+function notebookOf(
   path: string,
   tracker: INotebookTracker | null,
   contents: Contents.IManager,

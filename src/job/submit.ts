@@ -16,7 +16,12 @@ import { IClusters } from '../tokens';
 import { submitIcon } from '../ui/icons';
 import { draftsIn } from './drafts';
 import { Jobs } from './model';
-import { chosenNotebook, notebookOf, OpenNotebook } from './notebook';
+import {
+  askedNotebook,
+  chosenNotebook,
+  openedNotebook,
+  OpenNotebook
+} from './notebook';
 import type { SubmitView } from './widgets';
 
 /** What the form leans on; what a front end lacks is null. */
@@ -70,10 +75,7 @@ export function addSubmit(around: IAround): void {
     icon: args => (args.toolbar ? submitIcon : undefined),
     isEnabled: args => !!(args.path ?? chosen()),
     execute: async args => {
-      const picked = args.fromBrowser
-        ? [...(browser?.selectedItems() ?? [])][0]?.path
-        : undefined;
-      const path = (args.path as string | undefined) ?? picked ?? chosen();
+      const path = askedNotebook(args, chosen, browser);
       if (!path) {
         Notification.info(trans.__('Open a notebook first.'));
         return;
@@ -87,12 +89,13 @@ export function addSubmit(around: IAround): void {
         shell.activateById(found.id);
         return;
       }
-      if (!notebooks?.find(p => p.context.path === path)) {
-        await around.openNotebook(path);
-      }
-      await notebooks?.find(p => p.context.path === path)?.context.ready;
       const view = new SubmitView({
-        notebook: notebookOf(path, notebooks, contents, around.openNotebook),
+        notebook: await openedNotebook(
+          path,
+          notebooks,
+          contents,
+          around.openNotebook
+        ),
         drafts,
         highlight,
         like,

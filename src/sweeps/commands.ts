@@ -10,7 +10,12 @@ import { confirmLoss } from '../cluster/dialogs';
 import { CommandIDs } from '../commands';
 import { draftsIn } from '../job/drafts';
 import { Jobs } from '../job/model';
-import { chosenNotebook, notebookOf, openingWith } from '../job/notebook';
+import {
+  askedNotebook,
+  chosenNotebook,
+  openedNotebook,
+  openingWith
+} from '../job/notebook';
 import { IClusters, ISweeps, Sweep } from '../tokens';
 import { sweepIcon } from '../ui/views';
 import type { SweepFormView, SweepView } from './widgets';
@@ -123,10 +128,7 @@ function addForm(around: IAroundSweeps): void {
     icon: args => (args.toolbar ? sweepIcon : undefined),
     isEnabled: args => !!(args.path ?? chosen()),
     execute: async args => {
-      const picked = args.fromBrowser
-        ? [...(browser?.selectedItems() ?? [])][0]?.path
-        : undefined;
-      const path = (args.path as string | undefined) ?? picked ?? chosen();
+      const path = askedNotebook(args, chosen, browser);
       if (!path) {
         Notification.info(trans.__('Open a notebook first.'));
         return;
@@ -137,12 +139,8 @@ function addForm(around: IAroundSweeps): void {
         shell.activateById(found.id);
         return;
       }
-      if (!notebooks?.find(p => p.context.path === path)) {
-        await openNotebook(path);
-      }
-      await notebooks?.find(p => p.context.path === path)?.context.ready;
       const view = new SweepFormView({
-        notebook: notebookOf(
+        notebook: await openedNotebook(
           path,
           notebooks,
           serviceManager.contents,

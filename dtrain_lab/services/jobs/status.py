@@ -239,7 +239,7 @@ def unsure(made: Job) -> bool:
     return made.state not in JOB_ENDED and made.reason is not None and made.reason.code == NOT_ASKED.code
 
 
-def still_runs(made: Job, force: str = "") -> Conflict:
+def still_runs(made: Job, force: str) -> Conflict:
     """Return the error for a job that has not ended, or of which that is not known.
 
     Args:
@@ -247,9 +247,10 @@ def still_runs(made: Job, force: str = "") -> Conflict:
         force: Command that goes on all the same.
     """
     if unsure(made) and made.reason is not None:
-        known = f"If you know that it does not run any more: {force}" if force else "Try again later."
         return Conflict(
-            f"It is not known whether {made.name} still runs: {made.reason.message}", known, code="unknown"
+            f"It is not known whether {made.name} still runs: {made.reason.message}",
+            f"If you know that it does not run any more: {force}",
+            code="unknown",
         )
     return Conflict(f"{made.name} still runs.", f"Cancel it first: dtrain-lab job cancel {made.id}")
 
