@@ -22,6 +22,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from dtrain_lab.cells import output_buffer
@@ -258,7 +259,7 @@ def _be_rank(spec: RankSpec, descriptors: list[int]) -> None:
 
 def _be_controller(arguments: tuple[str, ...]) -> None:
     import zmq
-    from ipyparallel.controller.app import IPController
+    from ipyparallel.controller import app
 
     from dtrain_lab.machine.contexts import in_every_context
     from dtrain_lab.machine.curve import HANDSHAKE_MS
@@ -266,8 +267,10 @@ def _be_controller(arguments: tuple[str, ...]) -> None:
     in_every_context(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
     if any(argument.startswith("--ip=[") for argument in arguments):
         in_every_context(zmq.IPV6, 1)
+    # it sleeps 0.25 s after it has made its database, and ranks would wait for that; ours has no database
+    app.time = SimpleNamespace(sleep=lambda _: None)
     sys.argv = ["dtrain-controller"]
-    IPController.launch_instance(argv=list(arguments))
+    app.IPController.launch_instance(argv=list(arguments))
 
 
 def _tail(log: str) -> str:
