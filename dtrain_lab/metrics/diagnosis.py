@@ -8,6 +8,7 @@ from statistics import fmean, median
 from msgspec.structs import replace
 
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Report
+from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
 
 LEAST_ERROR = 0.01
@@ -58,7 +59,7 @@ def feeding(available: int, ahead: int, step_s: float, cycles: int) -> tuple[int
     return cycles, max(ahead + 1, steps)
 
 
-def conclude(reports: Sequence[Report]) -> Diagnosis:
+def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosis:
     """Evaluate the measurements of all ranks.
 
     share = (1 − T(without) / T(with)) · T(with) / T. The first factor is computed for each cycle of each
@@ -68,6 +69,8 @@ def conclude(reports: Sequence[Report]) -> Diagnosis:
 
     Args:
         reports: reports of all ranks.
+        slow: the monitor's verdict on a rank that the others waited for in this loop. Repeated steps leave
+            out the loop's own code, so they can't show such a rank.
 
     Returns:
         Verdict, shares of communication and data with their errors, and notes.
@@ -92,6 +95,10 @@ def conclude(reports: Sequence[Report]) -> Diagnosis:
     if repeated and real:
         data = _check([(r.real, r.with_sync) for r in reports], step_s, _data)
     text = _verdict(communication, data, size, own)
+    if slow is not None and step_s:
+        late = min(1.0, slow.values["over_s"] / step_s)
+        if late > max(c.share if c is not None else 0.0 for c in (communication, data)):
+            text, notes[slow.hint] = _slow(slow, late), None
     return Diagnosis(text, "replayed", communication, data, tuple(notes))
 
 
@@ -110,8 +117,13 @@ def from_live(metrics: Metrics) -> Diagnosis:
     if step and metrics.data_s is not None:
         share, without = metrics.data_s / step, step - metrics.data_s
         data = Check(share, LEAST_ERROR, step, without, _data(share, LEAST_ERROR, step, without, step))
-    note = "A cell runs: these are its own steps. Run it again between cells for steps without either."
-    return Diagnosis(_verdict(communication, data, 2), "live", communication, data, (note,))
+    notes = ["A cell runs: these are its own steps. Run it again between cells for steps without either."]
+    text = _verdict(communication, data, 2)
+    slow = next((v for v in metrics.verdicts if v.kind == "slow"), None)
+    if slow is not None and step:
+        text = _slow(slow, min(1.0, slow.values["over_s"] / step))
+        notes.append(slow.hint)
+    return Diagnosis(text, "live", communication, data, tuple(notes))
 
 
 def scale(metrics: Metrics, diagnosis: Diagnosis) -> float | None:
@@ -194,6 +206,8 @@ def _check(pairs: Sequence[tuple[Sequence[float], Sequence[float]]], step_s: flo
 
 
 def _communication(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
+    if not share:
+        return f"Communication takes {_share(share, error)} of a step: a step without it is no faster."
     if step_s == with_s:
         return (
             f"Communication takes {_share(share, error)} of a step: "
@@ -206,6 +220,9 @@ def _communication(share: float, error: float, with_s: float, without_s: float, 
 
 
 def _data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
+    if not share:
+        same = "a step with the loader is no slower than one with the same batch again"
+        return f"Waiting for data takes {_share(share, error)} of a step: {same}."
     of = "a step" if step_s == with_s else f"a step of {_time(step_s)}"
     return (
         f"Waiting for data takes {_share(share, error)} of {of}: "
@@ -221,11 +238,23 @@ def _verdict(communication: Check | None, data: Check | None, size: int, own: fl
     if own > max(shared, fed):
         return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
     if max(shared, fed) < TELLING:
-        what = "neither communication nor data is" if size > 1 else "data is not"
-        return f"Computation takes the time: {what} worth a change."
+        neither = "neither communication nor data is" if size > 1 else "data is not"
+        return f"Computation takes the time: {neither} worth a change."
+    what, most = ("waiting for data", data) if fed > shared else ("communication", communication)
+    if most is not None and most.share <= most.error:
+        return (
+            f"Too unsure to say: {what} takes {_share(most.share, most.error)} of a step. "
+            "Diagnose again when the machine is less busy."
+        )
     if fed > shared:
         return f"Input-bound: {fed * 100:.0f} % of a step waits for data."
     return f"Communication-bound: {shared * 100:.0f} % of a step."
+
+
+def _slow(slow: Verdict, share: float) -> str:
+    """The verdict on a loop with a slow rank; `share` is the part of a step by which this rank is later."""
+    waits = f"rank {slow.peers[0]} waits" if len(slow.peers) == 1 else "the others wait"
+    return f"Rank {slow.ranks[0]} is slow: {waits} for it, {share * 100:.0f} % of a step."
 
 
 def _share(share: float, error: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -160,6 +161,27 @@ def test_a_step_of_several_batches_is_run_again_as_it_was(world: dt.Cluster) -> 
     found = world.diagnose()
     assert "The ranks' steps differ in their batches: the checks are of steps of one batch." in found.notes
     assert world.run("dist.barrier()").ok
+
+
+def test_a_rank_that_was_slow_is_named_although_repeated_steps_leave_its_own_code_out(
+    world: dt.Cluster,
+) -> None:
+    world.run(SETUP.format(compute=0.01, data=0.0, send=0.0))
+    cell = world.run_async("for _ in range(10_000): train(1); time.sleep(0.06 * rank)", check=False)
+
+    async def until_slow() -> None:
+        running = asyncio.ensure_future(cell)
+        try:
+            while not any(v["kind"] == "slow" for v in (await world.info_async())["metrics"]["verdicts"]):
+                await asyncio.sleep(0.1)
+        finally:
+            await world.interrupt_async()
+            await running
+
+    asyncio.run(until_slow())
+    found = world.diagnose()
+    assert re.fullmatch(r"Rank 1 is slow: rank 0 waits for it, \d\d % of a step\.", found.text)
+    assert any("than rank 0" in note for note in found.notes)
 
 
 def test_a_loop_that_runs_is_told_from_its_own_steps(world: dt.Cluster) -> None:

@@ -18,6 +18,7 @@ from dtrain_lab.metrics.diagnosis import (
 from dtrain_lab.metrics.loops import Loops
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
+from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 
 
@@ -107,6 +108,43 @@ def test_what_is_none_of_the_model_is_said() -> None:
     assert found.communication is not None
     assert found.communication.share == pytest.approx(0.1), "5 of 50 ms"
     assert conclude([report(r, 20, 15, loop_s=0.022) for r in (0, 1)]).notes == ()
+
+
+SLOW = Verdict(
+    id="slow-1", kind="slow", code="slow", text="", values={"over_s": 0.03}, ranks=(1,), peers=(0,),
+    hint="30 ms a step longer than rank 0: its own code sleeps.",
+)  # fmt: skip
+
+
+def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
+    found = conclude([report(r, 20, 15, loop_s=0.05) for r in (0, 1)], SLOW)
+    assert found.text == "Rank 1 is slow: rank 0 waits for it, 60 % of a step."
+    assert found.notes[-1] == "30 ms a step longer than rank 0: its own code sleeps."
+    other = conclude([report(r, 20, 2, loop_s=0.021) for r in (0, 1)], replace(SLOW, values={"over_s": 0.01}))
+    assert other.text == "Communication-bound: 90 % of a step.", "which takes more than the slow rank"
+    live = from_live(Metrics(step_s=0.1, comm_overhead=0.3, verdicts=(replace(SLOW, peers=(0, 2)),)))
+    assert live.text == "Rank 1 is slow: the others wait for it, 30 % of a step."
+
+
+def test_what_does_not_show_is_said_without_times_that_contradict_it() -> None:
+    found = conclude([report(r, 20, 21, 19) for r in (0, 1)])
+    assert found.communication is not None
+    assert found.data is not None
+    assert (
+        found.communication.text == "Communication takes 0 % ± 1 of a step: a step without it is no faster."
+    )
+    assert found.data.text == (
+        "Waiting for data takes 0 % ± 1 of a step: "
+        "a step with the loader is no slower than one with the same batch again."
+    )
+
+
+def test_a_share_within_its_error_is_no_verdict() -> None:
+    found = from_live(Metrics(step_s=0.1, comm_overhead=0.12, comm_overhead_error=0.15))
+    assert found.text == (
+        "Too unsure to say: communication takes 12 % ± 15 of a step. "
+        "Diagnose again when the machine is less busy."
+    )
 
 
 LOOP = "for batch in loader: ..."

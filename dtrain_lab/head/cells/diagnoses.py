@@ -13,6 +13,7 @@ from dtrain_lab.metrics.diagnosis import conclude, from_live
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.verdicts import Verdict
 
 WITHIN_S = 600.0
 
@@ -25,6 +26,7 @@ class Diagnoses:
         cells: All cells of the world.
         membership: State of the world.
         cluster: Makes the current snapshot of the world.
+        slow: Returns the verdict on a rank that was slow in the latest loop, if there was one.
         found: Called with a diagnosis, which replaces the monitor's estimate of the latest loop.
     """
 
@@ -34,12 +36,14 @@ class Diagnoses:
         cells: Cells,
         membership: Membership,
         cluster: Callable[[], Cluster],
+        slow: Callable[[], Verdict | None],
         found: Callable[[Diagnosis], None],
     ) -> None:
         self._requests = requests
         self._cells = cells
         self._membership = membership
         self._cluster = cluster
+        self._slow = slow
         self._found = found
 
     async def diagnose(self, client: bytes, order: clients.Diagnose) -> Diagnosis:
@@ -72,6 +76,6 @@ class Diagnoses:
             raise Conflict(
                 f"The ranks could not be diagnosed: {cell.result.sentence}", "The cell's output says more."
             )
-        diagnosis = conclude(reports)
+        diagnosis = conclude(reports, self._slow())
         self._found(diagnosis)
         return diagnosis

@@ -43,6 +43,8 @@ class Figures:
         self.loops = loops.Loops()
         self._last: Last | None = None
         """Metrics of the last completed steps."""
+        self.slow: Verdict | None = None
+        """The verdict on a slow rank in the loop that trains, or trained last; None without one."""
         self._steady = Steady()
         self._advised = Advised()
         self.link_bytes_per_s: float | None = None
@@ -224,7 +226,10 @@ class Figures:
             busy = self._busiest()
             if found is not None and busy is not None and not straggler.is_plain(found):
                 found = straggler.too_busy(busy, self._nodes()[busy], alone=len(self._nodes()) == 1)
-        return self._steady.look(found, time.monotonic())
+        shown = self._steady.look(found, time.monotonic())
+        if current:
+            self.slow = shown if shown is not None and shown.kind == "slow" else None
+        return shown
 
     def _hungry(self, samples: Sequence[RankSample], size: int) -> Verdict | None:
         measured = self.loops.measured(size)

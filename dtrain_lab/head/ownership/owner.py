@@ -87,7 +87,12 @@ class Owner:
             self.membership, self.cells, parts.journal, self.peers, self.cluster
         )
         self._diagnoses = Diagnoses(
-            self._cell_requests, self.cells, self.membership, self.cluster, self._diagnosed
+            self._cell_requests,
+            self.cells,
+            self.membership,
+            self.cluster,
+            lambda: self.figures.slow,
+            self._diagnosed,
         )
         leases = self.lifetime.leases
         self._requests = WorldRequests(self, parts, self.cells, self.membership, leases, self.nodes)
