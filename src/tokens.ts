@@ -103,6 +103,8 @@ export interface IClusters {
   readonly seen: Date | null;
   /** When the next attempt to connect is made; null while connected. */
   readonly retryAt: number | null;
+  /** Without a connection: has the server said that it is being stopped? */
+  readonly stopped: boolean;
   reconnect(): void;
   /** Recent figures of a cluster, oldest first. */
   history(id: string): readonly IPoint[];

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.wire.cells import Failure
 from dtrain_lab.wire.stacks import Frame
+from dtrain_lab.wire.summary import Summary
 
 CONNECTION_ERRORS = (
     "connection closed by peer",
@@ -61,12 +63,15 @@ def lost_connection(message: str) -> bool:
     return any(known in text for known in CONNECTION_ERRORS)
 
 
-def failure_sentence(failures: Sequence[Failure], ranks: Sequence[int]) -> str:
+def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Summary, ...]:
     """Describe a failed cell: the ranks at fault first, then the ranks interrupted because of them.
 
     Args:
         failures: one per rank that failed.
         ranks: all ranks that ran the cell.
+
+    Returns:
+        One sentence each on ranks that were lost, raised, don't answer, and were interrupted.
     """
     parts = []
     lost = [f for f in failures if f.kind == "lost"]
@@ -75,19 +80,32 @@ def failure_sentence(failures: Sequence[Failure], ranks: Sequence[int]) -> str:
     taken = [f for f in failures if f.kind in ("aborted", "interrupted") and f not in silent]
     if lost:
         verb = "was" if len(lost) == 1 else "were"
-        ways = sorted({f.message for f in lost})
-        parts.append(f"{_who(lost)} {verb} lost: {'; '.join(ways)}.")
+        how = "; ".join(sorted({f.message for f in lost}))
+        parts.append(_part("lost", lost, f"{_who(lost)} {verb} lost: {how}.", how=how))
     if raised:
         kinds = sorted({f"{f.type}: {f.message}" if f.message else f.type for f in raised})
-        more = "" if len(kinds) == 1 else f" (and {len(kinds) - 1} other)"
-        parts.append(f"{_who(raised)} failed: {_one_line(kinds[0])}{more}.")
+        others = len(kinds) - 1
+        more = f" (and {others} other)" if others else ""
+        error = _one_line(kinds[0])
+        text = f"{_who(raised)} failed: {error}{more}."
+        parts.append(_part("raised", raised, text, error=error, others=others))
     if silent:
         verb = "does" if len(silent) == 1 else "do"
         restart = f"%distributed restart {rank_names.compact(f.rank for f in silent)}"
-        parts.append(f"{_who(silent)} {verb} not answer the interrupt: wait, or {restart}.")
+        text = f"{_who(silent)} {verb} not answer the interrupt: wait, or {restart}."
+        parts.append(_part("no_answer", silent, text, restart=restart))
     if taken:
         parts.append(_taken(taken))
-    return " ".join(parts) if parts else f"{rank_names.sentence_name(ranks)} ended."
+    return tuple(parts) or (Summary("ended", {}, f"{rank_names.sentence_name(ranks)} ended."),)
+
+
+def joined(parts: Sequence[Summary]) -> str:
+    """Join sentences to one text."""
+    return " ".join(part.text for part in parts)
+
+
+def _part(code: str, failures: Sequence[Failure], text: str, **values: Any) -> Summary:
+    return Summary(code, {"ranks": rank_names.compact(f.rank for f in failures), **values}, text)
 
 
 def own_interrupt(failures: Sequence[Failure]) -> bool:
@@ -102,14 +120,17 @@ def _one_line(text: str, most: int = 200) -> str:
     return first if len(first) <= most else f"{first[: most - 1]}…"
 
 
-def _taken(taken: Sequence[Failure]) -> str:
+def _taken(taken: Sequence[Failure]) -> Summary:
     verb = "was" if len(taken) == 1 else "were"
     inside = [f for f in taken if f.operation]
     operations = sorted({f.operation for f in inside if f.operation})
     where = f" in {' and '.join(operations)}" if operations else ""
-    if inside and len(inside) < len(taken):
+    partly = bool(inside) and len(inside) < len(taken)
+    if partly:
         where = f" ({rank_names.name(f.rank for f in inside)}{where})"
-    return f"{_who(taken)} {verb} interrupted{where}; variables are kept."
+    text = f"{_who(taken)} {verb} interrupted{where}; variables are kept."
+    some = rank_names.compact(f.rank for f in inside) if partly else ""
+    return _part("interrupted", taken, text, operations=operations, inside=some)
 
 
 def _who(failures: Sequence[Failure]) -> str:
@@ -123,7 +144,7 @@ def render_failure(failures: Sequence[Failure], sentence: str) -> list[str]:
 
     Args:
         failures: one per rank that failed.
-        sentence: as `failure_sentence` returns it.
+        sentence: the parts of `failure_parts`, joined.
 
     Returns:
         Lines of text.

@@ -6,10 +6,11 @@ from typing import Any
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.units import duration, size_text
-from dtrain_lab.wire.cluster import Reason, Summary
+from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.job import Found, JobError, JobRecord
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.summary import Summary
 
 
 def summary_of(

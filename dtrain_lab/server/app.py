@@ -125,6 +125,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
 
     async def stop_extension(self) -> None:
         """Release the server's leases at its end; clusters that no other client holds stop."""
+        self.hub.farewell()
         self.hub.stop()
         await self.worlds.release()
         self.worlds.close()

@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 from msgspec.structs import replace
+from tornado.websocket import WebSocketHandler
 
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import processes, supervision
@@ -26,6 +27,8 @@ from dtrain_lab.wire.processes.record import HeadRecord
 KEEP_S = 1.0
 JOBS_S = 0.5
 MOST_JOBS = 50
+GOING_AWAY = 1001
+"""WebSocket's code of an end that is not a fault."""
 
 
 class Hub:
@@ -49,6 +52,8 @@ class Hub:
         self._clusters: dict[str, Cluster] = {}
         self._watched: dict[str, Connection] = {}
         self._viewers: set[asyncio.Event] = set()
+        self.sockets: set[WebSocketHandler] = set()
+        """Open sockets of pages."""
         self._keeper: supervision.Handle | None = None
         self._said: dict[str, str] = {}
         """Cluster → last log message about it, so that it is not repeated every second."""
@@ -68,6 +73,11 @@ class Hub:
         """Stop the task that keeps the leases."""
         if self._keeper is not None:
             self._keeper.cancel()
+
+    def farewell(self) -> None:
+        """Close the sockets of pages as "going away": a page can then say that the server was stopped."""
+        for socket in tuple(self.sockets):
+            socket.close(GOING_AWAY, "The server is being stopped.")
 
     def add(self, viewer: asyncio.Event) -> None:
         """Add a viewer, whose event is set on each change."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dtrain_lab.sweeps.space import parse, written
-from dtrain_lab.wire.cluster import Summary
+from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import TRIAL_ENDED, Sweep, SweepRecord, Trial
 
 

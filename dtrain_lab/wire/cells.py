@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from dtrain_lab.wire.kinds import CellState, OutputKind
 from dtrain_lab.wire.stacks import Frame
+from dtrain_lab.wire.summary import Summary
 
 
 class RunningCell(Struct, frozen=True):
@@ -51,7 +52,8 @@ class CellResult(Struct, frozen=True):
     """How a cell ended on its ranks. `traceback`: the lines that a notebook shows for a failure.
 
     `interrupted`: the cell ended by a client's interrupt and by nothing else. `plain`: and its
-    sentence says only that, neither a cause nor whose variables are lost.
+    sentence says only that, neither a cause nor whose variables are lost. `said`: the sentence in parts,
+    for translation.
     """
 
     cell: str
@@ -63,6 +65,7 @@ class CellResult(Struct, frozen=True):
     traceback: tuple[str, ...] = ()
     interrupted: bool = False
     plain: bool = False
+    said: tuple[Summary, ...] = ()
 
 
 class WaitsFor(Struct, frozen=True):

@@ -15,15 +15,8 @@ from dtrain_lab.wire.metrics.figures import Figures
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import Node
 from dtrain_lab.wire.stacks import Where
+from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.trouble import Trouble
-
-
-class Summary(Struct, frozen=True):
-    """The state in one sentence: `text` in English, `code` and `values` for translation."""
-
-    code: str
-    values: dict[str, Any]
-    text: str
 
 
 class Alternative(Struct, frozen=True):

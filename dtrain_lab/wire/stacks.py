@@ -52,3 +52,5 @@ class Frame(Struct, frozen=True):
     """The source lines above it, if it is the user's own code."""
     run: str = ""
     """The world's id of the cell, since two notebooks may both have a [7]."""
+    library: bool = False
+    """Whether it is outside the user's own code."""

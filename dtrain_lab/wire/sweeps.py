@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from dtrain_lab.wire.cluster import Reason, Summary
+from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.job import JobRequest, JobSize
+from dtrain_lab.wire.summary import Summary
 
 Direction = Literal["minimize", "maximize"]
 Sampler = Literal["tpe", "random", "grid"]

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.units import duration
 from dtrain_lab.wire.cells import RunningCell
-from dtrain_lab.wire.cluster import Summary
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.machine import how_it_ended
 from dtrain_lab.world.state import Loss, State
 

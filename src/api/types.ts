@@ -2155,7 +2155,8 @@ export interface components {
          * @description How a cell ended on its ranks. `traceback`: the lines that a notebook shows for a failure.
          *
          *     `interrupted`: the cell ended by a client's interrupt and by nothing else. `plain`: and its
-         *     sentence says only that, neither a cause nor whose variables are lost.
+         *     sentence says only that, neither a cause nor whose variables are lost. `said`: the sentence in parts,
+         *     for translation.
          */
         CellResult: {
             cell: string;
@@ -2168,6 +2169,8 @@ export interface components {
             /** @default false */
             plain: boolean;
             ranks: number[];
+            /** @default [] */
+            said: components["schemas"]["Summary"][];
             /** @default  */
             sentence: string;
             /** @default false */
@@ -2386,6 +2389,8 @@ export interface components {
             cell: string | null;
             file: string;
             function: string;
+            /** @default false */
+            library: boolean;
             line: number;
             /** @default  */
             run: string;

@@ -29,9 +29,13 @@ export function Disconnected(props: {
           {left > 500
             ? trans.__('Trying again in %1.', formatSpan(left / 1000))
             : trans.__('Trying again…')}{' '}
-          {trans.__(
-            'Ranks and jobs keep running without it, and their output is kept.'
-          )}
+          {model.stopped
+            ? trans.__(
+                'It was stopped, and with it the clusters on its machine that nothing else uses. Jobs go on.'
+              )
+            : trans.__(
+                'Ranks and jobs need no server to go on, and their output is kept.'
+              )}
         </p>
         <button
           type="button"

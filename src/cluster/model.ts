@@ -75,6 +75,10 @@ export class ClustersModel implements IClusters, IDisposable {
     return this._live?.retryAt ?? null;
   }
 
+  get stopped(): boolean {
+    return this._live?.stopped ?? false;
+  }
+
   get isDisposed(): boolean {
     return this._disposed;
   }

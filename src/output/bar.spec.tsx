@@ -24,8 +24,7 @@ function said(
       standing={{ ...known, state, ranks, ...more }}
       ranks={ranks}
       choice="together"
-      failure={failure}
-      told={false}
+      fate={{ head: failure, rest: '' }}
       actions={actions}
       trans={trans}
     />

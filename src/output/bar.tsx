@@ -5,6 +5,7 @@ import { errorPercent, formatRate, formatShare } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { shownFigures } from '../ui/now';
 import { sentence } from '../ui/sentence';
+import { IFate } from './said';
 import {
   glyphOf,
   isAlarm,
@@ -14,7 +15,6 @@ import {
   troubleOf,
   troubleText
 } from './state';
-import { shortSentence } from './traceback';
 
 /** Which output is shown: of all ranks together, by rank, or of one. */
 export type Choice = 'together' | 'by rank' | number;
@@ -36,9 +36,7 @@ export function Bar(props: {
   ranks: readonly number[];
   choice: Choice;
   /** What became of a cell that failed; empty where nothing is known. */
-  failure: string;
-  /** What was raised is shown below. */
-  told: boolean;
+  fate: IFate;
   actions: IBarActions;
   trans: TranslationBundle;
 }): JSX.Element {
@@ -52,9 +50,8 @@ export function Bar(props: {
   const paused = glyph?.kind === 'paused';
   const failed = state === 'failed';
   const time = timeText(standing, trans);
-  const [head, rest] = props.told
-    ? shortSentence(props.failure)
-    : [props.failure, ''];
+  const { head, rest } = props.fate;
+  const failure = rest ? `${head} ${rest}` : head;
   // a cell that has not come to its cluster yet has no ranks that are known
   const count = ranks.length > 0 && (
     <b>{trans._n('%1 rank', '%1 ranks', ranks.length)}</b>
@@ -83,16 +80,16 @@ export function Bar(props: {
           </>
         ) : state === 'interrupted' ? (
           <>
-            <b title={props.failure}>{trans.__('Interrupted.')}</b>{' '}
-            <span title={props.failure}>
-              {standing.plain || !props.failure
+            <b title={failure}>{trans.__('Interrupted.')}</b>{' '}
+            <span title={failure}>
+              {standing.plain || !failure
                 ? trans.__('Variables are kept.')
-                : props.failure}
+                : failure}
             </span>{' '}
             <span>{time}</span>
           </>
         ) : state === 'not run' ? (
-          <b>{props.failure || trans.__('The cell did not run.')}</b>
+          <b>{failure || trans.__('The cell did not run.')}</b>
         ) : paused && cluster ? (
           <>
             <b>{sentence(cluster, trans)}</b> <span>{time}</span>

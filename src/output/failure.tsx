@@ -1,11 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { CellRecord } from '../tokens';
+import { formatRanks } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { Action } from './bar';
 import { Text } from './text';
-import { IFolded, IFrameText, ITraceback } from './traceback';
+import { IFrameText, ITraceback } from './traceback';
 
 /** What can be done with a failure. */
 export interface IFailureActions {
@@ -24,13 +24,29 @@ export interface IFailureActions {
 /** What ranks have raised: the first one's traceback, those of others behind a line each. */
 export function Failure(props: {
   tracebacks: readonly ITraceback[];
-  record: CellRecord | null;
+  /** What the kernel has written, shown where no traceback could be read from it. */
+  rows: readonly string[];
   actions: IFailureActions;
   trans: TranslationBundle;
 }): JSX.Element | null {
   const [first, ...others] = props.tracebacks;
+  const rows = props.rows.flatMap(row => row.split('\n'));
   if (!first) {
-    return null;
+    return rows.some(row => row.trim()) ? (
+      <div
+        className="jp-DtrainOutput-failure"
+        role="group"
+        aria-label={props.trans.__('Failure')}
+      >
+        <div className="jp-DtrainOutput-frames">
+          {rows.map((row, i) => (
+            <div key={i}>
+              <Text text={row} />
+            </div>
+          ))}
+        </div>
+      </div>
+    ) : null;
   }
   return (
     <div
@@ -61,7 +77,13 @@ function Headline(props: {
     <span className="jp-DtrainOutput-headline">
       <Glyph kind="failed" label={trans.__('failed')} />
       <b>
-        {trans.__('%1 failed:', traceback.who)} <Text text={traceback.what} />
+        {trans._n(
+          'Rank %2 failed:',
+          'Ranks %2 failed:',
+          traceback.ranks.length,
+          formatRanks(traceback.ranks)
+        )}{' '}
+        <Text text={traceback.what} />
       </b>
     </span>
   );
@@ -69,18 +91,17 @@ function Headline(props: {
 
 function Traceback(props: {
   traceback: ITraceback;
-  record: CellRecord | null;
   actions: IFailureActions;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { traceback, record, actions, trans } = props;
+  const { traceback, actions, trans } = props;
   const [unfolded, setUnfolded] = useState(false);
-  const rank = traceback.ranks[0] ?? record?.result?.failures[0]?.rank ?? 0;
+  const rank = traceback.ranks[0] ?? 0;
+  const library = traceback.all;
   const folded = traceback.frames.reduce(
     (n, frame) => n + ('folded' in frame ? frame.folded : 0),
     0
   );
-  const library = libraryFrames(record, rank, traceback);
   const debug = actions.debug(rank);
   const compare = actions.compare();
   const frames = unfolded && library ? library : traceback.frames;
@@ -107,6 +128,11 @@ function Traceback(props: {
             <Frame key={i} frame={frame} actions={actions} trans={trans} />
           )
         )}
+        {traceback.detail.map((row, i) => (
+          <div key={`detail ${i}`}>
+            <Text text={row} />
+          </div>
+        ))}
       </div>
       <div className="jp-DtrainOutput-actions">
         <Action label={trans.__('Debug rank %1 here', rank)} {...debug} />
@@ -161,34 +187,4 @@ function Frame(props: {
       ))}
     </>
   );
-}
-
-/** All frames of a rank, those of libraries too, as its cluster knows them; null where it does not. */
-function libraryFrames(
-  record: CellRecord | null,
-  rank: number,
-  traceback: ITraceback
-): (IFrameText | IFolded)[] | null {
-  const failure = record?.result?.failures.find(f => f.rank === rank);
-  if (!failure?.frames.length) {
-    return null;
-  }
-  const own = traceback.frames.filter((f): f is IFrameText => !('folded' in f));
-  return failure.frames.map(frame => {
-    const same = own.find(
-      o =>
-        o.line === frame.line &&
-        (o.cell ? o.cell === frame.cell : o.file === frame.file)
-    );
-    const text = `${'-'.repeat(Math.max(1, 5 - `${frame.line}`.length))}> ${frame.line} ${frame.source}`;
-    return (
-      same ?? {
-        cell: frame.cell,
-        file: frame.cell ? null : frame.file,
-        line: frame.line,
-        inside: frame.function ? `, in ${frame.function}` : '',
-        lines: frame.source ? [{ text, here: false }] : []
-      }
-    );
-  });
 }

@@ -37,7 +37,8 @@ const result = {
   elapsed_s: 1,
   timed_out: false,
   interrupted: false,
-  traceback: []
+  traceback: [],
+  said: []
 };
 const failure = {
   rank: 0,
@@ -61,6 +62,16 @@ it('says how a run stands', () => {
     failures: [{ ...failure, kind: 'lost', type: 'NotRun' }]
   };
   expect(stateOf(record({ result: never }))).toBe('not run');
+});
+
+it('keeps by codes what became of a run, and reads nothing else as such', () => {
+  const said = [{ code: 'raised', values: { ranks: '0' }, text: 'Rank 0 …' }];
+  const kept = runOf(record({ result: { ...result, said } }));
+  expect(kept.said).toEqual([{ code: 'raised', values: { ranks: '0' } }]);
+  expect(readRun(kept)).toEqual(kept);
+  const rest = { ...kept };
+  delete rest.said;
+  expect(readRun({ ...kept, said: ['Rank 0 failed.'] })).toEqual(rest);
 });
 
 it('misses what the notebook has not got whole', () => {

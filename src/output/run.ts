@@ -1,4 +1,5 @@
 import { CellRecord, Cluster } from '../tokens';
+import { Said } from './said';
 
 /** How a run of a cell stands. */
 export type RunState =
@@ -25,6 +26,8 @@ export interface IRun {
   ended?: number;
   /** It was interrupted, and no more than that is told of it. */
   plain?: boolean;
+  /** What became of it where it failed, in parts: by code, without the text that its output has. */
+  said?: Said[];
   /** The user has cleared its output: it stays so. */
   cleared?: boolean;
 }
@@ -96,6 +99,9 @@ export function runOf(record: CellRecord): IRun {
   if (record.result?.plain) {
     run.plain = true;
   }
+  if (record.result?.said.length) {
+    run.said = record.result.said.map(({ code, values }) => ({ code, values }));
+  }
   if (record.started_at !== null) {
     run.started = round(record.started_at);
   }
@@ -141,10 +147,17 @@ export function misses(
   return !run.cleared && !isOver(run.state) && !whole;
 }
 
+function isSaid(value: unknown): value is Said {
+  const { code, values } = (value ?? {}) as Partial<Said>;
+  return typeof code === 'string' && typeof values === 'object' && !!values;
+}
+
 /** The run in a cell's metadata; null where there is none that can be read. */
 export function readRun(value: unknown): IRun | null {
   const run = value as Partial<IRun> | undefined;
-  return run && typeof run.run === 'string' && Array.isArray(run.ranks)
-    ? (run as IRun)
-    : null;
+  if (!run || typeof run.run !== 'string' || !Array.isArray(run.ranks)) {
+    return null;
+  }
+  const { said, ...rest } = run as IRun;
+  return Array.isArray(said) && said.every(isSaid) ? { ...rest, said } : rest;
 }

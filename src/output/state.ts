@@ -2,10 +2,12 @@ import { CodeCell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { CellRecord, Cluster, Verdict } from '../tokens';
-import { formatSpan, formatTime } from '../ui/format';
+import { formatRanks, formatSpan, formatTime } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
+import { ranksText } from '../ui/sentence';
 import { isDetached } from './read';
 import { IFound, IRun, isOver, RunState, stateOf } from './run';
+import { Said } from './said';
 
 /** How a cell stands, as far as anybody knows. */
 export interface IStanding {
@@ -18,6 +20,8 @@ export interface IStanding {
   ranks: readonly number[];
   /** It was interrupted, and no more than that is told of it. */
   plain?: boolean;
+  /** What became of it where it failed, in parts. */
+  said?: readonly Said[];
   /** There is no connection to the server, and this is from when it was last heard of. */
   unheard?: { since: Date | null };
 }
@@ -42,7 +46,8 @@ export function standingOf(
       cluster,
       seconds: began === null || end === null ? null : Math.max(0, end - began),
       ranks: record.ranks,
-      plain: record.result?.plain
+      plain: record.result?.plain,
+      said: record.result?.said
     };
   }
   const nothing = { record: null, cluster: null, seconds: null, ranks: [] };
@@ -58,7 +63,8 @@ export function standingOf(
       state: known ? run.state : failed ? 'failed' : null,
       seconds: known && times ? run.ended! - run.started! : null,
       ranks: run.ranks,
-      plain: run.plain
+      plain: run.plain,
+      said: run.said
     };
   }
   if (executionCount === null || isDetached(sharedModel.getSource())) {
@@ -105,17 +111,36 @@ export function troubleText(
   if (!isAlarm(verdict) || since === null) {
     return text;
   }
-  if (verdict.code !== 'stuck') {
+  const { operation, ranks, peers } = verdict;
+  if (verdict.code !== 'stuck' || !operation) {
     // a sentence that does not end with who waits: a time at its end would be of something else
     return trans.__('%1 %2', text, formatSpan(since));
   }
-  const { operation } = verdict;
-  const plain = text.replace(/\.$/, '');
-  const named =
-    operation && !text.includes(operation)
-      ? trans.__('%1 in %2', plain, operation)
-      : plain;
-  return trans.__('%1, for %2.', named, formatSpan(since));
+  return [
+    trans._n(
+      'Rank %2 is stuck.',
+      'Ranks %2 are stuck.',
+      ranks.length,
+      formatRanks(ranks)
+    ),
+    ranks.length === 1
+      ? trans._n(
+          '%2 waits for it in %3, for %4.',
+          '%2 wait for it in %3, for %4.',
+          peers.length,
+          ranksText(peers.length, trans),
+          operation,
+          formatSpan(since)
+        )
+      : trans._n(
+          '%2 waits for them in %3, for %4.',
+          '%2 wait for them in %3, for %4.',
+          peers.length,
+          ranksText(peers.length, trans),
+          operation,
+          formatSpan(since)
+        )
+  ].join(' ');
 }
 
 /** Glyph and word of a state; null where none is known. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { contentsPath, parseTracebacks, shortSentence } from './traceback';
+import { contentsPath, parseTracebacks, tracebacksOf } from './traceback';
 
 const ROWS = [
   '',
@@ -24,7 +24,6 @@ it('reads tracebacks as the kernel writes them', () => {
   const [first, second, ...more] = parseTracebacks(ROWS);
   expect(more).toEqual([]);
   expect(first).toMatchObject({
-    who: 'Rank 2',
     ranks: [2],
     what: 'ValueError: max() arg is an empty sequence',
     frames: [
@@ -48,21 +47,59 @@ it('reads tracebacks as the kernel writes them', () => {
   expect(second.more).toEqual(['more of the message']);
 });
 
-it('says in the bar who failed, and what became of the others', () => {
-  expect(
-    shortSentence(
-      'Rank 2 failed: ValueError: max() is. Ranks 0 and 3 were interrupted in broadcast; variables are kept.'
-    )
-  ).toEqual([
-    'Rank 2 failed.',
-    'Ranks 0 and 3 were interrupted in broadcast; variables are kept.'
+it('shows what a cluster knows of a failure, whatever the words of its text', () => {
+  const frame = {
+    cell: '[12]',
+    file: 'cell [12]',
+    line: 5,
+    function: '<module>',
+    source: 'mean = normalize(rows)',
+    before: ['rows = load_shard(dist.get_rank())', ''],
+    run: 'x.1',
+    library: false
+  };
+  const inside = { ...frame, cell: null, before: [], file: '/lib/torch/nn.py' };
+  const library = { ...inside, library: true, function: 'forward' };
+  const raised = {
+    rank: 2,
+    kind: 'raised',
+    type: 'ValueError',
+    message: 'max() arg is\nmore of it',
+    frames: [frame, library, library, { ...library, line: 9 }],
+    operation: null,
+    detail: ['caused by KeyError: a']
+  };
+  const [first, ...others] = tracebacksOf([
+    { ...raised, rank: 0, kind: 'interrupted' },
+    raised,
+    { ...raised, rank: 3 }
   ]);
-  expect(shortSentence('Ranks 0-1 failed: x.')).toEqual([
-    'Ranks 0–1 failed.',
-    ''
+  expect(others).toEqual([]);
+  expect(first.ranks).toEqual([2, 3]);
+  expect(first.what).toBe('ValueError: max() arg is');
+  expect(first.more).toEqual(['more of it']);
+  expect(first.detail).toEqual(['caused by KeyError: a']);
+  expect(first.all).toHaveLength(4);
+  // the last one is where it was raised, and stays
+  expect(first.frames.map(f => ('folded' in f ? f.folded : f.line))).toEqual([
+    5, 2, 9
   ]);
-  const lost = 'Rank 1 was lost: killed by signal 9 (SIGKILL).';
-  expect(shortSentence(lost)).toEqual([lost, '']);
+  expect(first.all?.[0]).toEqual({
+    cell: '[12]',
+    file: null,
+    line: 5,
+    inside: '',
+    lines: [
+      { text: '      3 rows = load_shard(dist.get_rank())', here: false },
+      { text: '      4 ', here: false },
+      { text: '----> 5 mean = normalize(rows)', here: true }
+    ]
+  });
+});
+
+it('keeps what stands below the frames of a text', () => {
+  const [, second] = parseTracebacks([...ROWS, 'caused by OSError: disk']);
+  expect(second.detail).toEqual(['caused by OSError: disk']);
 });
 
 it('finds a file below the server’s root', () => {

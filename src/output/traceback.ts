@@ -1,3 +1,8 @@
+import { components } from '../api/types';
+
+type Failure = components['schemas']['Failure'];
+type Frame = components['schemas']['Frame'];
+
 /** A frame of a traceback: where, and its lines. */
 export interface IFrameText {
   /** Number of a cell, "[12]"; null for a file. */
@@ -17,42 +22,100 @@ export interface IFolded {
 
 /** What one or more ranks have raised. */
 export interface ITraceback {
-  /** "Rank 2", "Ranks 0, 2-3". */
-  who: string;
   ranks: readonly number[];
   /** "ValueError: max() arg is an empty sequence". */
   what: string;
   /** More lines of the message. */
   more: readonly string[];
   frames: readonly (IFrameText | IFolded)[];
+  /** All frames, those of libraries too; null where only the kernel's text is known, which has left them out. */
+  all: readonly IFrameText[] | null;
+  /** Lines below the frames: the error's cause, its notes, a syntax error's place. */
+  detail: readonly string[];
 }
 
-const HEAD = /^(All \d+ ranks|Ranks? (\d[\d, and–-]*)): (.*)$/;
+/** Width of the column of line numbers, the arrow included: as in the text that the notebook keeps. */
+const MARGIN = 7;
+
+/** What ranks have raised, as their cluster knows it: each distinct traceback once. */
+export function tracebacksOf(failures: readonly Failure[]): ITraceback[] {
+  const groups = new Map<string, [Failure, number[]]>();
+  for (const failure of failures) {
+    if (failure.kind === 'raised') {
+      const { type, message, frames, detail } = failure;
+      const key = JSON.stringify([type, message, frames, detail]);
+      const group = groups.get(key) ?? [failure, []];
+      groups.set(key, group);
+      group[1].push(failure.rank);
+    }
+  }
+  return [...groups.values()].map(([failure, ranks]) => {
+    const { type, message, detail } = failure;
+    const [first, ...more] = message.split('\n');
+    const all = failure.frames.map(frameOf);
+    const frames: (IFrameText | IFolded)[] = [];
+    failure.frames.forEach(({ library }, i) => {
+      const last = frames[frames.length - 1];
+      if (!library || i === all.length - 1) {
+        frames.push(all[i]);
+      } else if (last && 'folded' in last) {
+        last.folded++;
+      } else {
+        frames.push({ folded: 1 });
+      }
+    });
+    const what = first ? `${type}: ${first}` : type;
+    return { ranks, what, more, frames, all, detail };
+  });
+}
+
+function frameOf(frame: Frame): IFrameText {
+  const { cell, file, line, source, before } = frame;
+  const name = frame.function;
+  const lines = before.map((text, i) => ({
+    text: `${line - before.length + i}`.padStart(MARGIN) + ` ${text}`,
+    here: false
+  }));
+  if (source) {
+    const arrow = '-'.repeat(Math.max(1, MARGIN - 2 - `${line}`.length));
+    lines.push({ text: `${arrow}> ${line} ${source}`, here: true });
+  }
+  return {
+    cell,
+    file: cell === null ? file : null,
+    line,
+    inside: name && name !== '<module>' ? `, in ${name}` : '',
+    lines
+  };
+}
+
+const HEAD = /^Ranks? (\d[\d, and–-]*): (.*)$/;
 const PLACE = /^ {2}(?:cell (\[[^\]]+\]), line (\d+)|(\S.*):(\d+))(, in .*)?$/;
 const FOLDED = /^ {2}… (\d+) library frames?$/;
 const SOURCE = /^(-+> ?\d+|\s+\d+)(?: (.*))?$/;
 
-/** Read what the kernel has written of a failed cell, below its sentence. */
+/**
+ * Read what the kernel has written of a failed cell, below its sentence.
+ *
+ * For notebooks whose cluster has ended: a notebook keeps an error as text and as nothing else. What can't be read
+ * is shown as it stands.
+ */
 export function parseTracebacks(rows: readonly string[]): ITraceback[] {
   const found: {
-    who: string;
     ranks: number[];
     what: string;
     more: string[];
     frames: (IFrameText | IFolded)[];
+    all: null;
+    detail: string[];
   }[] = [];
   for (const row of rows.flatMap(text => text.split('\n'))) {
     const last = found[found.length - 1];
     const head = HEAD.exec(row);
-    if (head && (!last || last.frames.length || !row.startsWith(' '))) {
-      const ranks = ranksIn(head[2] ?? '');
-      found.push({
-        who: dashed(head[1]),
-        ranks,
-        what: head[3],
-        more: [],
-        frames: []
-      });
+    if (head) {
+      const ranks = ranksIn(head[1]);
+      const what = head[2];
+      found.push({ ranks, what, more: [], frames: [], all: null, detail: [] });
       continue;
     }
     if (!last) {
@@ -74,8 +137,8 @@ export function parseTracebacks(rows: readonly string[]): ITraceback[] {
       });
     } else if (source && frame && !('folded' in frame)) {
       frame.lines.push({ text: row, here: row.startsWith('-') });
-    } else if (row.trim() && !last.frames.length) {
-      last.more.push(row);
+    } else if (row.trim()) {
+      (last.frames.length ? last.detail : last.more).push(row);
     }
   }
   return found;
@@ -88,27 +151,6 @@ function ranksIn(text: string): number[] {
     const last = Number(match[2] ?? match[1]);
     return Array.from({ length: last - first + 1 }, (_, i) => first + i);
   });
-}
-
-/**
- * A sentence on a failed cell, in two: who failed, and what became of the others. What was raised stands below.
- */
-export function shortSentence(sentence: string): [string, string] {
-  const match = /^((?:All \d+ ranks|Ranks? [\d, and–-]+) failed): /.exec(
-    sentence
-  );
-  if (!match) {
-    return [sentence, ''];
-  }
-  const rest = / (Ranks? [\d, and–-]+ (?:was|were) interrupted.*)$/.exec(
-    sentence
-  );
-  return [`${dashed(match[1])}.`, dashed(rest?.[1] ?? '')];
-}
-
-/** Spans of ranks as the labels of lines have them: "Ranks 0–3". */
-function dashed(text: string): string {
-  return text.replace(/(\d)-(\d)/g, '$1–$2');
 }
 
 /** A file as the notebook's user knows it: below the server's root, where it can be opened. */

@@ -10,7 +10,8 @@ import { ILine, linesOf } from './lines';
 import { ICellOutput } from './read';
 import { Area, ILeft, Lines } from './rows';
 import { IStanding } from './state';
-import { parseTracebacks } from './traceback';
+import { fateOf } from './said';
+import { parseTracebacks, tracebacksOf } from './traceback';
 
 export { Choice } from './bar';
 
@@ -45,17 +46,27 @@ export function CellView(props: {
   const isAbove = !between.length || choice !== 'by rank';
   const rank = typeof choice === 'number' ? choice : null;
   const own = standing.state === 'interrupted' || standing.state === 'not run';
-  const tracebacks = own ? [] : parseTracebacks(output.failure?.rows ?? []);
-  const failure =
-    standing.record?.result?.sentence || output.failure?.sentence || '';
+  const { record, said } = standing;
+  const known = record?.result?.failures.filter(f => f.kind === 'raised');
+  const rows = own || known ? [] : (output.failure?.rows ?? []);
+  const tracebacks = own
+    ? []
+    : known
+      ? tracebacksOf(known)
+      : parseTracebacks(rows);
+  const fate = fateOf(
+    said,
+    record?.result?.sentence || output.failure?.sentence || '',
+    tracebacks.length > 0,
+    trans
+  );
   return (
     <>
       <Bar
         standing={standing}
         ranks={ranks}
         choice={choice}
-        failure={failure}
-        told={tracebacks.length > 0}
+        fate={fate}
         actions={actions}
         trans={trans}
       />
@@ -105,7 +116,7 @@ export function CellView(props: {
       )}
       <Failure
         tracebacks={tracebacks}
-        record={standing.record}
+        rows={rows}
         actions={actions}
         trans={trans}
       />

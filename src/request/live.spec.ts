@@ -7,7 +7,7 @@ import { backOff, Live } from './live';
 class FakeSocket {
   static all: FakeSocket[] = [];
   onopen: () => void = () => undefined;
-  onclose: () => void = () => undefined;
+  onclose: (event: { code: number }) => void = () => undefined;
   onmessage: (event: { data: string }) => void = () => undefined;
   closed = false;
 
@@ -49,14 +49,14 @@ it('connects again after the link was lost, and not once disposed', () => {
   live.link.connect((_, link) => links.push(link));
   expect(FakeSocket.all[0].url).toContain('token=a%20b');
   FakeSocket.all[0].onopen();
-  FakeSocket.all[0].onclose();
+  FakeSocket.all[0].onclose({ code: 1006 });
   expect(live.retryAt).not.toBeNull();
   vi.advanceTimersByTime(1000);
   expect(FakeSocket.all).toHaveLength(2);
   expect(links).toEqual(['open', 'lost']);
   live.dispose();
   expect(FakeSocket.all[1].closed).toBe(true);
-  FakeSocket.all[1].onclose();
+  FakeSocket.all[1].onclose({ code: 1006 });
   vi.advanceTimersByTime(60_000);
   expect(FakeSocket.all).toHaveLength(2);
 });
@@ -86,7 +86,7 @@ it('takes a silent server for gone, and no frame twice', () => {
   vi.advanceTimersByTime(17_000);
   expect(links).toEqual(['open', 'lost']);
   expect(socket.closed).toBe(true);
-  socket.onclose();
+  socket.onclose({ code: 1006 });
   send(2);
   expect(links).toEqual(['open', 'lost']);
   expect(seqs).toEqual([0, 1]);
@@ -94,10 +94,30 @@ it('takes a silent server for gone, and no frame twice', () => {
   live.dispose();
 });
 
+it('tells a server that was stopped from one that is only not heard', () => {
+  vi.useFakeTimers();
+  const live = connect();
+  FakeSocket.all[0].onopen();
+  FakeSocket.all[0].onclose({ code: 1006 });
+  expect(live.stopped).toBe(false);
+  live.reconnect();
+  FakeSocket.all[1].onopen();
+  FakeSocket.all[1].onclose({ code: 1001 });
+  expect(live.stopped).toBe(true);
+  // it does not answer yet
+  live.reconnect();
+  FakeSocket.all[2].onclose({ code: 1006 });
+  expect(live.stopped).toBe(true);
+  live.reconnect();
+  FakeSocket.all[3].onopen();
+  expect(live.stopped).toBe(false);
+  live.dispose();
+});
+
 it('tries at once when asked', () => {
   vi.useFakeTimers();
   const live = connect();
-  FakeSocket.all[0].onclose();
+  FakeSocket.all[0].onclose({ code: 1006 });
   live.reconnect();
   expect(FakeSocket.all).toHaveLength(2);
   live.dispose();

@@ -11,6 +11,8 @@ export function backOff(attempt: number, random = Math.random()): number {
   return Math.min(15000, 500 * 2 ** attempt) * (0.8 + 0.4 * random);
 }
 
+/** The code with which a server that is being stopped closes its sockets. */
+const GOING_AWAY = 1001;
 /** Silence after which a server that has sent frames is gone, ms; it sends its last one again every 5 s. */
 const SILENT_MS = 12_000;
 /** Time between two looks at the silence; it takes two, so that a page that was busy or asleep reads first. */
@@ -32,6 +34,11 @@ export class Live implements IDisposable {
   /** When the next attempt is made; null while connected. */
   get retryAt(): number | null {
     return this._retryAt;
+  }
+
+  /** Has the server said, before it was gone, that it is being stopped? */
+  get stopped(): boolean {
+    return this._stopped;
   }
 
   /** Try now. */
@@ -66,6 +73,7 @@ export class Live implements IDisposable {
     const socket = (this._socket = new settings.WebSocket(url));
     socket.onopen = () => {
       this._attempt = 0;
+      this._stopped = false;
       this.link.emit('open');
     };
     socket.onmessage = event => {
@@ -83,8 +91,9 @@ export class Live implements IDisposable {
         this.frame.emit(frame);
       }
     };
-    socket.onclose = () => {
+    socket.onclose = event => {
       if (!this._disposed && socket === this._socket) {
+        this._stopped ||= event.code === GOING_AWAY;
         this._lost();
       }
     };
@@ -119,5 +128,6 @@ export class Live implements IDisposable {
   /** Number of the last frame; null before the first one of a connection. */
   private _seq: number | null = null;
   private _socket: WebSocket | null = null;
+  private _stopped = false;
   private _timer = 0;
 }

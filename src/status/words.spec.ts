@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { nullTranslator } from '@jupyterlab/translation';
 
-import { makeCluster, makeVerdict } from '../testing/clusters';
+import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { Cluster, Job } from '../tokens';
 import { jobsText, statusOf, statusText } from './words';
 
@@ -23,13 +23,33 @@ it('names the stuck rank and for how long', () => {
   );
 });
 
-it('says of other trouble its first sentence', () => {
-  const text = 'Rank 3 called broadcast where 7 ranks called all_reduce.';
-  const verdict = makeVerdict({ kind: 'mismatch', code: 'mismatch', text });
-  const cluster = withMetrics({ verdicts: [verdict] });
-  cluster.summary = { code: 'mismatch', values: {}, text };
+it('says other trouble by its code, and not by its English text', () => {
+  const text = 'Worded in another way. By a newer head.';
+  const values = { called: 'broadcast', expected: 'all_reduce' };
+  const verdict = makeVerdict({
+    kind: 'mismatch',
+    code: 'mismatch',
+    values,
+    text
+  });
+  const cluster = withMetrics({ verdicts: [{ ...verdict, ranks: [3] }] });
+  cluster.summary = { code: 'mismatch', values, text };
   expect(statusText(cluster, trans)).toBe(
-    'local-2: rank 3 called broadcast where 7 ranks called all_reduce, 14 s'
+    'local-2: rank 3 called broadcast, others all_reduce, 14 s'
+  );
+  const lost = makeCluster({
+    state: 'degraded',
+    ranks: [makeRank(0), makeRank(1, { state: 'lost' })],
+    summary: { code: 'lost', values: { failed: true }, text }
+  });
+  expect(statusText(lost, trans)).toBe('local-2: rank 1 was lost');
+});
+
+it('shows the whole text of trouble whose code is new to it', () => {
+  const text = 'Rank 1 sees version 2.1 of NCCL. Rank 0 sees 2.2.';
+  const verdict = makeVerdict({ code: 'evaporated', text, since_s: null });
+  expect(statusText(withMetrics({ verdicts: [verdict] }), trans)).toBe(
+    'local-2: Rank 1 sees version 2.1 of NCCL. Rank 0 sees 2.2'
   );
 });
 
@@ -49,10 +69,9 @@ it('names the slow rank before the figures', () => {
   expect(statusText(withMetrics({ ...figures, verdicts: [slow] }), trans)).toBe(
     'local-2: rank 37 is slow · 8,463 samples/s · communication 31 %'
   );
-  const works = { text: 'Rank 1 works on. 1 rank waits for it.', ranks: [1] };
-  const behind = makeVerdict({ kind: 'slow', code: 'behind', ...works });
+  const behind = makeVerdict({ kind: 'slow', code: 'behind', ranks: [1] });
   expect(statusText(withMetrics({ verdicts: [behind] }), trans)).toBe(
-    'local-2: rank 1 works on'
+    'local-2: rank 1 is behind'
   );
 });
 

@@ -17,6 +17,7 @@ import {
   stateWord
 } from '../ui/sentence';
 import { alarmOf } from '../ui/verdict';
+import { briefly } from '../ui/verdictWords';
 
 /** "rank 5 is stuck", of a cluster that needs somebody. */
 export function troubleWords(
@@ -24,32 +25,24 @@ export function troubleWords(
   trans: TranslationBundle
 ): string {
   const alarm = alarmOf(cluster.metrics);
-  if (alarm?.code === 'stuck') {
-    return alarm.ranks.length === 1
-      ? trans.__('rank %1 is stuck', alarm.ranks[0])
-      : trans.__('ranks %1 are stuck', formatRanks(alarm.ranks));
+  if (alarm) {
+    return briefly(alarm, trans);
   }
-  return lowered(firstSentence(sentence(cluster, trans)));
-}
-
-function firstSentence(text: string): string {
-  return text.split(/\.(?:\s|$)/)[0];
-}
-
-/** As it stands after a colon. */
-function lowered(text: string): string {
-  return text.replace(/^Rank/, word => word.toLowerCase());
+  const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
+  return cluster.summary.code === 'lost' && lost.length
+    ? trans._n(
+        'rank %2 was lost',
+        'ranks %2 were lost',
+        lost.length,
+        formatRanks(lost)
+      )
+    : sentence(cluster, trans).replace(/\.$/, '');
 }
 
 /** "rank 37 is slow"; null where no rank holds the others up. */
 function slowWords(cluster: Cluster, trans: TranslationBundle): string | null {
   const slow = cluster.metrics.verdicts.find(v => v.kind === 'slow');
-  if (slow?.code !== 'slow') {
-    return slow ? lowered(firstSentence(slow.text)) : null;
-  }
-  return slow.ranks.length === 1
-    ? trans.__('rank %1 is slow', slow.ranks[0])
-    : trans.__('ranks %1 are slow', formatRanks(slow.ranks));
+  return slow ? briefly(slow, trans) : null;
 }
 
 /** "starting, 49 of 64 ranks", "waiting, about 22 min"; null once all ranks are there. */

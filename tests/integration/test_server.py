@@ -163,6 +163,15 @@ async def test_a_quiet_server_sends_its_last_frame_again(
     socket.close()
 
 
+async def test_a_server_that_is_stopped_says_so_to_its_pages(jp_ws_fetch: Any, jp_serverapp: Any) -> None:
+    socket = await jp_ws_fetch("dtrain-lab", "live")
+    await next_frame(socket, lambda _: True)
+    jp_serverapp.web_app.settings["dtrain_lab"].hub.farewell()
+    while await socket.read_message() is not None:
+        pass
+    assert socket.close_code == 1001
+
+
 START = '{"ranks": 2, "name": "web", "notebook": "sub/a.ipynb"}'
 
 

@@ -16,11 +16,12 @@ from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured, unknown
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.cluster import Cluster, Summary, World
+from dtrain_lab.wire.cluster import Cluster, World
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
 from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.summary import Summary
 
 SAMPLES = [
     RankSample(rank=r, synced=True, gradient_item=4, hooked=False, loader_workers=0, averaging_s=0.05 + r)

@@ -59,7 +59,7 @@ def test_a_closed_connection_stays_the_cause_where_nothing_else_is_known() -> No
 def test_a_connection_that_a_restart_has_closed_is_an_interrupt() -> None:
     found = cell_errors.blame([failed(0, CLOSED, operation="all_reduce")], restarted=True)
     assert cell_errors.own_interrupt(found)
-    assert cell_errors.failure_sentence(found, (0, 1)) == (
+    assert cell_errors.joined(cell_errors.failure_parts(found, (0, 1))) == (
         "Rank 0 was interrupted in all_reduce; variables are kept."
     )
     both = cell_errors.blame([failed(0, CLOSED), failed(1, "bad batch")], restarted=True)
@@ -72,7 +72,7 @@ def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
         failed(1, "bad batch"),
         failed(2, "", "aborted", operation="barrier"),
     ]
-    assert cell_errors.failure_sentence(found, (0, 1, 2)) == (
+    assert cell_errors.joined(cell_errors.failure_parts(found, (0, 1, 2))) == (
         "Rank 1 failed: RuntimeError: bad batch. "
         "Ranks 0 and 2 were interrupted in barrier; variables are kept."
     )
@@ -80,7 +80,10 @@ def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
 
 def test_a_lost_rank_is_named_with_how_it_ended() -> None:
     lost = Failure(1, "lost", "RankLost", "killed by signal 9 (SIGKILL)")
-    assert cell_errors.failure_sentence([lost], (0, 1)) == "Rank 1 was lost: killed by signal 9 (SIGKILL)."
+    assert (
+        cell_errors.joined(cell_errors.failure_parts([lost], (0, 1)))
+        == "Rank 1 was lost: killed by signal 9 (SIGKILL)."
+    )
 
 
 def test_equal_tracebacks_are_shown_once_with_the_source_line() -> None:

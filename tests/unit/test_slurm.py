@@ -14,10 +14,10 @@ from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadSize
 from dtrain_lab.placement import environment, slurm
 from dtrain_lab.placement.alternatives import sooner
-from dtrain_lab.wire.cluster import Summary
 from dtrain_lab.wire.plan import NodeFacts, Partition, Request, SlurmFacts
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh
 from dtrain_lab.wire.submission import ClusterRecord
+from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.summary import soon
 
 GOLDEN = Path(__file__).parent / "golden"

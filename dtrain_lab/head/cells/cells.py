@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterable
 
 from dtrain_lab.cells import queue as pure
-from dtrain_lab.cells.errors import NO_ANSWER, blame, failure_sentence, own_interrupt, render_failure
+from dtrain_lab.cells.errors import NO_ANSWER, blame, joined, own_interrupt, render_failure
 from dtrain_lab.head.cells.client_queues import Outlets, Piece
 from dtrain_lab.head.cells.journal import Journal
-from dtrain_lab.head.cells.running_cell import RESTARTED, Running, result_sentence
+from dtrain_lab.head.cells.running_cell import RESTARTED, Running, result_parts
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cells import CellRecord, CellResult, Failure, RunningCell, WaitsFor
 from dtrain_lab.wire.metrics.collective import Call
@@ -356,7 +356,8 @@ class Cells:
         elapsed = time.monotonic() - cell.from_s
         cell.ended_at = None if cell.began_at is None else cell.began_at + elapsed
         failures = blame(cell.failures, restarted=bool(cell.restarted))
-        sentence = result_sentence(cell, failures)
+        said = result_parts(cell, failures)
+        sentence = joined(said)
         interrupted = own_interrupt(failures) and not cell.timed_out and not cell.hopeless
         cell.result = CellResult(
             cell=name,
@@ -367,7 +368,8 @@ class Cells:
             timed_out=cell.timed_out,
             traceback=tuple(render_failure(failures, sentence)) if failures else (),
             interrupted=interrupted,
-            plain=interrupted and sentence == failure_sentence(failures, cell.ranks),
+            plain=interrupted and [part.code for part in said] == ["interrupted"],
+            said=said,
         )
         if cell.client is not None and cell.end is not None:
             self._outlets.ended(cell.client, name, *cell.end)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.cells.errors import failure_sentence, own_interrupt
+from dtrain_lab.cells.errors import failure_parts, own_interrupt
 from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult, Failure
 from dtrain_lab.wire.kinds import CellState
 from dtrain_lab.wire.metrics.collective import Call
 from dtrain_lab.wire.metrics.diagnosis import Report
+from dtrain_lab.wire.summary import Summary
 
 RESTARTED = "RankRestarted"
 """`Failure.type` of a rank that a restart has ended."""
@@ -66,31 +67,37 @@ class Running:
         return "waiting" if self.began_at is None else "running"
 
 
-def result_sentence(cell: Running, failures: Sequence[Failure]) -> str:
-    """Say in a sentence how a cell ended; empty where no rank failed."""
+def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, ...]:
+    """Say how a cell failed, its cause first, then what became of its ranks; empty where no rank failed."""
     if not failures:
-        return ""
+        return ()
     if any(f.type == "NotRun" for f in failures):
-        return f"The cell did not run: {failures[0].message}"
+        why = failures[0].message
+        return (Summary("not_run", {"why": why}, f"The cell did not run: {why}"),)
     taken = [f for f in failures if f.type != RESTARTED]
-    text = failure_sentence(taken, cell.ranks) if taken else ""
+    parts = list(failure_parts(taken, cell.ranks)) if taken else []
     if cell.restarted:
-        text = f"{_restarted(cell.restarted)} {text}".rstrip()
+        parts.insert(0, _restarted(cell.restarted))
     differs = mismatch.find(cell.calls)
     if differs is not None:
         if differs.text not in cell.hopeless:  # else already part of the reason
-            text = f"{differs.text} {text}"
+            parts.insert(0, Summary("mismatch", {}, differs.text))
     elif own_interrupt(taken) and any(f.operation for f in taken):
         ended = [rank for rank in cell.ranks if all(f.rank != rank for f in failures)]
-        text = f"{rank_sets.sentence_name(ended)} had ended the cell. {text}" if ended else text
+        if ended:
+            text = f"{rank_sets.sentence_name(ended)} had ended the cell."
+            parts.insert(0, Summary("had_ended", {"ranks": rank_sets.compact(ended)}, text))
     if cell.hopeless:
-        return f"{cell.hopeless} {text}"
-    if cell.timed_out:
-        return f"The cell took longer than {cell.order.timeout_s:g} s. {text}"
-    return text
+        parts.insert(0, Summary("hopeless", {}, cell.hopeless))
+    elif cell.timed_out:
+        timeout = cell.order.timeout_s
+        text = f"The cell took longer than {timeout:g} s."
+        parts.insert(0, Summary("timed_out", {"seconds": timeout}, text))
+    return tuple(parts)
 
 
-def _restarted(ranks: Iterable[int]) -> str:
+def _restarted(ranks: Iterable[int]) -> Summary:
     numbers = sorted(ranks)
     verb, whose = ("was", "its") if len(numbers) == 1 else ("were", "their")
-    return f"{rank_sets.sentence_name(numbers)} {verb} restarted: {whose} variables are lost."
+    text = f"{rank_sets.sentence_name(numbers)} {verb} restarted: {whose} variables are lost."
+    return Summary("restarted", {"ranks": rank_sets.compact(numbers)}, text)

@@ -223,7 +223,9 @@ class CellRunner:
         # file names of compiled code differ per process; named by the cell, frames compare equal across ranks
         run = self._runs.get(summary.filename, "")
         found = Frame(f"cell {cell}" if cell else summary.filename, line, summary.name, source, cell, run=run)
-        return found if is_library(found) else replace(found, before=self._before(summary))
+        if is_library(found):
+            return replace(found, library=True)
+        return replace(found, before=self._before(summary))
 
     def _before(self, summary: traceback.FrameSummary) -> tuple[str, ...]:
         """Source lines above a frame's line, without leading blank ones."""

@@ -53,6 +53,7 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
     def open(self, *args: Any, **kwargs: Any) -> None:
         """Start sending frames."""
         super().open(*args, **kwargs)
+        self._app.hub.sockets.add(self)
         self._pump = supervision.here().keep("server.panel", self._send)
 
     async def on_message(self, message: str | bytes) -> None:
@@ -60,11 +61,17 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
 
     def on_close(self) -> None:
         """Stop sending frames."""
+        self._app.hub.sockets.discard(self)
         if self._pump is not None:
             self._pump.cancel()
 
-    async def _send(self) -> None:
+    @property
+    def _app(self) -> DtrainLabApp:
         app: DtrainLabApp = self.settings["dtrain_lab"]
+        return app
+
+    async def _send(self) -> None:
+        app = self._app
         changed = asyncio.Event()
         changed.set()
         app.hub.add(changed)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, Summary, World
+from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import Node
 from dtrain_lab.wire.processes.record import HeadRecord, Remote
 from dtrain_lab.wire.status import Status
+from dtrain_lab.wire.summary import Summary
 
 
 def without_head(record: HeadRecord, remote: Remote, status: Status, since_s: float) -> Cluster:

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.wire.cluster import Phase, Rank, Reason, Summary, World
+from dtrain_lab.wire.cluster import Phase, Rank, Reason, World
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.quota import Budget, Room
 from dtrain_lab.wire.kinds import JobLauncher, JobState
@@ -19,6 +19,7 @@ from dtrain_lab.wire.nodes import Node
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.record import Handle
 from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.trouble import Trouble
 
 

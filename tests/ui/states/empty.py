@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dtrain_lab.wire.cluster import Phase, Rank, Summary
+from dtrain_lab.wire.cluster import Phase, Rank
+from dtrain_lab.wire.summary import Summary
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import PANEL, STATUS, State
 from tests.ui.states.worlds import NOW, cluster_of, ranks_of

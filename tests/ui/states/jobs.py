@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.wire.cluster import Phase, Reason, Summary, World
+from dtrain_lab.wire.cluster import Phase, Reason, World
 from dtrain_lab.wire.jobs.job import Job, JobError, JobMetrics, JobSize, Log, LogPiece
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.summary import Summary
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import VIEW, State
 from tests.ui.states.worlds import NOW, metrics_of, nodes_of, past, ranks_of

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw
 
-from dtrain_lab.cells.errors import failure_sentence, render_failure
+from dtrain_lab.cells.errors import failure_parts, joined, render_failure
 from dtrain_lab.wire.cells import CellRecord, CellResult, Failure, RunningCell
-from dtrain_lab.wire.cluster import Summary
 from dtrain_lab.wire.kinds import CellState
 from dtrain_lab.wire.stacks import Frame
+from dtrain_lab.wire.summary import Summary
 from tests.ui.states.notebooks import (
     Cell,
     code,
@@ -69,10 +69,9 @@ FAILURES = (
     Failure(2, "raised", "ValueError", "max() arg is an empty sequence", FRAMES),
     Failure(3, "interrupted", "KeyboardInterrupt", "", operation="broadcast"),
 )
-SENTENCE = failure_sentence(FAILURES, (0, 2, 3))
-FAILED = CellResult(
-    "[12]", (0, 2, 3), FAILURES, SENTENCE, 0.9, traceback=tuple(render_failure(FAILURES, SENTENCE))
-)
+SAID = failure_parts(FAILURES, (0, 2, 3))
+TRACEBACK = tuple(render_failure(FAILURES, joined(SAID)))
+FAILED = CellResult("[12]", (0, 2, 3), FAILURES, joined(SAID), 0.9, traceback=TRACEBACK, said=SAID)
 
 FIGURES = code(
     "%%distributed\nplot_lengths(rows)",

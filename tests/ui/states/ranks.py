@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.wire.cluster import Rank, Summary
+from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.summary import Summary
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import PANEL, VIEW, State
 from tests.ui.states.training import ADVICE, SLOW

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.wire.cluster import Cluster, Summary
+from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.verdicts import Standing, Verdict
 from dtrain_lab.wire.stacks import Stack, StackFrame, Where
+from dtrain_lab.wire.summary import Summary
 from tests.ui.states.notebooks import trains
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import NOTEBOOK, PANEL, VIEW, State

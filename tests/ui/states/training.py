@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.wire.cells import RunningCell
-from dtrain_lab.wire.cluster import Rank, Summary
+from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.summary import Summary
 from tests.ui.states import jobs
 from tests.ui.states.notebooks import trains
 from tests.ui.states.stage import Stage

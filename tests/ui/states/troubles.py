@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from dtrain_lab.wire.cluster import Alternative, Cluster, Lost, Phase, Reason, Summary, World
+from dtrain_lab.wire.cluster import Alternative, Cluster, Lost, Phase, Reason, World
+from dtrain_lab.wire.summary import Summary
 from tests.ui.states.notebooks import trains
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import PANEL, STATUS, State

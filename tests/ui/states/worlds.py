@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from dtrain_lab.services.profiles.files import Listed
 from dtrain_lab.wire.cells import RunningCell
-from dtrain_lab.wire.cluster import Cluster, Rank, Summary, World
+from dtrain_lab.wire.cluster import Cluster, Rank, World
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Last, Metrics
 from dtrain_lab.wire.nodes import Node
 from dtrain_lab.wire.profile import Environment, Profile, Slurm
 from dtrain_lab.wire.site import Site
+from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.traits import Traits
 
 NOW = 1772453191.0

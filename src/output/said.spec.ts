@@ -1,0 +1,47 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { fateOf, Said } from './said';
+
+const trans = nullTranslator.load('dtrain_lab');
+const RAISED: Said = {
+  code: 'raised',
+  values: { ranks: '2', error: 'ValueError: max() is', others: 0 }
+};
+const TAKEN: Said = {
+  code: 'interrupted',
+  values: { ranks: '0,3', operations: ['broadcast'], inside: '' }
+};
+
+it('says who failed, and what became of the others, by their codes', () => {
+  const sentence = 'Worded in another way by a newer head.';
+  expect(fateOf([RAISED, TAKEN], sentence, true, trans)).toEqual({
+    head: 'Rank 2 failed.',
+    rest: 'Ranks 0, 3 were interrupted in broadcast; variables are kept.'
+  });
+  // what was raised stands nowhere else
+  expect(fateOf([RAISED], sentence, false, trans).head).toBe(
+    'Rank 2 failed: ValueError: max() is.'
+  );
+});
+
+it('names those that hung in an operation where others did not', () => {
+  const values = { ranks: '0-1', operations: ['barrier'], inside: '0' };
+  expect(fateOf([{ code: 'interrupted', values }], '', false, trans).head).toBe(
+    'Ranks 0–1 were interrupted (rank 0 in barrier); variables are kept.'
+  );
+});
+
+it('shows the English text of a part that is new to it, else the sentence', () => {
+  const part = { code: 'evaporated', values: {}, text: 'Rank 1 evaporated.' };
+  expect(fateOf([part, TAKEN], 'All of it.', true, trans).head).toBe(
+    'Rank 1 evaporated.'
+  );
+  const kept = { code: 'evaporated', values: {} };
+  for (const said of [[kept, TAKEN], [], undefined]) {
+    expect(fateOf(said, 'All of it.', true, trans)).toEqual({
+      head: 'All of it.',
+      rest: ''
+    });
+  }
+});

@@ -1,0 +1,153 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { components } from '../api/types';
+import { formatRanks, formatTime } from '../ui/format';
+import { parseRanks } from './lines';
+
+/** A part of what became of a cell: its code and values, and its English text where that is at hand. */
+export type Said = Pick<components['schemas']['Summary'], 'code' | 'values'> & {
+  text?: string;
+};
+
+/** What became of a cell. */
+export interface IFate {
+  /** Who is at fault. */
+  head: string;
+  /** What became of the others. */
+  rest: string;
+}
+
+/**
+ * What became of a cell, in the user's language: by the codes of its parts.
+ *
+ * @param sentence - the same in English: shown where a part is new to us, or none is known
+ * @param told - what was raised stands below
+ */
+export function fateOf(
+  parts: readonly Said[] | undefined,
+  sentence: string,
+  told: boolean,
+  trans: TranslationBundle
+): IFate {
+  const texts = (parts ?? []).map(
+    part => words(part, told, trans) ?? part.text ?? ''
+  );
+  if (!texts.length || texts.includes('')) {
+    return { head: sentence, rest: '' };
+  }
+  return told
+    ? { head: texts[0], rest: texts.slice(1).join(' ') }
+    : { head: texts.join(' '), rest: '' };
+}
+
+/** One part; null where its code is new to us. */
+function words(
+  { code, values }: Said,
+  told: boolean,
+  trans: TranslationBundle
+): string | null {
+  const numbers = ranksIn(values.ranks);
+  const count = numbers.length;
+  const ranks = formatRanks(numbers);
+  const value = (key: string): string => String(values[key] ?? '');
+  switch (code) {
+    case 'raised':
+      return told
+        ? trans._n('Rank %2 failed.', 'Ranks %2 failed.', count, ranks)
+        : trans._n(
+            'Rank %2 failed: %3.',
+            'Ranks %2 failed: %3.',
+            count,
+            ranks,
+            values.others
+              ? trans.__('%1 (and %2 other)', value('error'), value('others'))
+              : value('error')
+          );
+    case 'lost':
+      return trans._n(
+        'Rank %2 was lost: %3.',
+        'Ranks %2 were lost: %3.',
+        count,
+        ranks,
+        value('how')
+      );
+    case 'no_answer':
+      return trans._n(
+        'Rank %2 does not answer the interrupt: wait, or %3.',
+        'Ranks %2 do not answer the interrupt: wait, or %3.',
+        count,
+        ranks,
+        value('restart')
+      );
+    case 'interrupted':
+      return interrupted(values, numbers, trans);
+    case 'restarted':
+      return trans._n(
+        'Rank %2 was restarted: its variables are lost.',
+        'Ranks %2 were restarted: their variables are lost.',
+        count,
+        ranks
+      );
+    case 'had_ended':
+      return trans._n(
+        'Rank %2 had ended the cell.',
+        'Ranks %2 had ended the cell.',
+        count,
+        ranks
+      );
+    case 'timed_out':
+      return trans.__(
+        'The cell took longer than %1.',
+        formatTime(Number(values.seconds))
+      );
+    case 'not_run':
+      return trans.__('The cell did not run: %1', value('why'));
+    default:
+      return null;
+  }
+}
+
+/** Which ranks were interrupted, and in which operations as far as that is known. */
+function interrupted(
+  values: Said['values'],
+  numbers: readonly number[],
+  trans: TranslationBundle
+): string {
+  const ranks = formatRanks(numbers);
+  const list = Array.isArray(values.operations) ? values.operations : [];
+  const operations = list.join(', ');
+  const inside = ranksIn(values.inside);
+  if (!operations) {
+    return trans._n(
+      'Rank %2 was interrupted; variables are kept.',
+      'Ranks %2 were interrupted; variables are kept.',
+      numbers.length,
+      ranks
+    );
+  }
+  if (!inside.length) {
+    return trans._n(
+      'Rank %2 was interrupted in %3; variables are kept.',
+      'Ranks %2 were interrupted in %3; variables are kept.',
+      numbers.length,
+      ranks,
+      operations
+    );
+  }
+  return trans.__(
+    'Ranks %1 were interrupted (%2); variables are kept.',
+    ranks,
+    trans._n(
+      'rank %2 in %3',
+      'ranks %2 in %3',
+      inside.length,
+      formatRanks(inside),
+      operations
+    )
+  );
+}
+
+/** Ranks of "0,2-3"; none of an empty text. */
+function ranksIn(value: unknown): number[] {
+  return typeof value === 'string' && value ? parseRanks(value) : [];
+}
