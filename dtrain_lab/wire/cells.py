@@ -82,6 +82,7 @@ class CellRecord(Struct, frozen=True):
     for it (`--no-wait`). Its output begins at `first_seq` in the journal. `kernel` is the id of the
     requesting kernel, which survives a rename of the notebook; `request` is the id of its execute request.
     `started_at` is when the cell was sent to the ranks, `ended_at` when the last rank ended it.
+    `failures`: of a cell that runs, how it has failed on some of its ranks so far.
     """
 
     id: str
@@ -98,3 +99,4 @@ class CellRecord(Struct, frozen=True):
     waits_for: tuple[WaitsFor, ...] = ()
     kernel: str | None = None
     request: str | None = None
+    failures: tuple[Failure, ...] = ()

@@ -91,6 +91,9 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
     size = state.size
     if state.reason is not None and state.reason[0] == "deaf":
         return _say("deaf", state.reason[1])
+    failing = _failing(state)
+    if failing is not None:
+        return failing
     asked = [m.rank for m in state.members if m.cell is not None and m.interrupted]
     if asked:
         text = f"Interrupting {rank_names.count(len(asked))}; variables are kept."
@@ -110,6 +113,23 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
     cell = running[0]
     text = f"Running cell {cell.cell} on {rank_names.count(len(cell.ranks))}."
     return _say("running", text, cell=cell.cell, count=len(cell.ranks))
+
+
+def _failing(state: State) -> Summary | None:
+    """Say that a cell has failed on some ranks while others still compute; None where none does."""
+    failed = {m.last for m in state.members if m.raised and m.cell is None}
+    still = [m.rank for m in state.members if m.cell is not None and m.cell in failed]
+    # peers that wait in a collective are ended within a second, which is not worth an alarm
+    if not any(state.members[rank].interrupted for rank in still):
+        return None
+    cells = {state.members[rank].cell for rank in still}
+    raised = [m.rank for m in state.members if m.raised and m.last in cells]
+    verb = "runs" if len(still) == 1 else "run"
+    text = (
+        f"{rank_names.sentence_name(raised)} failed. {rank_names.sentence_name(still)} still {verb} the cell."
+    )
+    values = {"ranks": rank_names.compact(raised), "still": rank_names.compact(still)}
+    return _say("failing", text, **values)
 
 
 def paused_sentence(paused: Sequence[int], waiting: Mapping[int, str]) -> str:

@@ -2123,6 +2123,7 @@ export interface components {
          *     for it (`--no-wait`). Its output begins at `first_seq` in the journal. `kernel` is the id of the
          *     requesting kernel, which survives a rename of the notebook; `request` is the id of its execute request.
          *     `started_at` is when the cell was sent to the ranks, `ended_at` when the last rank ended it.
+         *     `failures`: of a cell that runs, how it has failed on some of its ranks so far.
          */
         CellRecord: {
             cell: string;
@@ -2132,6 +2133,8 @@ export interface components {
             detached: boolean;
             /** @default null */
             ended_at: number | null;
+            /** @default [] */
+            failures: components["schemas"]["Failure"][];
             first_seq: number;
             id: string;
             /** @default null */

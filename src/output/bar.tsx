@@ -5,7 +5,7 @@ import { errorPercent, formatRate, formatShare } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { shownFigures } from '../ui/now';
 import { sentence } from '../ui/sentence';
-import { IFate } from './said';
+import { IFate, soFar } from './said';
 import {
   glyphOf,
   isAlarm,
@@ -45,7 +45,8 @@ export function Bar(props: {
   const trouble = troubleOf(standing);
   // without a server nothing of it is known now
   const unheard = lostText(standing, trans);
-  const alarm = isAlarm(trouble) && !unheard;
+  const failing = unheard ? '' : soFar(standing.record, trans);
+  const alarm = (isAlarm(trouble) || !!failing) && !unheard;
   const glyph = glyphOf(standing, trans);
   const paused = glyph?.kind === 'paused';
   const failed = state === 'failed';
@@ -71,8 +72,12 @@ export function Bar(props: {
           <>
             {count} <span>{unheard}</span>
           </>
-        ) : alarm && trouble ? (
+        ) : alarm && trouble && isAlarm(trouble) ? (
           <b role="alert">{troubleText(trouble, trans)}</b>
+        ) : failing ? (
+          <>
+            <b role="alert">{failing}</b> <span>{time}</span>
+          </>
         ) : failed ? (
           <>
             <b>{head || trans.__('Failed.')}</b> {rest && <span>{rest}</span>}{' '}

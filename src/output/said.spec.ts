@@ -1,7 +1,8 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { fateOf, Said } from './said';
+import { record } from '../testing/record';
+import { fateOf, Said, soFar } from './said';
 
 const trans = nullTranslator.load('dtrain_lab');
 const RAISED: Said = {
@@ -17,7 +18,7 @@ it('says who failed, and what became of the others, by their codes', () => {
   const sentence = 'Worded in another way by a newer head.';
   expect(fateOf([RAISED, TAKEN], sentence, true, trans)).toEqual({
     head: 'Rank 2 failed.',
-    rest: 'Ranks 0, 3 were interrupted in broadcast; variables are kept.'
+    rest: 'Ranks 0 and 3 were interrupted in broadcast; variables are kept.'
   });
   // what was raised stands nowhere else
   expect(fateOf([RAISED], sentence, false, trans).head).toBe(
@@ -30,6 +31,22 @@ it('names those that hung in an operation where others did not', () => {
   expect(fateOf([{ code: 'interrupted', values }], '', false, trans).head).toBe(
     'Ranks 0–1 were interrupted (rank 0 in barrier); variables are kept.'
   );
+});
+
+it('tells of a cell that goes on where one of its ranks has failed', () => {
+  const failure = {
+    rank: 1,
+    kind: 'raised',
+    type: 'NameError',
+    message: '',
+    frames: [],
+    operation: null,
+    detail: []
+  };
+  const runs = record({ state: 'running', failures: [failure] });
+  expect(soFar(runs, trans)).toBe('Rank 1 failed. Rank 0 still runs.');
+  expect(soFar(record({ state: 'running' }), trans)).toBe('');
+  expect(soFar(record({ failures: [failure] }), trans)).toBe('');
 });
 
 it('shows the English text of a part that is new to it, else the sentence', () => {

@@ -1,8 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { components } from '../api/types';
+import { CellRecord } from '../tokens';
 import { formatRanks, formatTime } from '../ui/format';
-import { parseRanks } from './lines';
+import { ranksIn } from '../ui/ranks';
 
 /** A part of what became of a cell: its code and values, and its English text where that is at hand. */
 export type Said = Pick<components['schemas']['Summary'], 'code' | 'values'> & {
@@ -48,7 +49,7 @@ function words(
 ): string | null {
   const numbers = ranksIn(values.ranks);
   const count = numbers.length;
-  const ranks = formatRanks(numbers);
+  const ranks = named(numbers, trans);
   const value = (key: string): string => String(values[key] ?? '');
   switch (code) {
     case 'raised':
@@ -113,7 +114,7 @@ function interrupted(
   numbers: readonly number[],
   trans: TranslationBundle
 ): string {
-  const ranks = formatRanks(numbers);
+  const ranks = named(numbers, trans);
   const list = Array.isArray(values.operations) ? values.operations : [];
   const operations = list.join(', ');
   const inside = ranksIn(values.inside);
@@ -141,13 +142,49 @@ function interrupted(
       'rank %2 in %3',
       'ranks %2 in %3',
       inside.length,
-      formatRanks(inside),
+      named(inside, trans),
       operations
     )
   );
 }
 
-/** Ranks of "0,2-3"; none of an empty text. */
-function ranksIn(value: unknown): number[] {
-  return typeof value === 'string' && value ? parseRanks(value) : [];
+/** What has become so far of a cell that still runs; empty where no rank has failed. */
+export function soFar(
+  record: CellRecord | null,
+  trans: TranslationBundle
+): string {
+  const failed = (record?.failures ?? [])
+    .filter(f => f.kind === 'raised')
+    .map(f => f.rank);
+  if (!record || record.state !== 'running' || !failed.length) {
+    return '';
+  }
+  const left = record.ranks.filter(
+    rank => !record.failures.some(f => f.rank === rank)
+  );
+  return [
+    trans._n(
+      'Rank %2 failed.',
+      'Ranks %2 failed.',
+      failed.length,
+      named(failed, trans)
+    ),
+    left.length
+      ? trans._n(
+          'Rank %2 still runs.',
+          'Ranks %2 still run.',
+          left.length,
+          named(left, trans)
+        )
+      : ''
+  ]
+    .join(' ')
+    .trim();
+}
+
+/** Ranks as they stand in a sentence: "0, 2–4 and 6". */
+function named(ranks: readonly number[], trans: TranslationBundle): string {
+  const spans = formatRanks(ranks).split(', ');
+  const last = spans.pop() ?? '';
+  return spans.length ? trans.__('%1 and %2', spans.join(', '), last) : last;
 }

@@ -162,6 +162,9 @@ export function glyphOf(
     case 'waiting':
       return { kind: 'starting', word: trans.__('waiting') };
     case 'running':
+      if (standing.record?.failures.some(f => f.kind === 'raised')) {
+        return { kind: 'failed', word: trans.__('failed') };
+      }
       return verdict
         ? { kind: 'slow', word: trans.__('running') }
         : { kind: 'busy', word: trans.__('running') };

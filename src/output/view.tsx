@@ -47,7 +47,9 @@ export function CellView(props: {
   const rank = typeof choice === 'number' ? choice : null;
   const own = standing.state === 'interrupted' || standing.state === 'not run';
   const { record, said } = standing;
-  const known = record?.result?.failures.filter(f => f.kind === 'raised');
+  const known = (record?.result ?? record)?.failures.filter(
+    f => f.kind === 'raised'
+  );
   const rows = own || known ? [] : (output.failure?.rows ?? []);
   const tracebacks = own
     ? []

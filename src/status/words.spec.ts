@@ -53,6 +53,27 @@ it('shows the whole text of trouble whose code is new to it', () => {
   );
 });
 
+it('alarms where a rank has failed and others still run the cell', () => {
+  const values = { ranks: '1', still: '0' };
+  const cluster = makeCluster({
+    summary: { code: 'failing', values, text: 'Worded in another way.' }
+  });
+  expect(statusOf(cluster, 'open', trans)).toMatchObject({
+    text: 'local-2: rank 1 failed, 0 still at work',
+    glyph: 'failed',
+    trouble: true
+  });
+});
+
+it('says in a few words that ranks are paused', () => {
+  const paused = makeCluster({
+    state: 'paused',
+    ranks: [makeRank(0, { state: 'paused' }), makeRank(1)],
+    summary: { code: 'paused', values: {}, text: 'Paused on 1 rank.' }
+  });
+  expect(statusText(paused, trans)).toBe('local-2: paused on 1 rank');
+});
+
 it('shows figures of steps that are made now only', () => {
   const figures = { samples_per_s: 1286, comm_overhead: 0.23 };
   expect(statusText(withMetrics({ ...figures, current: true }), trans)).toBe(

@@ -16,6 +16,7 @@ import {
   sentence,
   stateWord
 } from '../ui/sentence';
+import { ranksIn } from '../ui/ranks';
 import { alarmOf } from '../ui/verdict';
 import { briefly } from '../ui/verdictWords';
 
@@ -28,8 +29,19 @@ export function troubleWords(
   if (alarm) {
     return briefly(alarm, trans);
   }
+  const { code, values } = cluster.summary;
+  if (code === 'failing') {
+    const failed = ranksIn(values.ranks);
+    return trans._n(
+      'rank %2 failed, %3 still at work',
+      'ranks %2 failed, %3 still at work',
+      failed.length,
+      formatRanks(failed),
+      formatRanks(ranksIn(values.still))
+    );
+  }
   const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
-  return cluster.summary.code === 'lost' && lost.length
+  return code === 'lost' && lost.length
     ? trans._n(
         'rank %2 was lost',
         'ranks %2 were lost',
@@ -135,7 +147,11 @@ export function statusText(
       : trans.__('%1: %2, %3', name, words, formatSpan(since));
   }
   if (cluster.state === 'paused') {
-    return trans.__('%1: %2', name, sentence(cluster, trans));
+    const count = cluster.ranks.filter(r => r.state === 'paused').length;
+    const words = count
+      ? trans._n('paused on %1 rank', 'paused on %1 ranks', count)
+      : stateWord('paused', trans);
+    return trans.__('%1: %2', name, words);
   }
   const { samples_per_s, comm_overhead, current } = cluster.metrics;
   const starts = startWords(cluster, trans, now);

@@ -17,6 +17,7 @@ export function record(more: Partial<CellRecord> = {}): CellRecord {
     kernel: 'k1',
     request: 'm1',
     result: null,
+    failures: [],
     ...more
   };
 }

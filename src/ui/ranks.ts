@@ -25,3 +25,10 @@ export function parseRanks(text: string, size: number): number[] | null {
   }
   return [...found].sort((a, b) => a - b);
 }
+
+/** Ranks as the server writes them: "0,2-3"; none of an empty text. */
+export function ranksIn(value: unknown): number[] {
+  return typeof value === 'string' && value
+    ? (parseRanks(value, Infinity) ?? [])
+    : [];
+}

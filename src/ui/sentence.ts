@@ -3,6 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Cluster, Verdict } from '../tokens';
 import { formatCount, formatRanks, formatSpan } from './format';
 import { GlyphKind } from './glyph';
+import { ranksIn } from './ranks';
 import { alarmOf, isHang } from './verdict';
 
 /** The head's one sentence in the user's language; its English text where a code is new to us. */
@@ -68,6 +69,24 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
         word('ranks'),
         count('count')
       );
+    case 'failing': {
+      const failed = ranksIn(values.ranks);
+      const still = ranksIn(values.still);
+      return [
+        trans._n(
+          'Rank %2 failed.',
+          'Ranks %2 failed.',
+          failed.length,
+          formatRanks(failed)
+        ),
+        trans._n(
+          'Rank %2 still runs the cell.',
+          'Ranks %2 still run the cell.',
+          still.length,
+          formatRanks(still)
+        )
+      ].join(' ');
+    }
     case 'interrupting':
       return trans._n(
         'Interrupting %2 rank; variables are kept.',
@@ -124,6 +143,9 @@ export function clusterGlyph(cluster: Cluster): GlyphKind {
     case 'ready':
       if (cluster.metrics.verdicts.some(holdsUp)) {
         return 'slow';
+      }
+      if (cluster.summary.code === 'failing') {
+        return 'failed';
       }
       return cluster.running.length ? 'busy' : 'idle';
     case 'pending':

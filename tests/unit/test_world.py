@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.world import Event, Member, Members, State, initial, step
 from dtrain_lab.world import actions as do
@@ -144,6 +145,19 @@ def test_peers_of_a_rank_that_raised_are_freed_after_a_grace() -> None:
     assert of(do.StartTimer, actions) == [do.StartTimer("peers", 1.0)]
     state, actions = play(state, on.TimerFired("peers"))
     assert of(do.AbortRanks, actions) == [do.AbortRanks((1,))]
+
+
+def test_a_cell_that_failed_on_a_rank_while_its_peer_computes_says_so() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)))
+    running = (RunningCell("[1]", None, (0, 1), 0.0),)
+    state, _ = play(state, on.CellReplied(1, "raised", sequence=1))
+    assert summarize("it", state, Metrics(), running).code == "running", "its peer may wait in a collective"
+    state, _ = play(state, on.TimerFired("peers"))
+    said = summarize("it", state, Metrics(), running)
+    assert (said.code, said.values) == ("failing", {"ranks": "1", "still": "0"})
+    assert said.text == "Rank 1 failed. Rank 0 still runs the cell."
+    state, _ = play(state, on.CellReplied(0, "ok", sequence=1))
+    assert summarize("it", state, Metrics(), ()).code != "failing"
 
 
 def test_a_cell_on_other_ranks_is_not_freed_with_them() -> None:

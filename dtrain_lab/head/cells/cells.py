@@ -115,6 +115,7 @@ class Cells:
                 waits_for=self._waits_for(c),
                 kernel=c.order.kernel,
                 request=c.order.request,
+                failures=() if c.result is not None else blame(c.failures),
             )
             for c in known
         ]
