@@ -170,6 +170,7 @@ async def test_a_server_that_is_stopped_says_so_to_its_pages(jp_ws_fetch: Any, j
     while await socket.read_message() is not None:
         pass
     assert socket.close_code == 1001
+    socket.close()
 
 
 START = '{"ranks": 2, "name": "web", "notebook": "sub/a.ipynb"}'
