@@ -148,8 +148,14 @@ class Cluster:
         check: bool = True,
     ) -> Result:
         """Variant of `run` for use in the portal's loop."""
+        cell = cell_id()
         order = clients.Run(
-            cell=cell_id(), code=code, label="[ ]", ranks=await self.rank_set(ranks), timeout_s=timeout
+            cell=cell,
+            code=code,
+            label="[ ]",
+            ranks=await self.rank_set(ranks),
+            timeout_s=timeout,
+            source=f"{cell}.py",
         )
         check_order(code, order.label, order.first_line, timeout)
         return await self.run_order(order, check=check)

@@ -9,12 +9,10 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.api import debug
+from dtrain_lab.api import debug, target
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.merge import job_line
-from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.debugging import JobCode
 from dtrain_lab.services.jobs.jobs import Told
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.finding import line as finding_line
@@ -162,15 +160,10 @@ class Job:
             Conflict: The job is not running, or another client debugs it.
             Unreachable: The head can't be reached.
         """
-        connection, code = self._portal.call(self._reach())
+        connection, code = self._portal.call(target.reach_job(self._portal, self.id))
         if debug.in_notebook is not None:
             return debug.in_notebook(connection, code)
         return debug.Debugger(self._portal, connection, code)
-
-    async def _reach(self) -> tuple[Connection, JobCode]:
-        reader = await self._portal.jobs.reader(self.id)
-        here = str(Path(self._info.notebook or ".").absolute().parent)
-        return await reader.connect(), JobCode(await reader.cell_names(), (here, reader.code))
 
     def export(self, file: str | Path) -> Path:
         """Write notebook, script, packages, metrics and logs to a .tar.gz, and return its path."""

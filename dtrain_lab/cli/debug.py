@@ -1,4 +1,4 @@
-"""`dtrain-lab debug`: a text debugger of all ranks, for people on a login node."""
+"""`dtrain-lab debug`: a text debugger of all ranks, for a login node; `--stdio` serves editors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from dtrain_lab.api.job import job
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.cli.show import console, reports_errors
+from dtrain_lab.cli.adapter import stdio as adapter
+from dtrain_lab.cli.show import console, print_json, reports_errors
 from dtrain_lab.debugger.places import CELL
 from dtrain_lab.debugger.state import RankView
-from dtrain_lab.errors import DtrainError, NotFound
+from dtrain_lab.errors import BadRequest, DtrainError, NotFound
 
 STEP_WITHIN_S = 3.0
 """Timeout of a step, which may wait for other ranks in a collective; then the ranks' states are shown."""
@@ -24,14 +25,34 @@ PAUSE_WITHIN_S = 10.0
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", required=False)
+@click.option("--job", "job_name", metavar="ID", help="Debug this job; NAME is left out then.")
 @click.option("--rank", type=int, help="Look at this one first.")
 @click.option("--no-pause", is_flag=True, help="Let the ranks run until a breakpoint.")
+@click.option(
+    "--stdio", is_flag=True, help="Serve an editor: the debug adapter protocol on stdin and stdout."
+)
+@click.option("--vscode", is_flag=True, help="Print the entry for .vscode/launch.json.")
 @reports_errors
-def debug(name: str, rank: int | None, no_pause: bool) -> None:
-    """Debug the ranks of a cluster or a job; they go on when you leave."""
+def debug(
+    name: str | None, job_name: str | None, rank: int | None, no_pause: bool, stdio: bool, vscode: bool
+) -> None:
+    """Debug the ranks of a cluster or a job; they go on when you leave.
+
+    With --stdio and without NAME: what the editor's configuration names, or the only one that runs.
+    """
+    if name and job_name:
+        raise BadRequest("NAME and --job exclude each other.", "Leave one out.")
+    if vscode:
+        print_json(adapter.vscode_entry(name, job_name))
+        return
+    if stdio:
+        adapter.serve(name, job_name)
+        return
+    if not (name or job_name):
+        raise BadRequest("There is no name.", "Name a cluster or a job: dtrain-lab debug NAME")
     Portal.get("terminal")
-    debugger = _target(name)
+    debugger = job(job_name).debug() if job_name else _target(str(name))
     try:
         if not no_pause:
             debugger.pause()

@@ -45,17 +45,20 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
                 state = replace(state, focus=rank)
             if state.focus == rank:
                 state = replace(state, depth=0)
-                return state, (stopped(state, rank), told(state))
-            return state, (told(state),)
+            shown = state.focus == rank or state.editor
+            return state, (stopped(state, rank), told(state)) if shown else (told(state),)
         case "continued":
             if state.ranks[rank].phase != "gone":
                 state = state.rank(rank, phase="running", reason="", text="")
-            return state, (continued(rank), told(state)) if state.focus == rank else (told(state),)
+            shown = state.focus == rank or state.editor
+            return state, (continued(rank), told(state)) if shown else (told(state),)
         case "released":  # the rank has dropped its breakpoints: they are sent again before the next cell
             return state.rank(rank, attached=False), ()
         case "gone":
             was = state.ranks[rank].phase
             state = state.rank(rank, phase="gone", attached=False, place=None, operation=None)
+            if state.editor:
+                return state, (thread("exited", rank), told(state)) if was != "gone" else ()
             events = (continued(rank),) if state.focus == rank and was == "paused" else ()
             return state, (*events, told(state))
         case _:
@@ -64,7 +67,7 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
 
 def settled(state: State) -> Moved:
     """Once ranks have had time to stop, focus a paused one if the focused rank still runs."""
-    if not state.paused or state.focus in state.paused or state.moving == "step":
+    if not state.paused or state.focus in state.paused or state.moving == "step" or state.editor:
         return state, ()
     return looked_at(state, state.paused[0])
 
@@ -113,21 +116,27 @@ def cell_ended(state: State, ranks: Sequence[int], *, failed: bool) -> Moved:
 def stopped(state: State, rank: int) -> Dap:
     """Make the event that has the front end show a rank's stack and variables."""
     view = state.ranks[rank]
-    return {
-        "event": "stopped",
-        "body": {
-            "threadId": FIRST_THREAD + rank,
-            "reason": view.reason or "step",
-            "text": view.text,
-            "description": f"rank {rank}",
-            "allThreadsStopped": False,
-        },
+    body: Dap = {
+        "threadId": FIRST_THREAD + rank,
+        "reason": view.reason or "step",
+        "text": view.text,
+        "description": f"rank {rank}",
+        "allThreadsStopped": False,
     }
+    # the user's own rank stays the one looked at, also where it comes last
+    if state.editor and rank != state.focus and (state.focus in state.paused or state.moving == "step"):
+        body["preserveFocusHint"] = True
+    return {"event": "stopped", "body": body}
 
 
 def continued(rank: int) -> Dap:
     """Make the event that has the front end clear a rank's stack and variables."""
     return {"event": "continued", "body": {"threadId": FIRST_THREAD + rank, "allThreadsContinued": False}}
+
+
+def thread(reason: str, rank: int) -> Dap:
+    """Make the event that has an editor list a rank ("started"), or drop it ("exited")."""
+    return {"event": "thread", "body": {"reason": reason, "threadId": FIRST_THREAD + rank}}
 
 
 def told(state: State) -> Dap:

@@ -101,6 +101,8 @@ class State(Struct, frozen=True):
     """The front end's path for cells, up to their name."""
     folders: tuple[str, str] | None = None
     """In a job, the notebook's folder here and its copy on the nodes."""
+    editor: bool = False
+    """Whether the front end shows all ranks at once, as editors do; JupyterLab shows the focused one."""
     points: dict[str, tuple[Breakpoint, ...]] = {}
     filters: tuple[str, ...] = ()
     depth: int = 0

@@ -143,6 +143,10 @@ class Runner:
         """Text of every cell, by label."""
         return {part.name: part.source + "\n" for part in self._parts if part.name.startswith("[")}
 
+    def text(self, name: str) -> str | None:
+        """Text of a cell, by its label; None for an unknown label."""
+        return self.texts().get(name)
+
     # ---- before and after the cells
 
     def _prepare(self) -> None:

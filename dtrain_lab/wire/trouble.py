@@ -34,6 +34,7 @@ LOOPS: Final = {
     "client.link": "watching the connection to a cluster",
     "debug.hold": "holding the debugger",
     "debug.look": "asking what the debugged ranks do",
+    "debug.again": "attaching the debugger to ranks that came back",
     "ssh.cut": "watching an SSH connection",
 }
 """Loops that run as long as their process: name → activity, as shown to users."""
@@ -50,6 +51,7 @@ ONCE: Final = {
     "client.task": "background work",
     "debug.meet": "waiting for paused ranks",
     "debug.step": "a step of a rank that came late",
+    "debug.request": "a request of an editor",
     "callback": "a callback",
 }
 """One-off tasks: name → activity. A failure is reported to the caller that waits, and counted."""

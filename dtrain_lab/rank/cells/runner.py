@@ -176,6 +176,11 @@ class CellRunner:
         """Empty: no cell is known before it runs; the notebook's debugger sends the texts."""
         return {}
 
+    def text(self, name: str) -> str | None:
+        """A cell's text with the user's line numbers, by the debugger's name; None for an unknown name."""
+        written = self._written.get(self.file(name) or "")
+        return "\n".join(written) if written is not None else None
+
     def frames(self, tb: TracebackType | None) -> tuple[Frame, ...]:
         """Frames of a traceback from the cell inwards, without IPython's own; the innermost 40 at most."""
         summary = traceback.extract_tb(tb)

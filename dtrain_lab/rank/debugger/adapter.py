@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import threading
 from collections.abc import Callable
-from typing import Any
 
+from dtrain_lab.debugger import framing
+from dtrain_lab.debugger.state import Dap
 from dtrain_lab.rank.debugger import tracing
 
-Dap = dict[str, Any]
 RESUMES = ("next", "stepIn", "stepOut", "continue")
 WAKE_TIMES = 7
 """Wake-ups after a step command, 1, 2, 4 … ms apart: a thread may sleep for 0.2 s after it got the command
@@ -31,7 +30,7 @@ class Adapter:
         self._loop = loop
         self._heard = heard
         self._socket: socket.socket | None = None
-        self._buffer = b""
+        self._decoder = framing.Decoder()
         self._seq = 0
         self._waiting: dict[int, asyncio.Future[Dap]] = {}
 
@@ -82,9 +81,8 @@ class Adapter:
         future: asyncio.Future[Dap] = self._loop.create_future()
         self._waiting[self._seq] = future
         request = {"type": "request", "seq": self._seq, "command": command, "arguments": arguments}
-        data = json.dumps(request).encode()
         self._socket.setblocking(True)
-        self._socket.sendall(b"Content-Length: %d\r\n\r\n" % len(data) + data)
+        self._socket.sendall(framing.encode(request))
         self._socket.setblocking(False)
         if command in RESUMES:
             self.wake()
@@ -127,20 +125,8 @@ class Adapter:
         if not data:
             self._loop.remove_reader(self._socket.fileno())
             return
-        self._buffer += data
-        while True:
-            head, mark, rest = self._buffer.partition(b"\r\n\r\n")
-            if not mark:
-                return
-            length = next(
-                int(line.split(b":")[1])
-                for line in head.split(b"\r\n")
-                if line.lower().startswith(b"content-length")
-            )
-            if len(rest) < length:
-                return
-            self._buffer = rest[length:]
-            self._received(json.loads(rest[:length]))
+        for message in self._decoder.feed(data):
+            self._received(message)
 
     def _received(self, message: Dap) -> None:
         if message["type"] == "response":

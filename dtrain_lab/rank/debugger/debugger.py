@@ -22,9 +22,10 @@ from typing import Any, Protocol
 
 from dtrain_lab.cells.errors import lost_connection
 from dtrain_lab.debugger.places import CELL, MISSING, is_ours, runs_at
+from dtrain_lab.debugger.state import Dap
 from dtrain_lab.machine import durable
 from dtrain_lab.rank.debugger import hits, tracing
-from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter, Dap
+from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
 from dtrain_lab.rank.debugger.timeouts import Timeouts
 from dtrain_lab.rank.group import main_thread
 from dtrain_lab.wire import links
@@ -32,6 +33,7 @@ from dtrain_lab.wire import links
 AT_FAILURE = {"uncaught", "userUnhandled"}
 FRAMES = 60
 OF_STOPPED = {*RESUMES, "exceptionInfo", "stackTrace", "scopes", "variables", "setVariable", "evaluate"}
+OF_STOPPED |= {"completions"}
 NEEDS_DEBUGGER = (
     "{} stops with the debugger on: the bug in the notebook's toolbar, or `dtrain-lab debug` in a terminal."
 )
@@ -62,6 +64,9 @@ class CellFiles(Protocol):
 
     def texts(self) -> dict[str, str]:
         """Text, by name, of the cells that are known before they run."""
+
+    def text(self, name: str) -> str | None:
+        """A cell's text with the user's line numbers, by the debugger's name; None for an unknown name."""
 
 
 class RankDebugger:
@@ -140,6 +145,8 @@ class RankDebugger:
                 return self._dump(arguments["name"], arguments["code"])
             case "where":
                 return {"success": True, "body": self._where()}
+            case "source":
+                return {"success": True, "body": {"content": self._text(arguments["source"]["path"])}}
             case "look" if self.stopped is None:
                 return await self._look_around(arguments["expression"], arguments.get("leaf"))
         if not self.attached:
@@ -372,6 +379,15 @@ class RankDebugger:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         durable.swap(path, code.encode())
         return {"success": True}
+
+    def _text(self, path: str) -> str:
+        """Text of a cell or file, for an editor that lacks it."""
+        if not path.startswith(CELL):
+            return Path(path).read_text(encoding="utf-8")
+        text = self._cells.text(path.removeprefix(CELL))
+        if text is None:
+            raise Refused(f"Rank {self._rank} has run no cell {path.removeprefix(CELL)} yet.")
+        return text
 
     def _where_code_runs(self, arguments: Dap) -> Dap:
         """Move breakpoints to the next lines that run.

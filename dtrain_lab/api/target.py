@@ -1,0 +1,65 @@
+"""Finds what an editor debugs: a cluster or a job, by its name or id, or the only one that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.errors import BadRequest, NotFound
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.debugger.debugging import JobCode
+
+Target = tuple[Connection, JobCode | None]
+JobTarget = tuple[Connection, JobCode]
+SAY = 'Say which: dtrain-lab debug --stdio NAME, or "cluster" or "job" in the editor\'s configuration.'
+
+
+async def find(portal: Portal, cluster: str | None, job: str | None) -> Target:
+    """Connect to a cluster or job; takes no lease on it. Runs in the portal's loop.
+
+    Args:
+        portal: This process's portal.
+        cluster: Name or id of a cluster, or else of a job.
+        job: Name or id of a job.
+
+    Raises:
+        NotFound: There is none of this name, or none runs.
+        BadRequest: Several run, and none is named.
+        Conflict: The job is not running.
+        Unreachable: The head can't be reached.
+    """
+    if job:
+        return await reach_job(portal, job)
+    if not cluster:
+        cluster = await _only(portal)
+    try:
+        return await portal.worlds.connect(cluster), None
+    except NotFound as missing:
+        try:
+            return await reach_job(portal, cluster)
+        except NotFound:
+            raise NotFound(f"There is no cluster and no job {cluster}.", missing.hint) from None
+
+
+async def reach_job(portal: Portal, name: str) -> JobTarget:
+    """Connect to a running job's head. Runs in the portal's loop.
+
+    Raises:
+        NotFound: There is no such job.
+        Conflict: It is not running.
+        Unreachable: The head can't be reached.
+    """
+    job = await portal.jobs.job(name)
+    reader = await portal.jobs.reader(job.id)
+    here = str(Path(job.notebook or ".").absolute().parent)
+    return await reader.connect(), JobCode(await reader.cell_names(), (here, reader.code))
+
+
+async def _only(portal: Portal) -> str:
+    names = [record.name for record in portal.worlds.found()]
+    names += [job.id for job in await portal.jobs.listing() if job.state == "running"]
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise NotFound("No cluster and no job is running.", "Start one, or name one that runs elsewhere.")
+    raise BadRequest(f"Several run: {', '.join(names)}.", SAY)

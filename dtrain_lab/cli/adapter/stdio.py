@@ -1,0 +1,106 @@
+"""The debug adapter on stdin and stdout, for editors; everything else that is printed goes to stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+from dtrain_lab.api import target
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.debugger import framing
+from dtrain_lab.debugger.state import Dap
+from dtrain_lab.machine import supervision
+from dtrain_lab.services.debugger.editor import AT_ONCE, EditorSession
+
+PIECE = 1 << 16
+
+
+def serve(cluster: str | None, job: str | None) -> None:
+    """Serve one editor until it disconnects or closes its end; the ranks go on.
+
+    Args:
+        cluster: Name or id of a cluster; None to take what the editor's configuration names.
+        job: Name or id of a job, instead.
+
+    Raises:
+        BadRequest: Stdin carries something else than the debug adapter protocol.
+    """
+    answers = os.dup(1)
+    os.dup2(2, 1)  # a print, also one of C code, would break the protocol
+    portal = Portal.get("terminal")
+    portal.call(_serve(portal, cluster, job, answers))
+
+
+def vscode_entry(cluster: str | None, job: str | None) -> Dap:
+    """Return a configuration for VS Code, whose Python debugger then starts this folder as its adapter.
+
+    Args:
+        cluster: Name or id of a cluster, or else of a job; None for the only one that runs.
+        job: Name or id of a job, instead.
+    """
+    named = {"job": job} if job else {"cluster": cluster} if cluster else {}
+    return {
+        "name": f"Ranks of {job or cluster}" if named else "Ranks",
+        "type": "debugpy",
+        "request": "attach",
+        "processId": 0,  # not used; without it the Python debugger asks for a port
+        "debugAdapterPython": sys.executable,
+        "debugAdapterPath": str(Path(__file__).parent),
+        **named,
+    }
+
+
+async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: int) -> None:
+    async def find(arguments: Dap) -> target.Target:
+        named = cluster or job
+        return await target.find(
+            portal,
+            cluster if named else arguments.get("cluster"),
+            job if named else arguments.get("job"),
+        )
+
+    reader, writer = await _pipes(answers)
+    session = EditorSession(find, lambda message: writer.write(framing.encode(message)))
+    decoder = framing.Decoder()
+    turn = asyncio.Lock()
+    over = asyncio.Event()
+
+    async def in_turn(message: Dap) -> None:
+        async with turn:
+            await session.serve(message)
+        if session.disconnected:
+            over.set()
+
+    async def read() -> None:
+        while data := await reader.read(PIECE):
+            for message in decoder.feed(data):
+                if message.get("type") == "request":
+                    at_once = message.get("command") in AT_ONCE
+                    supervision.here().once("debug.request", (session.serve if at_once else in_turn)(message))
+
+    reading = asyncio.ensure_future(read())
+    leaving = asyncio.ensure_future(over.wait())
+    try:
+        done, _ = await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in (reading, leaving):
+            task.cancel()
+        await session.leave()
+        writer.close()
+        await writer.wait_closed()
+
+
+async def _pipes(answers: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(partial(asyncio.StreamReaderProtocol, reader), os.fdopen(os.dup(0), "rb", 0))
+    unread = asyncio.StreamReader()
+    transport, protocol = await loop.connect_write_pipe(
+        partial(asyncio.StreamReaderProtocol, unread), os.fdopen(answers, "wb", 0)
+    )
+    return reader, asyncio.StreamWriter(transport, protocol, None, loop)

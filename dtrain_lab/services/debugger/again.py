@@ -1,0 +1,82 @@
+"""Attaches again to ranks that an interrupt has released, or that a restart or resize has made anew."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from dtrain_lab.debugger.state import State
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.machine import supervision
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.debugger.debugging import Debugging, JobCode
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster
+
+LOOK_S = 1.0
+PATIENT_LOOKS = 5
+"""Looks after which a rank that is not idle is attached, too: the interrupt that released it is over."""
+
+
+class Again:
+    """Keeps a debugger attached whose client runs no cells, so that no cell's beginning attaches it.
+
+    Args:
+        debugging: The debugger.
+        connection: Connection to the world's head.
+        job: Names of a job's cells; None for a cluster.
+        began: Called with ranks that were attached.
+        over: Called when the debugger holds the world no more.
+    """
+
+    def __init__(
+        self,
+        debugging: Debugging,
+        connection: Connection,
+        job: JobCode | None,
+        began: Callable[[Sequence[int]], None],
+        over: Callable[[], None],
+    ) -> None:
+        self._debugging = debugging
+        self._connection = connection
+        self._job = job
+        self._began = began
+        self._over = over
+        self._looks = 0
+
+    def keep(self) -> None:
+        """Look every second, until the debugger is let go."""
+        supervision.here().keep("debug.again", self._keep)
+
+    async def _keep(self) -> None:
+        while self._debugging.holds is self._connection and not self._connection.closed:
+            await asyncio.sleep(LOOK_S)
+            try:
+                await self._look()
+            except DtrainError:  # the world changes just now, or has ended
+                continue
+        self._over()
+
+    async def _look(self) -> None:
+        cluster: Cluster = await self._connection.ask(clients.Info())
+        before = self._debugging.state
+        if not lacking(before, cluster, patient=self._looks < PATIENT_LOOKS):
+            self._looks = self._looks + 1 if lacking(before, cluster, patient=False) else 0
+            return
+        self._looks = 0
+        await self._debugging.begin(self._connection, self._job)
+        attached = set(self._debugging.state.attached) - set(before.attached)
+        self._began(sorted(attached))
+
+
+def lacking(state: State, cluster: Cluster, *, patient: bool) -> bool:
+    """Whether ranks can be attached that are not.
+
+    Args:
+        state: State of the debugger.
+        cluster: The world.
+        patient: Leave ranks alone that run a cell: they may be about to be interrupted.
+    """
+    wanted = ("idle",) if patient else ("idle", "busy", "in collective", "stuck")
+    attached = set(state.attached)
+    return any(rank.rank not in attached and rank.state in wanted for rank in cluster.ranks)
