@@ -191,6 +191,7 @@ def submit(
     parameters: dict[str, Any] | None = None,
     time: str | None = None,
     launcher: JobLauncher | None = None,
+    framework: str | None = None,
     after: str | Job | None = None,
     retries: int = 0,
     stage: Sequence[str] = (),
@@ -214,6 +215,8 @@ def submit(
         parameters: Values for the cell that is tagged `parameters`.
         time: Time limit, "02:00:00".
         launcher: Slurm launcher: "srun" or "torchrun".
+        framework: What the notebook trains with: "torch", "tensorflow" or "mindspore"; by default the
+            profile's.
         after: Job that has to succeed first.
         retries: Number of restarts after a failure.
         stage: Files and folders to copy to each node's own disk before the ranks start (`dt.staged`).
@@ -244,6 +247,7 @@ def submit(
         parameters=parameters or {},
         time=time,
         launcher=launcher,
+        framework=framework,
         after=after.id if isinstance(after, Job) else after,
         retries=retries,
         python=sys.executable,

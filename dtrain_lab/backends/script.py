@@ -10,9 +10,14 @@ import json
 import re
 import shlex
 
+import msgspec
+
+from dtrain_lab.errors import BadProfile
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs import staging
 from dtrain_lab.placement import environment, network
+from dtrain_lab.placement.frameworks import ascend
+from dtrain_lab.placement.frameworks import ranks as frameworks
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.submission import Submission
 
@@ -46,6 +51,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         "umask 077",
         f"echo $$ > {job_files.PID}",
         *variables(record, node or 0),
+        *nodes_of(record, " ".join(node.address or node.name for node in plan.nodes) if not local else ""),
         f"export MASTER_ADDR={shlex.quote(address)} DTRAIN_SIZE={plan.size} DTRAIN_PEER={shlex.quote(peer)}",
         "",
         "# wait for room, on all hosts at once",
@@ -69,7 +75,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         f"  echo $attempt > {job_files.ATTEMPT}",
         f"  export {job_files.ATTEMPT_VARIABLE}=$attempt",
         f"  port=$(({ports[0]} + (first - {ports[0]} + attempt) % {len(ports)}))",
-        *(["  " + next_free(ports)] if local else []),
+        *(["  " + next_free(ports, needed_ports(record))] if local else []),
         "  " + EXPORT,
         "  pids=()",
         *(
@@ -89,19 +95,53 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
     return "\n".join(lines) + "\n"
 
 
+def needed_ports(record: JobRecord) -> int:
+    """Return how many ports in a row the ranks of a job need."""
+    return frameworks.ports(record.framework, record.plan.size)
+
+
 def allowed_ports(record: JobRecord) -> range:
-    """Return the ports that a job's rendezvous may use: the profile's, or the default."""
-    return network.port_range(record.profile.network.ports) or network.PORTS
+    """Return the ports that a job's ports may begin with: of the profile's range, or the default.
+
+    Raises:
+        BadProfile: The range has fewer ports than the job needs.
+    """
+    ports = network.port_range(record.profile.network.ports) or network.PORTS
+    count = needed_ports(record)
+    if len(ports) < count:
+        raise BadProfile(
+            f"[network] ports has {len(ports)} ports; each of this job's {count} ranks needs one.",
+            "Name a larger range.",
+            details={"key": "ports"},
+        )
+    return range(ports.start, ports.stop - count + 1)
 
 
-def next_free(ports: range) -> str:
-    """Return a line that takes the next free port of a range.
+def next_free(ports: range, count: int = 1) -> str:
+    """Return a line that takes the next free port of a range, or the first of several free ones in a row.
 
     Possible only if one script chooses the port for all nodes.
     """
-    taken = '(: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null'
     step = f"port=$((port < {ports[-1]} ? port + 1 : {ports[0]}))"
-    return f"for _ in {{1..{len(ports)}}}; do {taken} || break; {step}; done"
+    if count == 1:
+        taken = '(: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null'
+        return f"for _ in {{1..{len(ports)}}}; do {taken} || break; {step}; done"
+    taken = '(: < "/dev/tcp/127.0.0.1/$((port + i))") 2> /dev/null'
+    each = f"for ((i = 0; i < {count}; i++)); do {taken} && {{ {step}; continue 2; }}; done"
+    return f"for _ in {{1..{len(ports)}}}; do {each}; break; done"
+
+
+def nodes_of(record: JobRecord, addresses: str) -> list[str]:
+    """Return a line that names the nodes' addresses to the agents of a framework's ranks.
+
+    Args:
+        record: Record of the job.
+        addresses: The addresses, for a shell; empty if all nodes are this machine.
+    """
+    if record.framework is None:
+        return []
+    written = shlex.quote(addresses or " ".join(["127.0.0.1"] * len(record.plan.nodes)))
+    return [f"export {job_files.NODES_VARIABLE}={written}"]
 
 
 def variables(record: JobRecord, node: int) -> list[str]:
@@ -122,12 +162,15 @@ def variables(record: JobRecord, node: int) -> list[str]:
         job_files.MONITOR_VARIABLE: _monitor(record),
         "DTRAIN_CHECKPOINT_DIR": record.checkpoints,
     }
-    if record.request.sweep is not None and plan.traits.one_machine:
+    if record.framework is not None:
+        ours[job_files.FRAMEWORK_VARIABLE] = msgspec.json.encode(record.framework).decode()
+    elif record.request.sweep is not None and plan.traits.one_machine:
         ours[job_files.WARM_VARIABLE] = "1"
     if "OMP_NUM_THREADS" not in plan.variables:
         ours["OMP_NUM_THREADS"] = str(plan.cpus_per_rank or plan.nodes[0].threads)
     if plan.interface is not None:
         ours |= {"GLOO_SOCKET_IFNAME": plan.interface, "NCCL_SOCKET_IFNAME": plan.interface}
+    ours |= ascend.variables(profile, plan)
     made = environment.lines(profile.environment, {**ours, **plan.variables}, never_starts)
     return [*made, 'mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"']
 

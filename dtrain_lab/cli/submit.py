@@ -18,9 +18,11 @@ from dtrain_lab.cli.show import (
     reports_errors,
 )
 from dtrain_lab.errors import BadRequest, NotFound
+from dtrain_lab.jobs.check.notebook import imports
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import read
 from dtrain_lab.placement import budget, quota
+from dtrain_lab.placement.frameworks.names import imported
 from dtrain_lab.services.plans.plans import refuse
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.finding import line as finding_line
@@ -42,6 +44,7 @@ from dtrain_lab.wire.jobs.job import JobPlan, JobRequest
 @click.option("--time", "limit", help='Time limit, "02:00:00".')
 @click.option("--stage", multiple=True, help="Data to copy to each node's own disk; may be repeated.")
 @click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Of Slurm.")
+@click.option("--framework", help="torch, tensorflow or mindspore, in the place of the profile's.")
 @click.option("--after", help="A job that has to succeed first.")
 @click.option("--retries", type=int, default=0, help="How many times a failed run is retried.")
 @click.option("--warn", type=int, default=60, help="So many seconds before the time limit ranks are told.")
@@ -68,6 +71,7 @@ def submit(
     limit: str | None,
     stage: tuple[str, ...],
     launcher: Any,
+    framework: str | None,
     after: str | None,
     retries: int,
     warn: int,
@@ -91,6 +95,7 @@ def submit(
         parameters=dict(_parameter(text) for text in params),
         time=limit,
         launcher=launcher,
+        framework=framework,
         after=after,
         retries=retries,
         warn_s=warn,
@@ -132,7 +137,14 @@ def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
         raise NotFound(f"There is no notebook {file}.", "Check the path.", code="no_notebook") from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadRequest(f"{file} can't be read: {error}.", "Check the path.") from error
-    made = convert(read(text, str(file)), title=file.name, parameters=dict(map(_parameter, params)))
+    cells = read(text, str(file))
+    told = imported(imports(cells))
+    made = convert(
+        cells,
+        title=file.name,
+        parameters=dict(map(_parameter, params)),
+        framework=told[0] if told else "torch",
+    )
     if as_json:
         print_json({"script": made.text, "findings": made.findings, "installs": made.installs})
         return

@@ -21,7 +21,15 @@ class RankSeen(NamedTuple):
     """Seconds since the last message of its agent."""
 
 
-def stand(ranks: Mapping[int, RankSeen], size: int, attempt: int, waited_s: float, *, failed: bool) -> Stand:
+def stand(
+    ranks: Mapping[int, RankSeen],
+    size: int,
+    attempt: int,
+    waited_s: float,
+    *,
+    failed: bool,
+    serving: frozenset[int] = frozenset(),
+) -> Stand:
     """Tell an agent, whose own ranks have succeeded, whether the attempt is over.
 
     Args:
@@ -30,15 +38,18 @@ def stand(ranks: Mapping[int, RankSeen], size: int, attempt: int, waited_s: floa
         attempt: number of the attempt that the agent asks about.
         waited_s: seconds for which the agent has been asking.
         failed: whether a rank is known to have failed in this attempt.
+        serving: ranks that only serve others, and never end by themselves.
 
     Returns:
-        "done" if all ranks succeeded, "failed", "runs", or "unknown" if ranks are missing for `SILENT_S`.
+        "done" if all ranks but those that serve succeeded, "failed", "runs", or "unknown" if ranks are
+        missing for `SILENT_S`.
     """
     mine = {rank: seen for rank, seen in ranks.items() if seen.attempt == attempt}
     if failed or any(seen.code for seen in mine.values()) or lost(ranks, attempt):
         return "failed"
     if len(mine) == size:
-        return "done" if all(seen.code == 0 for seen in mine.values()) else "runs"
+        ends = [seen.code for rank, seen in mine.items() if rank not in serving]
+        return "done" if all(code == 0 for code in ends) else "runs"
     return "runs" if waited_s < SILENT_S else "unknown"
 
 

@@ -53,6 +53,7 @@ def _given(request: JobRequest) -> list[tuple[str, str | None]]:
         ("ranks-per-node", request.ranks_per_node, None),
         ("time", request.time, None),
         ("launcher", request.launcher, None),
+        ("framework", request.framework, None),
         ("name", request.name, None),
         ("kernel", request.kernel, None),
         ("environment", request.environment, None),

@@ -33,6 +33,8 @@ PACKAGES = "packages.txt"
 """Packages of the environment that the job ran in."""
 CHECKPOINTS = "checkpoints"
 LAUNCHER_LOG = "launcher"
+SCHEDULER_LOG = "scheduler.log"
+"""Output of MindSpore's scheduler."""
 
 FOLDER_VARIABLE = "DTRAIN_JOB"
 NOTEBOOK_VARIABLE = "DTRAIN_NOTEBOOK"
@@ -48,12 +50,21 @@ NEVER_VARIABLE = "DTRAIN_NEVER"
 """Why ranks can't start on a host, a `Reason` as JSON. The host's agent reports it as a failure of its
 ranks."""
 MONITOR_VARIABLE = "DTRAIN_MONITOR"
+FRAMEWORK_VARIABLE = "DTRAIN_FRAMEWORK"
+"""A `FrameworkPlan` as JSON, where ranks train with another framework than torch."""
+NODES_VARIABLE = "DTRAIN_NODES"
+"""Addresses of the nodes, in order, with spaces between them; only with a `FrameworkPlan`."""
 OURS = (METRICS_VARIABLE, STACKS_VARIABLE, DEBUG_VARIABLE)
 
 
 def failed(attempt: int) -> str:
     """File that marks a failed rank in this attempt, upon which its peers are ended."""
     return f"failed.{attempt}"
+
+
+def finished(attempt: int) -> str:
+    """File that marks a chief that has succeeded in this attempt, upon which its servers are ended."""
+    return f"finished.{attempt}"
 
 
 def staging(node: int) -> str:

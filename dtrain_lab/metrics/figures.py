@@ -83,6 +83,13 @@ def rank_figures(records: Sequence[StepRecord], now: int, in_cell: int | None = 
     )
 
 
+def without_communication(figures: RankFigures) -> RankFigures:
+    """Return figures of which only steps and samples are known."""
+    return RankFigures(
+        steps_per_s=figures.steps_per_s, samples_per_s=figures.samples_per_s, step_s=figures.step_s
+    )
+
+
 def _averaging(records: Sequence[StepRecord]) -> float | None:
     """Time of averaging by itself, from the last probed steps, seconds."""
     probed = [r.probe for r in records if r.flags & ring.PROBED and r.probe][-PROBES:]
@@ -140,7 +147,7 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
     rates = [s.samples_per_s for s in known if s.samples_per_s is not None]
     tokens = [s.tokens_per_s for s in known if s.tokens_per_s is not None]
     sent = [s.gradient_bytes for s in known if s.gradient_bytes]
-    own = {s.rank: (s.step_s or 0.0) - (s.exposed_s or 0.0) for s in known}
+    own = {s.rank: (s.step_s or 0.0) - s.exposed_s for s in known if s.exposed_s is not None}
     slowest = max(own, key=lambda rank: own[rank]) if len(own) > 1 else None
     epochs = [s.epoch for s in known if s.epoch is not None]
     return Metrics(
@@ -149,7 +156,7 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
         unsure=any(s.unsure for s in known),
         epoch=min(epochs, key=lambda e: (e.number, e.done)) if epochs else None,
         step_s=median(s.step_s or 0.0 for s in known),
-        data_s=median(s.data_s or 0.0 for s in known),
+        data_s=_middle([s.data_s for s in known]),
         compute_s=_middle([_of(s.compute_s, splits.get(s.rank)) for s in known]),
         optimizer_s=_middle([_of(s.optimizer_s, splits.get(s.rank)) for s in known]),
         transfer_s=median(x.transfer_s for x in splits.values()) if splits else None,

@@ -103,8 +103,8 @@ OPERATIONS: Final = (
 )
 OPERATION_INDEX: Final = {name: index for index, name in enumerate(OPERATIONS)}
 
-BOUNDS: Final = ("", "lower")
-"""`lower`: some collectives can't be seen, such as those inside compiled code."""
+BOUNDS: Final = ("", "lower", "unknown")
+"""`lower`: some collectives can't be seen, such as those inside compiled code. `unknown`: none can."""
 DTYPES: Final = (
     "",
     "float32",

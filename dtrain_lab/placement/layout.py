@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadSize, Conflict
 from dtrain_lab.placement import slots
+from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.wire.profile import Profile
 
@@ -165,6 +166,9 @@ def make_plan(
         directory: working directory of the ranks if the profile has no workdir.
     """
     own_gpu = all(node.gpus >= per_node for node in nodes)
+    collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
+    if ascend.used(profile):
+        collectives = ascend.COLLECTIVES
     return Plan(
         profile=profile.name,
         backend=profile.backend,
@@ -182,7 +186,7 @@ def make_plan(
         python=python,
         variables=dict(profile.environment.variables),
         directory=profile.workdir or directory,
-        collectives="cpu:gloo,cuda:nccl" if own_gpu else "gloo",
+        collectives=collectives,
         monitor=profile.monitor if request.monitor is None else request.monitor,
         watch=profile.watch,
         interface=profile.network.interface,

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.errors import BadProfile
-from dtrain_lab.wire.kinds import EnvironmentKind, HangAction
+from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh, Watch
 
 
@@ -50,6 +50,8 @@ TABLES: dict[str, type[Struct]] = {
 VALUES: dict[tuple[str, ...], tuple[str, ...]] = {
     ("environment", "kind"): get_args(EnvironmentKind),
     ("watch", "on_hang"): get_args(HangAction),
+    ("framework",): get_args(Framework),
+    ("accelerator",): get_args(Accelerator),
 }
 """Keys that take one of a few values."""
 KINDS = {
@@ -158,7 +160,10 @@ def _wrong_value(message: str) -> tuple[str, tuple[str, ...], str]:
         name, allowed = path[-1], ", ".join(values)
         given = re.search(r"'(.*)'", body)
         what = f'{name} is "{given[1]}"' if given else f"{name} has a value of the wrong type"
-        return f"[{path[0]}] {what}", path, f"Use one of {allowed}."
+        near = difflib.get_close_matches(given[1], values, n=1, cutoff=0.5) if given else []
+        hint = f'Did you mean "{near[0]}"? ' if near else ""
+        table = f"[{path[0]}] " if len(path) > 1 else ""
+        return f"{table}{what}", path, f"{hint}Use one of {allowed}."
     types = re.fullmatch(r"Expected `(.*)`, got `(.*)`", body)
     if not types or not path:
         return f"{'.'.join(path)}: {body}" if path else body, path, "Mend the value there."

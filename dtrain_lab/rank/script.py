@@ -30,6 +30,7 @@ from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs.notebook.sections import Section, sections
 from dtrain_lab.machine import durable, processes
+from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.rank import children
 from dtrain_lab.rank.cells import citations, sources
 from dtrain_lab.rank.debugger.job import JobDebugger
@@ -181,6 +182,8 @@ class Runner:
         if self.rank == 0:
             log.to_file(str(self.folder / job_files.VALUES))
         metrics = os.environ.pop(job_files.METRICS_VARIABLE, "")
+        if job_files.FRAMEWORK_VARIABLE in os.environ:
+            self._begin_framework(metrics)
         if not needed:
             return
         import torch
@@ -190,7 +193,12 @@ class Runner:
         if threads:
             torch.set_num_threads(int(threads))
         size = int(os.environ.get("WORLD_SIZE", "1"))
-        if torch.cuda.is_available():
+        npu = os.environ.get(ascend.VARIABLE) == "npu"
+        if npu:
+            import torch_npu  # noqa: F401 # it adds torch.npu and HCCL
+
+            torch.npu.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.npu.device_count())
+        elif torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
         wanted = os.environ.get(job_files.MONITOR_VARIABLE, "1").split(",")
         if metrics and "0" not in wanted:
@@ -207,11 +215,31 @@ class Runner:
             self._tell_frameworks(size, local)
             own_gpu = torch.cuda.is_available() and local <= torch.cuda.device_count()
             collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
+            if npu:
+                collectives = ascend.COLLECTIVES
             store = elastic.init(dist.init_process_group, collectives, "first")
             if self._monitor is not None:
                 keeps = self.rank == 0 and not elastic.under_torchrun()
                 self._monitor.begin_cell("job", size, store, keeps_store=keeps)
             _answer_tutorials(_Given(self.rank, size, collectives, store))
+
+    def _begin_framework(self, metrics: str) -> None:
+        """Set up what works with another framework than torch, which may not be installed here.
+
+        Args:
+            metrics: file descriptor of the metrics ring; empty without an agent.
+        """
+        from dtrain_lab.placement.frameworks import names
+        from dtrain_lab.rank import marked_steps, tensorflow
+
+        name = json.loads(os.environ[job_files.FRAMEWORK_VARIABLE])["name"]
+        if name == "tensorflow":
+            tensorflow.with_moved_names()
+        if metrics and os.environ.get(job_files.MONITOR_VARIABLE, "1").split(",")[0] != "0":
+            self._metrics = mmap.mmap(int(metrics), 0)
+            marked_steps.MarkedSteps(memoryview(self._metrics))
+            if self.rank == 0:
+                marked_steps.say(names.TITLES[name])
 
     def _tell_frameworks(self, size: int, local: int) -> None:
         from dtrain_lab.rank import frameworks
@@ -280,8 +308,10 @@ class Runner:
 
     def _formats(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         if self._formatter is None:
-            from IPython.core.formatters import DisplayFormatter
-
+            try:
+                from IPython.core.formatters import DisplayFormatter
+            except ImportError:  # an environment of another framework
+                return {"text/plain": repr(value)}, {}
             self._formatter = DisplayFormatter()
         data, metadata = self._formatter.format(value)
         return dict(data), dict(metadata)

@@ -5,12 +5,26 @@ from __future__ import annotations
 import atexit
 import os
 
+from dtrain_lab.errors import Conflict
+from dtrain_lab.jobs import files as job_files
+
 
 def join() -> bool:
     """Whether there is a process group; makes one where several ranks were started and none of them has one.
 
     In a job, a notebook that imports its training from elsewhere may have no process group yet.
+
+    Raises:
+        Conflict: ranks of another framework have no such group.
     """
+    if job_files.FRAMEWORK_VARIABLE in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise Conflict(
+            "Ranks wait for each other through torch, and another framework trains in this job.",
+            "Save with the framework's own checkpoints, into dt.checkpoint_dir().",
+            code="no_torch_group",
+        )
+    if job_files.FRAMEWORK_VARIABLE in os.environ:
+        return False
     import torch.distributed as dist
 
     if not dist.is_available():

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.jobs import files as job_files
 from dtrain_lab.training import ranks
 
 Sink = Callable[[int, dict[str, float], float], None]
@@ -45,7 +46,9 @@ def log(step: int, average: bool | int = False, **values: Any) -> None:
         )
     if average and int(step) % int(average):
         return
-    if average and ranks.grouped():
+    if average and job_files.FRAMEWORK_VARIABLE in os.environ:
+        ranks.say("dt.log: ranks of this framework can't average: values of rank 0 are recorded.")
+    elif average and ranks.grouped():
         plain = {name: _number(name, value) for name, value in values.items()}
         means = _averages()
         if means is not None:

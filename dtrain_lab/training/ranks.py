@@ -6,11 +6,15 @@ import os
 import sys
 from typing import Any
 
+from dtrain_lab.jobs import files as job_files
+
 _said: set[str] = set()
 
 
 def grouped() -> bool:
     """Whether this process is in a process group of several ranks."""
+    if _of_other_framework():
+        return False
     import torch.distributed as dist
 
     return bool(dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1)
@@ -18,6 +22,8 @@ def grouped() -> bool:
 
 def rank() -> int:
     """Number of this rank: in the process group, else as the launcher's environment says; 0 without one."""
+    if _of_other_framework():
+        return int(os.environ.get("RANK") or 0)
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_initialized():
@@ -27,11 +33,18 @@ def rank() -> int:
 
 def world_size() -> int:
     """Number of ranks: of the process group, else as the launcher's environment says; 1 without one."""
+    if _of_other_framework():
+        return int(os.environ.get("WORLD_SIZE") or 1)
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_initialized():
         return int(dist.get_world_size())
     return int(os.environ.get("WORLD_SIZE") or 1)
+
+
+def _of_other_framework() -> bool:
+    """Whether another framework than torch trains here; torch may not be installed then."""
+    return job_files.FRAMEWORK_VARIABLE in os.environ
 
 
 def local_rank() -> int:

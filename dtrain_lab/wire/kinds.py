@@ -6,6 +6,12 @@ from typing import Literal
 
 EnvironmentKind = Literal["current", "venv", "conda", "modules", "apptainer", "command"]
 HangAction = Literal["show", "interrupt"]
+Framework = Literal["torch", "tensorflow", "mindspore"]
+Accelerator = Literal["gpu", "npu"]
+"""Kind of the devices that ranks compute on, where they have any: NVIDIA GPUs, or Ascend NPUs."""
+Strategy = Literal["multi_worker_mirrored", "mirrored", "central_storage", "parameter_server"]
+"""TensorFlow's strategies, as far as the launch of the ranks depends on them."""
+Role = Literal["chief", "worker", "ps", "evaluator"]
 CommKind = Literal["comm_open", "comm_msg", "comm_close"]
 RankPhase = Literal["starting", "idle", "busy", "in collective", "paused", "stuck", "lost"]
 WorldPhase = Literal[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dtrain_lab.wire.kinds import EnvironmentKind, HangAction
+from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction
 
 
 class Environment(Struct, frozen=True, forbid_unknown_fields=True):
@@ -18,10 +18,14 @@ class Environment(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Network(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which interface and which ports our sockets and the collectives use."""
+    """Which interface and which ports our sockets and the collectives use.
+
+    `rank_table`: HCCL's file of devices and addresses, for Ascend drivers that need one.
+    """
 
     interface: str | None = None
     ports: str | None = None
+    rank_table: str | None = None
 
 
 class Ssh(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,7 +69,10 @@ class Watch(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Profile(Struct, frozen=True, forbid_unknown_fields=True):
-    """A named place to run. `name` is the name of its file, not a key in it."""
+    """A named place to run. `name` is the name of its file, not a key in it.
+
+    `framework`: what its jobs train with, torch by default. `accelerator`: kind of its nodes' devices.
+    """
 
     backend: str = "local"
     nodes: int | None = None
@@ -75,6 +82,8 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     workdir: str | None = None
     scratch: str | None = None
     monitor: bool = True
+    framework: Framework | None = None
+    accelerator: Accelerator = "gpu"
     environment: Environment = Environment()
     network: Network = Network()
     ssh: Ssh = Ssh()

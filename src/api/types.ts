@@ -2584,7 +2584,8 @@ export interface components {
          *     checkpoint. `warn_s`: seconds before the time limit at which every rank gets SIGUSR2; 0 for never.
          *     `mail`: address that Slurm notifies. `notify`: a command of the user that runs when the job ends.
          *     `parameters`: values for the cell tagged `parameters`. `python`: interpreter, for environments of the kind
-         *     "current".
+         *     "current". `framework`: what the notebook trains with ("torch", "tensorflow", "mindspore"); by default the
+         *     profile's.
          *
          *     `stage`: files and folders that are copied to each node's local disk before ranks start (`dt.staged`).
          *
@@ -2600,6 +2601,8 @@ export interface components {
             environment: string | null;
             /** @default true */
             files: boolean;
+            /** @default null */
+            framework: string | null;
             /** @default null */
             interface: string | null;
             /** @default null */
@@ -2667,6 +2670,8 @@ export interface components {
             environment: string | null;
             /** @default true */
             files: boolean;
+            /** @default null */
+            framework: string | null;
             /** @default null */
             interface: string | null;
             /** @default null */
@@ -2873,12 +2878,16 @@ export interface components {
         /**
          * Network
          * @description Which interface and which ports our sockets and the collectives use.
+         *
+         *     `rank_table`: HCCL's file of devices and addresses, for Ascend drivers that need one.
          */
         Network: {
             /** @default null */
             interface: string | null;
             /** @default null */
             ports: string | null;
+            /** @default null */
+            rank_table: string | null;
         };
         /**
          * Node
@@ -3002,8 +3011,15 @@ export interface components {
         /**
          * Profile
          * @description A named place to run. `name` is the name of its file, not a key in it.
+         *
+         *     `framework`: what its jobs train with, torch by default. `accelerator`: kind of its nodes' devices.
          */
         Profile: {
+            /**
+             * @default gpu
+             * @enum {unknown}
+             */
+            accelerator: "gpu" | "npu";
             /** @default local */
             backend: string;
             /** @default null */
@@ -3019,6 +3035,8 @@ export interface components {
              */
             environment: components["schemas"]["Environment"];
             /** @default null */
+            framework: ("mindspore" | "tensorflow" | "torch") | null;
+            /** @default null */
             memory_per_node: string | null;
             /** @default true */
             monitor: boolean;
@@ -3027,7 +3045,8 @@ export interface components {
             /**
              * @default {
              *       "interface": null,
-             *       "ports": null
+             *       "ports": null,
+             *       "rank_table": null
              *     }
              */
             network: components["schemas"]["Network"];
@@ -3488,6 +3507,8 @@ export interface components {
             environment: string | null;
             /** @default true */
             files: boolean;
+            /** @default null */
+            framework: string | null;
             /** @default null */
             interface: string | null;
             /** @default null */

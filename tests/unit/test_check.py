@@ -45,10 +45,6 @@ LOOP = "for x in loader:\n    model(x).sum().backward()\n    opt.step()"
             ["from torch.utils.data import DistributedSampler\ns = DistributedSampler([1])"],
             ("no_set_epoch", "[1]", 2),
         ),
-        (
-            ["import keras, tensorflow as tf\ntf.distribute.MultiWorkerMirroredStrategy()"],
-            ("keras_strategy", "[1]", 2),
-        ),
     ],
 )
 def test_what_is_found(sources: list[str], found: tuple[str, str, int]) -> None:

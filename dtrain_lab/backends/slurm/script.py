@@ -15,8 +15,11 @@ from dtrain_lab.errors import BadProfile
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs import staging
 from dtrain_lab.placement import environment
+from dtrain_lab.placement.frameworks import ascend
+from dtrain_lab.placement.frameworks import names as frameworks
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.plan import NodePlan, Plan
+from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.submission import ClusterRecord, Submission
 
 WARN_S = 60
@@ -80,7 +83,7 @@ def directives(submission: Submission) -> list[str]:
         "account": slurm.account,
         "qos": slurm.qos,
         "constraint": slurm.constraint,
-        "gres": slurm.gres or (f"gpu:{node.ranks}" if node.gpus else None),
+        "gres": slurm.gres or _devices(profile, node),
         "time": slurm.time,
         "output": f"{submission.directory}/{job_files.LAUNCHER_LOG}.log",
     }
@@ -96,6 +99,13 @@ def directives(submission: Submission) -> list[str]:
         if re.search(r"[\n\r\0]", option):
             raise BadProfile(f"{option!r} has a line break in it.", "Write it in one line.")
     return written
+
+
+def _devices(profile: Profile, node: NodePlan) -> str | None:
+    """Return the GRES of a node: a device for each of its ranks, if it has any."""
+    if ascend.used(profile):
+        return f"npu:{node.ranks}"
+    return f"gpu:{node.ranks}" if node.gpus else None
 
 
 def _cpus_per_rank(plan: Plan) -> int:
@@ -139,6 +149,7 @@ def _job(record: JobRecord) -> list[str]:
         *script.variables(record, 0),
         'nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))',
         f"export MASTER_ADDR=${{nodes[0]}} DTRAIN_PEER={'${nodes[-1]}' if nodes > 1 else ''}",
+        *([f'export {job_files.NODES_VARIABLE}="${{nodes[*]}}"'] if record.framework is not None else []),
         "",
         *_where_installed(
             words,
@@ -158,16 +169,35 @@ def _job(record: JobRecord) -> list[str]:
         f"echo ${{SLURM_RESTART_COUNT:-0}} > {job_files.ATTEMPT}",
         *script.head(python),
         "",
+        *_ranks_command(record, words),
+        f"port=$(({ports[0]} + SLURM_JOB_ID % {len(ports)}))",
+        script.next_free(ports, script.needed_ports(record)),
+        script.EXPORT,
+    ]
+
+
+def _ranks_command(record: JobRecord, words: list[str]) -> list[str]:
+    """Return lines that choose the command of a rank; torch's ranks need no dtrain-lab for it."""
+    python = script.python_of(record)
+    has = f"{shlex.join(words)} -c 'import dtrain_lab' 2> /dev/null"
+    if record.framework is not None:
+        title = frameworks.TITLES[record.framework.name]
+        return [
+            f"# {title}'s ranks are told by dtrain-lab where the others are",
+            f"if ! {has}; then",
+            f'  echo "dtrain-lab is not installed here, and the ranks of {title} need it" >&2',
+            f"  kill $head; {script.exit_line(0, '1')}; exit 1",
+            "fi",
+            f'rank=({python} dtrain_lab.node attached "$folder")',
+        ]
+    return [
         "# without dtrain-lab on the nodes the plain script runs",
-        f"if {shlex.join(words)} -c 'import dtrain_lab' 2> /dev/null; then",
+        f"if {has}; then",
         f'  rank=({python} dtrain_lab.node attached "$folder")',
         "else",
         f'  echo "dtrain-lab is not installed here: no metrics, no {job_files.EXECUTED}" >&2',
         f"  cd {job_files.CODE}; rank=({shlex.join(words)} -u {job_files.MAIN})",
         "fi",
-        f"port=$(({ports[0]} + SLURM_JOB_ID % {len(ports)}))",
-        script.next_free(ports),
-        script.EXPORT,
     ]
 
 

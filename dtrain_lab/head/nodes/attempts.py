@@ -45,12 +45,14 @@ class Attempts:
         folder: The job's folder.
         size: Number of ranks in the job.
         send: Sends a message to an agent.
+        serving: Ranks that only serve others, and never end by themselves.
     """
 
-    def __init__(self, folder: Path, size: int, send: Send) -> None:
+    def __init__(self, folder: Path, size: int, send: Send, serving: frozenset[int] = frozenset()) -> None:
         self._folder = folder
         self._size = size
         self._send = send
+        self._serving = serving
         self._ranks: dict[int, Watched] = {}
         self._failed: set[int] = set()
         """Attempts in which a rank has failed."""
@@ -103,7 +105,8 @@ class Attempts:
         number, since = self._asking[agent]
         ends = {rank: watched.end for rank, watched in self._ranks.items()}
         waited_s = time.monotonic() - since
-        stand = attempt.stand(ends, self._size, number, waited_s, failed=number in self._failed)
+        failed = number in self._failed
+        stand = attempt.stand(ends, self._size, number, waited_s, failed=failed, serving=self._serving)
         for rank in attempt.lost(ends, number):
             self._note_lost(rank)
         if stand != "runs":

@@ -69,7 +69,9 @@ class Observer:
         parts.snapshot.created_at, parts.snapshot.preloaded_s = record.created_at, 0.0
         self.state = State("starting", members=Members(Member(r) for r in range(plan.size)))
         self._one_machine = self._record.plan.traits.one_machine
-        self._attempts = Attempts(folder, plan.size, self._peers.to_peer)
+        framework = record.framework
+        serving = frozenset(r for r in range(plan.size) if framework is not None and framework.serves(r))
+        self._attempts = Attempts(folder, plan.size, self._peers.to_peer, serving)
         self._troubles: dict[int, tuple[Trouble, ...]] = {}
         """Node → failures inside its agents."""
         self._values_at = 0

@@ -22,7 +22,11 @@ BUILT_IN = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__bui
 
 
 def undefined(
-    parsed: Sequence[Parsed], kernel: Collection[str] | None, parameters: Collection[str]
+    parsed: Sequence[Parsed],
+    kernel: Collection[str] | None,
+    parameters: Collection[str],
+    *,
+    torch: bool = True,
 ) -> list[Finding]:
     """Find names that a cell uses before any cell has defined them.
 
@@ -33,12 +37,13 @@ def undefined(
         parsed: the cells that run, in order.
         kernel: names that the running kernel defines; None if there is no kernel.
         parameters: names of the parameters given at submission.
+        torch: whether the preamble defines `device`, as it does for torch.
     """
     if any(_imports_star(one.tree) or _runs_file(one.tree) for one in parsed):
         return []
     tables = [symtable.symtable(one.source, one.cell.name, "exec") for one in parsed]
     everywhere = set().union(*(_defined(table) for table in tables)) | set(parameters)
-    known = BUILT_IN | GIVEN | set(parameters)
+    known = BUILT_IN | (GIVEN if torch else GIVEN - {"device"}) | set(parameters)
     found: list[Finding] = []
     told: set[str] = set()
     for one, table in zip(parsed, tables, strict=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from dtrain_lab.jobs.check import launchers, machine, names, training
+from dtrain_lab.jobs.check import frameworks, launchers, machine, names, training
 from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding
@@ -27,6 +27,7 @@ class Around(Struct, frozen=True):
         files: files of the notebook's folder that are copied with the job, as relative paths.
         shared: whether the nodes can read the notebook's own folder.
         parameters: names of the parameters given at submission.
+        framework: the framework of the job.
     """
 
     ranks: int = 1
@@ -36,6 +37,7 @@ class Around(Struct, frozen=True):
     files: frozenset[str] = frozenset()
     shared: bool = False
     parameters: frozenset[str] = frozenset()
+    framework: frameworks.Chosen = frameworks.Chosen()
 
 
 def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
@@ -49,15 +51,18 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
         Findings: problems first, then warnings, then notes, each in the notebook's order.
     """
     parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
-    found = [
-        *names.undefined(parsed, around.kernel, around.parameters),
-        *_missing(parsed, around.missing),
-        *machine.files(parsed, around.files, shared=around.shared),
-        *machine.habits(parsed),
+    of_torch = [
         *training.apart(parsed, around.ranks),
         *training.samplers(parsed),
         *launchers.sizes(parsed, around.ranks, around.ranks_per_node),
-        *training.keras(parsed),
+    ]
+    found = [
+        *names.undefined(parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"),
+        *_missing(parsed, around.missing),
+        *machine.files(parsed, around.files, shared=around.shared),
+        *machine.habits(parsed),
+        *(of_torch if around.framework.name == "torch" else []),
+        *frameworks.check(parsed, around.framework, imports(cells)),
     ]
     places = {cell.name: index for index, cell in enumerate(cells)}
     return tuple(sorted(found, key=lambda f: (ORDER[f.severity], places.get(f.cell or "", -1), f.line or 0)))

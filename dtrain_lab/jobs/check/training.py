@@ -1,4 +1,4 @@
-"""Check for training without communication between ranks, and for wrong use of samplers and strategies."""
+"""Check for training without communication between ranks, and for wrong use of samplers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Sequence
 
-from dtrain_lab.jobs.check.parsed import Parsed, dotted, last
+from dtrain_lab.jobs.check.parsed import Parsed, last
 from dtrain_lab.wire.jobs.finding import Finding
 
 TOGETHER = frozenset((
@@ -151,26 +151,3 @@ def samplers(parsed: Sequence[Parsed]) -> list[Finding]:
             call,
         )
     ]
-
-
-def keras(parsed: Sequence[Parsed]) -> list[Finding]:
-    """Find MultiWorkerMirroredStrategy with Keras, which Keras 3 doesn't support."""
-    found = []
-    imports_keras = any("keras" in one.source for one in parsed)
-    for one in parsed:
-        for node in ast.walk(one.tree):
-            if (
-                isinstance(node, ast.Call)
-                and dotted(node.func).endswith("MultiWorkerMirroredStrategy")
-                and imports_keras
-            ):
-                found.append(
-                    one.finding(
-                        "problem",
-                        "keras_strategy",
-                        "Keras 3 does not train under MultiWorkerMirroredStrategy.",
-                        "Use the torch back-end of Keras with DistributedDataParallel.",
-                        node,
-                    )
-                )
-    return found

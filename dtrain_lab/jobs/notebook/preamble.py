@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dtrain_lab.wire.kinds import Accelerator, Framework
+
 _HEAD = '''\
-"""{title} as a script, made by dtrain-lab. By hand: torchrun --nproc-per-node=2 main.py"""
+"""{title} as a script, made by dtrain-lab. By hand: {by_hand}"""
 import os
 
 rank = int(os.environ.get("RANK", 0))
@@ -21,6 +23,24 @@ if torch.cuda.is_available():
     device = torch.device("cuda", local_rank % torch.cuda.device_count())
     torch.cuda.set_device(device)
 """
+_NPU = """\
+import torch
+import torch_npu
+
+device = torch.device("cpu")
+if torch.npu.is_available():
+    device = torch.device("npu", local_rank % torch.npu.device_count())
+    torch.npu.set_device(device)
+"""
+_NPU_GROUP = """\
+if "RANK" in os.environ and not torch.distributed.is_initialized():
+    torch.distributed.init_process_group("cpu:gloo,npu:hccl" if device.type == "npu" else "gloo")
+"""
+_BY_HAND = {
+    "torch": "torchrun --nproc-per-node=2 main.py",
+    "tensorflow": "python main.py, with TF_CONFIG set for each process",
+    "mindspore": "msrun --worker_num=2 --local_worker_num=2 --join=True main.py",
+}
 _GROUP = """\
 if "RANK" in os.environ and not torch.distributed.is_initialized():
     torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
@@ -140,7 +160,7 @@ def _write_file(path, text, append=False):
     _once(write)
 ''',
 }
-FRAMEWORKS = r"\b(torch|device|transformers|lightning|accelerate|deepspeed|torchvision)\b"
+FRAMEWORKS = r"\b(torch|torch_npu|device|transformers|lightning|accelerate|deepspeed|torchvision)\b"
 _LAUNCHERS = '''\
 def _run_launchers_here():
     """Processes that mp.spawn and its kin would make are there: their functions run in them."""
@@ -231,18 +251,27 @@ OWN_INIT = r"\binit_process_group\s*\(|\bidist\.(Parallel|initialize|spawn)\s*\(
 """ignite's functions, too, make the group, and refuse where there is one."""
 
 
-def text(title: str, sources: Sequence[str], helpers: frozenset[str]) -> str:
+def text(
+    title: str,
+    sources: Sequence[str],
+    helpers: frozenset[str],
+    framework: Framework = "torch",
+    accelerator: Accelerator = "gpu",
+) -> str:
     """Return the preamble with the parts that the cells need.
 
     Args:
         title: the notebook's file name.
         sources: converted sources of its cells.
         helpers: names in `_HELPERS` that the cells use.
+        framework: what the cells train with; others than torch make their own groups.
+        accelerator: kind of the nodes' devices.
     """
     code = "\n".join(sources)
-    parts = [_HEAD.format(title=title.replace("\\", "").replace('"', "'"))]
-    if re.search(FRAMEWORKS, code):
-        parts.append(_DEVICE)
+    parts = [_HEAD.format(title=title.replace("\\", "").replace('"', "'"), by_hand=_BY_HAND[framework])]
+    if framework == "torch" and re.search(FRAMEWORKS, code):
+        npu = accelerator == "npu"
+        parts.append(_NPU if npu else _DEVICE)
         if re.search(LAUNCHERS, code):
             parts.append(_LAUNCHERS)
         if re.search(ACCELERATE, code):
@@ -251,7 +280,7 @@ def text(title: str, sources: Sequence[str], helpers: frozenset[str]) -> str:
             parts.append(_LIGHTNING)
         # a notebook that calls init_process_group itself does so in the job too
         if not re.search(OWN_INIT, code):
-            parts.append(_GROUP)
+            parts.append(_NPU_GROUP if npu else _GROUP)
     if re.search(r"\bdisplay\s*\(", code):
         parts.append(_DISPLAY)
     if helpers & {"shell", "write_file"}:
@@ -260,6 +289,6 @@ def text(title: str, sources: Sequence[str], helpers: frozenset[str]) -> str:
     return "\n".join(parts)
 
 
-def end(sources: Sequence[str]) -> str:
+def end(sources: Sequence[str], framework: Framework = "torch") -> str:
     """Return the code after the cells, which destroys the process group; empty if there can be no group."""
-    return _END if re.search(FRAMEWORKS, "\n".join(sources)) else ""
+    return _END if framework == "torch" and re.search(FRAMEWORKS, "\n".join(sources)) else ""

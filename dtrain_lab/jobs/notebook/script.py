@@ -15,6 +15,7 @@ from dtrain_lab.jobs.notebook import preamble
 from dtrain_lab.jobs.notebook.magics import Converted, convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, SKIP, Cell
 from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.kinds import Accelerator, Framework
 
 
 class Script(Struct, frozen=True):
@@ -25,7 +26,14 @@ class Script(Struct, frozen=True):
     installs: tuple[str, ...] = ()
 
 
-def convert(cells: Sequence[Cell], *, title: str, parameters: Mapping[str, Any] | None = None) -> Script:
+def convert(
+    cells: Sequence[Cell],
+    *,
+    title: str,
+    parameters: Mapping[str, Any] | None = None,
+    framework: Framework = "torch",
+    accelerator: Accelerator = "gpu",
+) -> Script:
     """Convert a notebook to a script.
 
     Args:
@@ -33,6 +41,8 @@ def convert(cells: Sequence[Cell], *, title: str, parameters: Mapping[str, Any] 
         title: the notebook's file name.
         parameters: values that override those of the cell tagged `parameters`; they are assigned right after
             that cell, or before all cells if none has the tag.
+        framework: what the notebook trains with.
+        accelerator: kind of the nodes' devices.
 
     Raises:
         BadRequest: a parameter's name isn't a Python identifier, or its value can't be written as a literal.
@@ -46,14 +56,15 @@ def convert(cells: Sequence[Cell], *, title: str, parameters: Mapping[str, Any] 
     ]
     values = _assignments(parameters or {})
     tagged = next((cell.name for cell, _ in made if PARAMETERS in cell.tags), None)
-    parts = ["# %% preamble", preamble.text(title, [c.source for _, c in made], _helpers(made))]
+    sources = [c.source for _, c in made]
+    parts = ["# %% preamble", preamble.text(title, sources, _helpers(made), framework, accelerator)]
     if values and tagged is None:
         parts += ["# %% parameters", *values, ""]
     for cell, one in made:
         parts += [f"# %% cell {cell.name} {_plain(cell.id)}", one.source, ""]
         if values and cell.name == tagged:
             parts += ["# %% parameters", *values, ""]
-    last = preamble.end([c.source for _, c in made])
+    last = preamble.end(sources, framework)
     parts += ["# %% end", last] if last else []
     installs = tuple(text for _, one in made for text in one.installs)
     return Script("\n".join(parts).rstrip("\n") + "\n", tuple(findings), installs)

@@ -7,7 +7,7 @@ import time
 from msgspec.structs import asdict
 
 from dtrain_lab.metrics import ring
-from dtrain_lab.metrics.figures import rank_figures
+from dtrain_lab.metrics.figures import rank_figures, without_communication
 from dtrain_lab.metrics.verdicts.hang import BACKWARD
 from dtrain_lab.node.samples.devices import Use
 from dtrain_lab.wire.links import RankSample
@@ -33,6 +33,10 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
     """
     now = time.monotonic_ns()
     figures = rank_figures(reader.last(RECORDS), now, reader.in_cell)
+    bound = _name(ring.BOUNDS, reader.header(ring.BOUND)) or ""
+    if bound == "unknown":  # a framework whose communication has no hook: nothing is said of it
+        figures = without_communication(figures)
+        bound = ""
     operation = _name(ring.OPERATIONS, reader.header(ring.OPERATION))
     doing = _name(ring.DOINGS, reader.header(ring.DOING))
     since = reader.header(ring.ENTERED)
@@ -49,7 +53,7 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
         rank=rank,
         step=reader.steps or None,
         **asdict(figures),
-        bound=_name(ring.BOUNDS, reader.header(ring.BOUND)) or "",
+        bound=bound,
         unsure=bool(reader.header(ring.UNSURE)),
         epoch=_epoch(reader),
         operation=operation,

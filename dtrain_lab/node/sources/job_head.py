@@ -71,6 +71,8 @@ class JobHead:
         self._heard = 0.0
         """When the head last reported the state of the attempt; monotonic seconds."""
         self._over = asyncio.Event()
+        self.stand: links.Stand | None = None
+        """What the head last said of this attempt."""
         """Set once the head has reported the end of the attempt, or that it can't know it."""
         self._agent = Agent(self, len(visible))
         self.connected = self._agent.link.connected
@@ -143,6 +145,7 @@ class JobHead:
                 self._source.end_with_peers()
             case links.Attempt(restart, stand) if restart == self._source.attempt:
                 self._heard = time.monotonic()
+                self.stand = stand
                 if stand == "failed":
                     self._source.end_with_peers()
                 if stand != "runs":

@@ -11,6 +11,8 @@ import re
 import socket
 import struct
 
+from dtrain_lab.placement.frameworks import ascend
+
 SIOCGIFADDR = 0x8915
 """Linux ioctl for the IPv4 address of an interface; psutil would take 30 ms for it."""
 
@@ -34,13 +36,20 @@ def ranks(arguments: list[str]) -> tuple[int, list[tuple[int, int]], int]:
     return node, [(rank, local)], int(os.environ["WORLD_SIZE"])
 
 
-def interface_to(address: str) -> str | None:
-    """Name of the interface through which this node reaches an address; None for loopback."""
+def own_address(peer: str) -> str | None:
+    """Address by which this node reaches another one; None if it can't be resolved."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect((address, 9))
-            mine = probe.getsockname()[0]
+            probe.connect((peer, 9))
+            return str(probe.getsockname()[0])
     except OSError:
+        return None
+
+
+def interface_to(address: str) -> str | None:
+    """Name of the interface through which this node reaches an address; None for loopback."""
+    mine = own_address(address)
+    if mine is None:
         return None
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         for _, name in socket.if_nameindex():
@@ -63,3 +72,5 @@ def choose_interface(node: int) -> None:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
         if name != "lo":
             os.environ.setdefault("NCCL_SOCKET_IFNAME", name)
+            if os.environ.get(ascend.VARIABLE) == "npu":
+                os.environ.setdefault(ascend.INTERFACE, name)

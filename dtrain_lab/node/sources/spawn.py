@@ -28,6 +28,7 @@ from dtrain_lab.node.sources import launcher, warm_client
 if TYPE_CHECKING:
     from dtrain_lab.node.sources.job_head import JobHead
 
+from dtrain_lab.node.sources.frameworks import Adapter
 from dtrain_lab.node.sources.rank_error import complain, write_error
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, began_at, exit_code, signal_all
 
@@ -60,6 +61,7 @@ class SpawnSource:
         self.kept = [SpawnedRank(rank, local) for rank, local in ranks]
         self._size = size
         self._apart = apart
+        self._framework = Adapter(node, size, os.environ)
         self._log = os.open(
             folder / job_files.log(node), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
         )
@@ -86,6 +88,8 @@ class SpawnSource:
         supervisor.own_loop()
         # schedulers send it to all processes; ranks get it from us, once
         loop.add_signal_handler(signal.SIGUSR2, self._warn)
+        if self._never is None and any(kept.rank == 0 for kept in self.kept):
+            await self._framework.start_scheduler(self.folder)
         await asyncio.gather(*(self._start(kept) for kept in self.kept))
         # imported late, while the ranks load torch
         from dtrain_lab.machine.cgroup import OutOfMemory
@@ -97,6 +101,8 @@ class SpawnSource:
         head = JobHead(self)
         supervisor.keep("node.look", self._look)
         supervisor.keep("node.head", head.run)
+        if self._apart and self._serving and not any(kept.rank == 0 for kept in self.kept):
+            supervisor.once("node.task", self._wait_for_chief(head))
         await asyncio.gather(*(self._keep(kept, head) for kept in self.kept))
         if self._first is not None and self._size > len(self.kept):
             # the rank failed early: its peers on other nodes end when the head tells them, so connect first
@@ -106,6 +112,7 @@ class SpawnSource:
             code = await self._wait_for_others(head)
         await supervisor.close()
         head.close()
+        await self._framework.end_scheduler()
         return code
 
     async def _wait_for_others(self, head: JobHead) -> int:
@@ -115,6 +122,25 @@ class SpawnSource:
         if self._cancelled.is_set():
             return 128 + signal.SIGTERM
         return int(self._peer_failed.is_set())
+
+    @property
+    def _serving(self) -> list[SpawnedRank]:
+        """Ranks that only serve the chief, and never end by themselves."""
+        return [kept for kept in self.kept if self._framework.serves(kept.rank)]
+
+    async def _wait_for_chief(self, head: JobHead) -> None:
+        """End ranks that serve a chief on another node, with which this one shares no folder."""
+        while head.stand in (None, "runs"):
+            await head.others_end(TELL_WITHIN_S)
+            await asyncio.sleep(LOOK_S)
+        self._end_serving()
+
+    def _end_serving(self) -> None:
+        """The chief has succeeded: those that serve it have, too."""
+        for kept in self._serving:
+            if kept.process is not None and kept.process.returncode is None:
+                kept.served = True
+                signal_all(kept, signal.SIGKILL)
 
     # ---- ranks
 
@@ -133,6 +159,7 @@ class SpawnSource:
         if kept.rank == 0 and job_files.ATTEMPT_VARIABLE not in os.environ and self.attempt:
             # torchrun restarted the ranks by itself: the script wrote only the first attempt's number
             (self.folder / job_files.ATTEMPT).write_text(f"{self.attempt}\n")
+        environment.update(self._framework.variables(kept.rank, environment))
         environment[job_files.ATTEMPT_VARIABLE] = str(self.attempt)
         environment[job_files.AGENT_VARIABLE] = str(os.getpid())
         environment[job_files.METRICS_VARIABLE] = str(kept.metrics)
@@ -182,10 +209,15 @@ class SpawnSource:
                     await reader.wait()
         for reader in readers:
             reader.cancel()
+        if kept.served:
+            code = 0
         if code or self._ending:  # end its children with it
             signal_all(kept, signal.SIGKILL)
         if code:
             self._failed(kept, code)
+        elif kept.rank == 0 and self._framework.has_chief:
+            (self.folder / job_files.finished(self.attempt)).touch()
+            self._end_serving()
         head.ended(kept, code)
 
     async def _copy(self, rank: int, stream: asyncio.StreamReader, kind: str) -> None:
@@ -267,6 +299,8 @@ class SpawnSource:
             if not told and (self.folder / job_files.failed(self.attempt)).exists():
                 told = True
                 self.end_with_peers()
+            if self._serving and (self.folder / job_files.finished(self.attempt)).exists():
+                self._end_serving()
             if (self.folder / job_files.WARNED).exists():
                 self._warn()
             if (self.folder / job_files.CANCELLED).exists():

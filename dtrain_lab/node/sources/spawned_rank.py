@@ -31,6 +31,8 @@ class SpawnedRank:
         """Our end of the socket pair to the rank's debugger, and the debugger's end."""
         self.stopped = False
         """Whether we ended it."""
+        self.served = False
+        """Whether we ended it because the chief that it served has succeeded."""
         self.began = 0.0
         """When its process began, as `processes.started` returns it; the pid may be reused later."""
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from dtrain_lab.errors import BadProfile, BadRequest
 from dtrain_lab.jobs import staging
 from dtrain_lab.placement import slurm
+from dtrain_lab.placement.frameworks import names as frameworks
 from dtrain_lab.placement.profile import environment_of
 from dtrain_lab.services import names
 from dtrain_lab.wire.jobs.finding import Finding
@@ -46,6 +47,8 @@ def check_request(request: JobRequest) -> None:
         )
     if request.time is not None:
         slurm.time_s(request.time)
+    if request.framework is not None:
+        frameworks.checked(request.framework)
     staging.names(request.stage)
 
 
@@ -98,11 +101,12 @@ def as_asked(profile: Profile, request: JobRequest, traits: Traits) -> Profile:
     environment = profile.environment
     if request.environment is not None:
         environment = environment_of(request.environment, environment)
-    return replace(profile, slurm=theirs, network=network, environment=environment)
+    framework = frameworks.checked(request.framework) if request.framework else profile.framework
+    return replace(profile, slurm=theirs, network=network, environment=environment, framework=framework)
 
 
 def launcher(request: JobRequest, profile: Profile, traits: Traits) -> JobLauncher:
-    """Return the launcher that starts the ranks.
+    """Return the launcher that starts the ranks; torchrun starts none but torch's.
 
     Raises:
         BadRequest, BadProfile: The back-end has no such launcher.
@@ -113,6 +117,15 @@ def launcher(request: JobRequest, profile: Profile, traits: Traits) -> JobLaunch
             f'launcher = "{request.launcher}" is for Slurm; the profile "{profile.name}" has none.',
             "Leave it out.",
         )
+    if profile.framework not in (None, "torch"):
+        known = tuple(launcher for launcher in known if launcher != "torchrun")
+        if request.launcher == "torchrun":
+            raise BadRequest(
+                f"torchrun starts ranks of PyTorch; this job's framework is {profile.framework}.",
+                f"Use {' or '.join(known)}.",
+                details={"field": "launcher"},
+            )
+        return known[0]
     wanted = request.launcher or (profile.slurm.launcher if traits.schedules else None) or known[0]
     found = next((launcher for launcher in known if launcher == wanted), None)
     if found is None:

@@ -20,11 +20,13 @@ from dtrain_lab.backends import registry
 from dtrain_lab.errors import BadNotebook, BadSize, DtrainError, NotFound
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs.check import check
+from dtrain_lab.jobs.check import frameworks as framework_check
 from dtrain_lab.jobs.check.notebook import Around, imports
 from dtrain_lab.jobs.notebook.script import Script, convert
 from dtrain_lab.jobs.notebook.source import read
 from dtrain_lab.machine import processes
 from dtrain_lab.placement import layout
+from dtrain_lab.placement.frameworks import adapter as frameworks
 from dtrain_lab.services.jobs import request as job_request
 from dtrain_lab.services.jobs.request import as_asked, check_request, data_missing
 from dtrain_lab.services.plans import packing
@@ -82,15 +84,23 @@ async def prepare(
     allowed = limits.allowed(as_asked(sources.profile, request, backend.traits), request)
     profile = allowed.profile
     check_request(request)
-    script = convert(cells, title=file.name, parameters=request.parameters)
+    framework = profile.framework or "torch"
+    script = convert(
+        cells,
+        title=file.name,
+        parameters=request.parameters,
+        framework=framework,
+        accelerator=profile.accelerator,
+    )
     python = request.python or environment.kernel_python(request.kernel)
     if backend.traits.one_machine:
         python = environment.of_machine(profile.environment, python)
+    strategy = framework_check.strategy(cells) if framework == "tensorflow" else None
     wanted = Request(
         request.profile,
         request.ranks,
         request.nodes,
-        request.ranks_per_node,
+        frameworks.ranks_per_node(strategy, request, profile),
         monitor=request.monitor,
     )
     place = msgspec.json.encode(profile)
@@ -112,7 +122,8 @@ async def prepare(
         ("files", str(file.parent), sources.files),
         lambda: asyncio.to_thread(packing.pack, file.parent, sources.files),
     )
-    record = _draft(request, profile, plan, f"{root}/jobs", file)
+    adapter = frameworks.plan(framework, strategy, plan.size, evaluates=framework_check.evaluates(cells))
+    record = replace(_draft(request, profile, plan, f"{root}/jobs", file), framework=adapter)
     imported = imports(cells)
     missing = await _missing(imported, record, packed, python, recent)
     around = Around(
@@ -124,6 +135,13 @@ async def prepare(
         shared=backend.traits.one_machine,
         # Python normalizes identifiers in this way
         parameters=frozenset(unicodedata.normalize("NFKC", name) for name in request.parameters),
+        framework=framework_check.Chosen(
+            profile.framework,
+            plan.size,
+            len(plan.nodes),
+            profile.accelerator,
+            profile.environment.variables,
+        ),
     )
     findings = check(cells, around) + script.findings + data_missing(request, profile, backend.traits)
     if never is not None:
@@ -202,7 +220,8 @@ async def _missing(
     """Return modules that the environment lacks, if its interpreter runs on this machine."""
     if not record.plan.traits.one_machine:
         return frozenset()
-    await recent.ask(("fit", python), lambda: environment.check(python))
+    framework = record.profile.framework or "torch"
+    await recent.ask(("fit", python, framework), lambda: environment.check(python, framework))
     own = {path.split("/")[0].removesuffix(".py") for path in packed.files}
     wanted = sorted(name for name in imported if name not in own)
     if not wanted:

@@ -31,7 +31,9 @@ async def check(name: str) -> dict[str, Any]:
     allowed = limits.allowed(profiles.load(name))
     found, backend = allowed
     if backend.traits.one_machine:
-        await environment.check(environment.of_machine(found.environment, sys.executable))
+        await environment.check(
+            environment.of_machine(found.environment, sys.executable), found.framework or "torch"
+        )
     checks = await backend.checks(found, sys.executable)
     wrong = compatibility.unfit(checks)
     if wrong is not None:

@@ -14,9 +14,14 @@ from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit
 from dtrain_lab.machine import RUNTIME_VARIABLE
 from dtrain_lab.placement.environment import python as words_of
+from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.profile import Environment
 
 NEEDED = ("dtrain_lab", "torch", "ipyparallel", "ipykernel")
+LIGHT = ("cloudpickle", "msgspec", "psutil", "pynvml", "zmq")
+"""What ranks of other frameworks need of dtrain-lab's own dependencies: not torch, and nothing of Jupyter."""
+PACKAGES = {"zmq": "pyzmq", "pynvml": "nvidia-ml-py"}
+"""Modules whose package has another name."""
 PASSING = frozenset(
     {
         *("PWD", "OLDPWD", "_", "SHLVL", "TERM", "COLUMNS", "LINES", "COLORTERM", "PAGER", "GIT_PAGER"),
@@ -67,24 +72,37 @@ def of_machine(profile: Environment, python: str) -> str:
     return os.path.expanduser(words_of(profile, python)[0])
 
 
-async def check(python: str) -> None:
+def needed(framework: Framework) -> tuple[str, ...]:
+    """Return the modules that ranks of a framework need."""
+    return NEEDED if framework == "torch" else ("dtrain_lab", framework, *LIGHT)
+
+
+async def check(python: str, framework: Framework = "torch") -> None:
     """Check that ranks can run in this interpreter.
+
+    Args:
+        python: Its path.
+        framework: What they train with.
 
     Raises:
         EnvironmentUnfit: The interpreter can't be run, or lacks a package; the hint is the command that
             installs it.
     """
     if os.path.realpath(python) == os.path.realpath(sys.executable) and python == sys.executable:
-        missing = [name for name in NEEDED if util.find_spec(name) is None]
+        missing = [name for name in needed(framework) if util.find_spec(name) is None]
     else:
-        missing = await _ask(python)
+        missing = await _ask(python, needed(framework))
     if not missing:
         return
-    package = "dtrain-lab" if missing[0] in ("dtrain_lab", "ipyparallel", "ipykernel") else missing[0]
     what = "dtrain_lab" if "dtrain_lab" in missing else missing[0]
+    package = "dtrain-lab" if what in ("dtrain_lab", "ipyparallel", "ipykernel") else what
+    if framework != "torch":
+        light = " ".join(PACKAGES.get(name, name) for name in LIGHT)
+        alone = f"--no-deps dtrain-lab && {python} -m pip install {light}"
+        package = alone if what == "dtrain_lab" else PACKAGES.get(what, what)
     raise EnvironmentUnfit(
         f"The environment of {python} has no {what}.",
-        f"Install it there: {python} -m pip install {'dtrain-lab' if what == 'dtrain_lab' else package}",
+        f"Install it there: {python} -m pip install {package}",
         code="package_missing",
         details={"python": python, "missing": missing},
     )

@@ -16,6 +16,7 @@ import msgspec
 from dtrain_lab.backends import hosts
 from dtrain_lab.errors import BadSize, Conflict, DtrainError, NotFound, StartFailed, Unreachable
 from dtrain_lab.machine import processes, supervision
+from dtrain_lab.placement.frameworks.adapter import check_cluster
 from dtrain_lab.services import folders
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.policy import limits
@@ -79,6 +80,7 @@ class Worlds:
         """
         allowed = limits.allowed(profiles.load(request.profile))
         profile, backend = allowed
+        check_cluster(profile)
         for host in profile.ssh.names:
             hosts.forget_refusal(host)  # the user's own attempt
         python = request.python or environment.kernel_python(request.kernel)

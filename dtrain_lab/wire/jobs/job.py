@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.wire.cluster import Phase, Rank, Reason, World
+from dtrain_lab.wire.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.quota import Budget, Room
 from dtrain_lab.wire.kinds import JobLauncher, JobState
@@ -31,7 +32,8 @@ class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     checkpoint. `warn_s`: seconds before the time limit at which every rank gets SIGUSR2; 0 for never.
     `mail`: address that Slurm notifies. `notify`: a command of the user that runs when the job ends.
     `parameters`: values for the cell tagged `parameters`. `python`: interpreter, for environments of the kind
-    "current".
+    "current". `framework`: what the notebook trains with ("torch", "tensorflow", "mindspore"); by default the
+    profile's.
 
     `stage`: files and folders that are copied to each node's local disk before ranks start (`dt.staged`).
 
@@ -48,6 +50,7 @@ class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     parameters: dict[str, Any] = {}
     time: str | None = None
     launcher: JobLauncher | None = None
+    framework: str | None = None
     after: str | None = None
     retries: int = 0
     warn_s: int = 60
@@ -235,6 +238,8 @@ class JobRecord(Struct, frozen=True):
     """Why the back-end did not accept it: message and hint."""
     system: str = ""
     """Host boot and PID namespace that it was submitted from, as in `Handle`."""
+    framework: FrameworkPlan | None = None
+    """How its ranks find each other; None where torch does that."""
 
 
 class Doing(Struct, frozen=True):

@@ -1,0 +1,221 @@
+"""Check of the framework: the one that the imports stand for, its strategy, and what would not train."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from dtrain_lab.jobs.check.parsed import Parsed, dotted, last, parse
+from dtrain_lab.jobs.notebook.source import Cell
+from dtrain_lab.placement.frameworks import mindspore, names, tensorflow
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.kinds import Framework, Severity, Strategy
+
+LEGACY = "TF_USE_LEGACY_KERAS"
+FIX_FIT = (
+    f"Install tf_keras and set {LEGACY}=1 in [environment] variables of the profile, which makes tf.keras "
+    "Keras 2; or write the loop yourself, with strategy.run."
+)
+UNSEEN = "the panel shows its ranks, their steps where the notebook calls dt.step, and no communication."
+
+
+class Chosen(Struct, frozen=True):
+    """The framework of a job.
+
+    Attributes:
+        asked: as the request or the profile names it; None if neither does.
+        ranks: number of the job's ranks.
+        nodes: number of its nodes.
+        accelerator: kind of its nodes' devices.
+        variables: those of the profile's environment.
+    """
+
+    asked: Framework | None = None
+    ranks: int = 1
+    nodes: int = 1
+    accelerator: str = "gpu"
+    variables: Mapping[str, str] = {}
+
+    @property
+    def name(self) -> Framework:
+        """The framework whose ranks are started."""
+        return self.asked or "torch"
+
+
+def check(parsed: Sequence[Parsed], chosen: Chosen, modules: Mapping[str, tuple[str, int]]) -> list[Finding]:
+    """Find what keeps the ranks of a framework from training together.
+
+    Args:
+        parsed: the cells that run.
+        chosen: the job's framework.
+        modules: modules that the notebook imports, with cell and line.
+    """
+    found = [*_other(chosen, modules), *keras(parsed, chosen.variables)]
+    if chosen.name == "tensorflow":
+        found += _strategies(parsed, chosen)
+    if chosen.accelerator == "npu":
+        found += _npus(chosen)
+    if chosen.name != "torch":
+        title = names.TITLES[chosen.name]
+        found.append(Finding("note", "framework_unseen", f"This job trains with {title}: {UNSEEN}"))
+    return found
+
+
+def strategy(cells: Sequence[Cell]) -> Strategy | None:
+    """Return the TensorFlow strategy that a notebook makes first; None if it makes none."""
+    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    return next((kind for _, _, kind in _made(parsed)), None)
+
+
+def evaluates(cells: Sequence[Cell]) -> bool:
+    """Whether a notebook has code for an evaluator beside parameter servers."""
+    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    return any(
+        isinstance(node, ast.Constant) and node.value == "evaluator"
+        for one in parsed
+        for node in ast.walk(one.tree)
+    )
+
+
+def keras(parsed: Sequence[Parsed], variables: Mapping[str, str]) -> list[Finding]:
+    """Find `fit` under MultiWorkerMirroredStrategy, which Keras 3 doesn't support: TensorFlow's default.
+
+    A custom loop works, and so does Keras 2, as `tf_keras` or by its variable.
+    """
+    if variables.get(LEGACY, "").lower() in ("1", "true") or any(map(_chooses_keras_2, parsed)):
+        return []
+    uses = any(
+        isinstance(node, ast.Name | ast.Attribute | ast.alias) and "keras" in _name(node).split(".")
+        for one in parsed
+        for node in ast.walk(one.tree)
+    )
+    fits = any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"
+        for one in parsed
+        for node in ast.walk(one.tree)
+    )
+    if not uses or not fits:
+        return []
+    return [
+        one.finding(
+            "problem",
+            "keras_strategy",
+            "Keras 3 can't fit a model under MultiWorkerMirroredStrategy.",
+            FIX_FIT,
+            node,
+        )
+        for one, node, kind in _made(parsed)
+        if kind == "multi_worker_mirrored"
+    ]
+
+
+def _chooses_keras_2(one: Parsed) -> bool:
+    """Whether a cell imports `tf_keras`, or sets the variable by which tf.keras is Keras 2."""
+    for node in ast.walk(one.tree):
+        if isinstance(node, ast.alias | ast.ImportFrom) and _name(node).split(".")[0] == "tf_keras":
+            return True
+        if isinstance(node, ast.Constant) and node.value == LEGACY:
+            return True
+    return False
+
+
+def _name(node: ast.AST) -> str:
+    if isinstance(node, ast.alias):
+        return node.name
+    if isinstance(node, ast.ImportFrom):
+        return node.module or ""
+    return dotted(node)
+
+
+def _made(parsed: Sequence[Parsed]) -> Iterator[tuple[Parsed, ast.AST, Strategy]]:
+    """Yield the strategies that a notebook makes, in its order."""
+    for one in parsed:
+        calls = [node for node in ast.walk(one.tree) if isinstance(node, ast.Call)]
+        for node in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+            kind = tensorflow.STRATEGIES.get(last(node.func))
+            if kind is not None:
+                yield one, node, kind
+
+
+def _other(chosen: Chosen, modules: Mapping[str, tuple[str, int]]) -> list[Finding]:
+    """Find a notebook whose imports stand for another framework than its job."""
+    told = names.imported(modules)
+    if told is None or told[0] == chosen.name:
+        return []
+    framework, module = told
+    severity: Severity
+    if chosen.asked is not None:
+        severity = "warning"
+        fix = f"Name {framework} as its framework, if it trains with {names.TITLES[framework]}."
+        asked = f'its framework is "{chosen.asked}"'
+    else:
+        severity = "problem" if chosen.ranks > 1 else "note"
+        fix = f'Submit it with --framework {framework}, or set framework = "{framework}" in the profile.'
+        asked = "no framework is named"
+        if chosen.ranks > 1:
+            asked = "its ranks would be started for PyTorch, and train apart"
+    return [
+        Finding(
+            severity,
+            "framework",
+            f"This notebook imports {module}; {asked}.",
+            fix,
+            *modules[module],
+            field="framework",
+            value=framework,
+        )
+    ]
+
+
+def _strategies(parsed: Sequence[Parsed], chosen: Chosen) -> list[Finding]:
+    made = next(_made(parsed), None)
+    if chosen.ranks == 1:
+        return []
+    if made is None:
+        return [
+            Finding(
+                "warning",
+                "no_strategy",
+                f"No strategy of tf.distribute: {chosen.ranks} ranks would train as many models.",
+                "Make a tf.distribute.MultiWorkerMirroredStrategy(), and build the model in its scope().",
+            )
+        ]
+    one, node, kind = made
+    if kind not in tensorflow.ALONE:
+        return []
+    name = last(node.func) if isinstance(node, ast.Call) else kind
+    return [
+        one.finding(
+            "problem",
+            "one_process",
+            f"{name} is one process with all GPUs of its node: {chosen.ranks} ranks would train "
+            f"{chosen.ranks} separate models.",
+            "Submit it with one node and one rank, or make a MultiWorkerMirroredStrategy.",
+            node,
+        )
+    ]
+
+
+def _npus(chosen: Chosen) -> list[Finding]:
+    note = Finding(
+        "note",
+        "npu_not_run",
+        "Ascend NPUs: this plan is made from their documentation, and dtrain-lab's tests have not run one.",
+    )
+    each = chosen.ranks // max(1, chosen.nodes)
+    if chosen.name != "mindspore" or chosen.nodes == 1 or each == mindspore.DEVICES_PER_NODE:
+        return [note]
+    return [
+        Finding(
+            "problem",
+            "eight_devices",
+            f"MindSpore on several Ascend nodes uses all {mindspore.DEVICES_PER_NODE} devices of each; "
+            f"this job has {each} ranks on each.",
+            f"Submit it with {mindspore.DEVICES_PER_NODE} ranks on each node, or on one node.",
+            field="ranks_per_node",
+            value=str(mindspore.DEVICES_PER_NODE),
+        ),
+        note,
+    ]

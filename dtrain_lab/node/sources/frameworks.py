@@ -1,0 +1,114 @@
+"""What an agent does for ranks of other frameworks than torch.
+
+It gives each rank the variables by which it finds the others, starts MindSpore's scheduler beside rank 0, and
+ends ranks that only serve a chief, after the chief.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.node.sources.launcher import own_address
+from dtrain_lab.placement.frameworks import mindspore, tensorflow
+from dtrain_lab.placement.frameworks import ranks as of_ranks
+from dtrain_lab.wire.framework import FrameworkPlan
+
+
+class Adapter:
+    """The framework of a job, as its agents see it; for torch it changes nothing.
+
+    Args:
+        node: index of the agent's node.
+        size: number of ranks in the job.
+        variables: environment of the agent.
+    """
+
+    def __init__(self, node: int, size: int, variables: Mapping[str, str]) -> None:
+        told = variables.get(job_files.FRAMEWORK_VARIABLE)
+        self.plan = msgspec.json.decode(told, type=FrameworkPlan) if told else None
+        self._started = of_ranks.Started((), 1, 0)
+        self._scheduler: asyncio.subprocess.Process | None = None
+        if self.plan is not None:
+            nodes = tuple(variables[job_files.NODES_VARIABLE].split())
+            port = int(variables["MASTER_PORT"])
+            self._started = of_ranks.Started(nodes, size // len(nodes), port)
+            if self.plan.name == "mindspore":  # it takes addresses, and no names
+                peer = variables.get("DTRAIN_PEER", "") if node == 0 else ""
+                first = _address(nodes[0], peer)
+                self._started = replace(self._started, nodes=(first, *nodes[1:]))
+
+    @property
+    def has_chief(self) -> bool:
+        """Whether rank 0 is a chief, which the others serve."""
+        return self.plan is not None and self.plan.strategy == "parameter_server"
+
+    def serves(self, rank: int) -> bool:
+        """Whether a rank only serves the chief, rank 0."""
+        return self.plan is not None and self.plan.serves(rank)
+
+    def variables(self, rank: int, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables that a rank gets besides those of every rank.
+
+        Args:
+            rank: number of the rank.
+            environment: what it has by now.
+        """
+        if self.plan is None:
+            return {}
+        found = of_ranks.variables(self.plan, self._started, rank)
+        if self.plan.name == "tensorflow":
+            from dtrain_lab.machine import gpus
+
+            own = tensorflow.own_gpus(self.plan, gpus.usable(environment), rank, self._started.per_node)
+            if own is not None:
+                found |= gpus.only(own)
+        return found
+
+    async def start_scheduler(self, folder: Path) -> None:
+        """Start the process that MindSpore's workers register with; called by the agent of rank 0.
+
+        Args:
+            folder: the job's folder, which gets its output.
+        """
+        if self.plan is None or self.plan.name != "mindspore":
+            return
+        with open(folder / job_files.SCHEDULER_LOG, "ab") as file:  # noqa: ASYNC230
+            self._scheduler = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-u", "-m", "dtrain_lab.rank.mindspore_scheduler"),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                env={**os.environ, **mindspore.scheduler(self._started)},
+                start_new_session=True,
+            )
+
+    async def end_scheduler(self) -> None:
+        """End that process, if it still runs: it waits for workers that have failed."""
+        if self._scheduler is not None and self._scheduler.returncode is None:
+            self._scheduler.kill()
+            await self._scheduler.wait()
+
+
+def _address(first: str, peer: str) -> str:
+    """Return the address of the first node, whose name may stand for loopback on the node itself.
+
+    Args:
+        first: its name or address.
+        peer: another node, on the first node itself; else empty.
+    """
+    own = own_address(peer) if peer and peer != first else None
+    if own is not None:
+        return own
+    try:
+        return socket.gethostbyname(first)
+    except OSError:
+        return first

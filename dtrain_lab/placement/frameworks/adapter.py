@@ -1,0 +1,60 @@
+"""The part of a job's plan that depends on its framework."""
+
+from __future__ import annotations
+
+from dtrain_lab.errors import BadProfile
+from dtrain_lab.placement.frameworks import ascend, names, tensorflow
+from dtrain_lab.wire.framework import FrameworkPlan
+from dtrain_lab.wire.jobs.job import JobRequest
+from dtrain_lab.wire.kinds import Framework, Strategy
+from dtrain_lab.wire.profile import Profile
+
+
+def plan(
+    framework: Framework, strategy: Strategy | None, size: int, *, evaluates: bool = False
+) -> FrameworkPlan | None:
+    """Return how a job's ranks find each other; None for torch, which needs no more than its own variables.
+
+    Args:
+        framework: what the job trains with.
+        strategy: TensorFlow's, as the notebook makes it.
+        size: number of ranks.
+        evaluates: whether the notebook has code for an evaluator.
+
+    Raises:
+        BadSize: too few ranks for parameter servers.
+    """
+    if framework == "tensorflow":
+        return tensorflow.plan(strategy, size, evaluates=evaluates)
+    return FrameworkPlan("mindspore") if framework == "mindspore" else None
+
+
+def check_cluster(profile: Profile) -> None:
+    """Check that a profile can start interactive ranks, which torch connects.
+
+    Raises:
+        BadProfile: it is for jobs of another framework, or for NPUs.
+    """
+    title = names.TITLES[profile.framework or "torch"]
+    if ascend.used(profile):
+        title = "Ascend NPUs"
+    elif profile.framework in (None, "torch"):
+        return
+    raise BadProfile(
+        f'Clusters run PyTorch on CPUs and GPUs; the profile "{profile.name}" is for {title}.',
+        "Submit the notebook as a job, or choose another profile.",
+        code="framework_of_jobs",
+        details={"field": "profile"},
+    )
+
+
+def ranks_per_node(strategy: Strategy | None, request: JobRequest, profile: Profile) -> int | None:
+    """Return the ranks on each node that a request asks for: one, where the strategy is one process.
+
+    Args:
+        strategy: TensorFlow's, as the notebook makes it.
+        request: the user's request; a size that it names is kept, and checked.
+        profile: its profile, whose size is kept, too.
+    """
+    given = request.ranks or request.ranks_per_node or profile.ranks_per_node
+    return 1 if strategy in tensorflow.ALONE and not given else request.ranks_per_node

@@ -1,0 +1,42 @@
+"""Ascend NPUs under torch (`torch_npu`, HCCL): back-end, and the variables of a job's processes.
+
+Made from the vendor's documentation, and not run by us: it needs the devices and their driver.
+"""
+
+from __future__ import annotations
+
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.profile import Profile
+
+COLLECTIVES = "cpu:gloo,npu:hccl"
+VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
+INTERFACE = "HCCL_SOCKET_IFNAME"
+TABLE = "RANK_TABLE_FILE"
+VARIABLE = "DTRAIN_ACCELERATOR"
+"""Names the kind of devices to our own processes."""
+
+
+def used(profile: Profile) -> bool:
+    """Whether a profile's nodes have NPUs."""
+    return profile.accelerator == "npu"
+
+
+def variables(profile: Profile, plan: Plan) -> dict[str, str]:
+    """Return the variables of a job's processes; empty without NPUs.
+
+    A scheduler says which devices a job has; elsewhere the ranks of a node get its first ones.
+
+    Args:
+        profile: the job's.
+        plan: the job's.
+    """
+    if not used(profile):
+        return {}
+    found = {VARIABLE: "npu"}
+    if not plan.traits.schedules:
+        found[VISIBLE] = ",".join(map(str, range(plan.nodes[0].ranks)))
+    if plan.interface is not None:
+        found[INTERFACE] = plan.interface
+    if profile.network.rank_table is not None:
+        found[TABLE] = profile.network.rank_table
+    return found

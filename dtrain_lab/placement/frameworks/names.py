@@ -1,0 +1,51 @@
+"""Names of frameworks, as users write them, and the modules by which a notebook's framework is recognized."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+from typing import get_args
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.wire.kinds import Framework
+
+KNOWN: tuple[Framework, ...] = get_args(Framework)
+TITLES: dict[Framework, str] = {"torch": "PyTorch", "tensorflow": "TensorFlow", "mindspore": "MindSpore"}
+MODULES: dict[Framework, tuple[str, ...]] = {
+    "torch": ("torch", "lightning", "pytorch_lightning", "accelerate", "deepspeed", "torchvision", "ignite"),
+    "tensorflow": ("tensorflow", "tf_keras"),
+    "mindspore": ("mindspore",),
+}
+
+
+def checked(name: str) -> Framework:
+    """Return a framework's name.
+
+    Raises:
+        BadRequest: there is no such framework; the hint names the nearest.
+    """
+    if name in KNOWN:
+        return name
+    near = difflib.get_close_matches(name.lower(), (*KNOWN, "pytorch"), n=1, cutoff=0.5)
+    hint = f'Did you mean "{near[0].removeprefix("py")}"? ' if near else ""
+    raise BadRequest(
+        f'There is no framework "{name}".',
+        f"{hint}Use one of {', '.join(KNOWN)}.",
+        code="bad_framework",
+        details={"field": "framework", "near": near[0].removeprefix("py") if near else None},
+    )
+
+
+def imported(modules: Collection[str]) -> tuple[Framework, str] | None:
+    """Return the framework that a notebook's imports stand for, and the module that tells.
+
+    Torch comes first: notebooks that train with it also import TensorFlow for its data or its TensorBoard.
+
+    Args:
+        modules: top-level modules that the notebook imports.
+    """
+    for framework, known in MODULES.items():
+        for module in known:
+            if module in modules:
+                return framework, module
+    return None
