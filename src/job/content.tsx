@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
 import { JobPlan, Profile } from '../tokens';
+import { ChoiceRow, IPart } from './controls';
 import { labelOf } from './labels';
 import { formatSize } from '../ui/format';
 import { IForm } from './request';
@@ -65,6 +66,27 @@ export function Environment(props: {
         </>
       )}
     </Row>
+  );
+}
+
+/** What the notebook trains with; shown where that is not only PyTorch. */
+export function Framework(
+  props: IPart & { profile: Profile | undefined }
+): JSX.Element | null {
+  const { form, problems, profile, trans } = props;
+  const theirs = profile?.profile?.framework;
+  if (!theirs && !form.framework && !problems.framework) {
+    return null;
+  }
+  return (
+    <ChoiceRow {...props} name="framework">
+      <option value="">
+        {theirs ? trans.__('as the profile says') : 'PyTorch'}
+      </option>
+      {theirs && <option value="torch">PyTorch</option>}
+      <option value="tensorflow">TensorFlow</option>
+      <option value="mindspore">MindSpore</option>
+    </ChoiceRow>
   );
 }
 

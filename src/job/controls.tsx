@@ -59,15 +59,21 @@ export function LineRow(
 /** A choice with its label and its problem. */
 export function ChoiceRow(
   props: IPart & {
-    name: 'profile' | 'partition' | 'launcher';
+    name: 'profile' | 'partition' | 'launcher' | 'framework';
     /** In the place of setting the field alone. */
     choose?: (value: string) => void;
     children: React.ReactNode;
   }
 ): JSX.Element {
   const { form, change, problems, name, trans } = props;
+  const choose = props.choose ?? (value => change({ [name]: value }));
   return (
-    <Row label={labelOf(name, trans)} problem={problems[name]} trans={trans}>
+    <Row
+      label={labelOf(name, trans)}
+      problem={problems[name]}
+      mend={choose}
+      trans={trans}
+    >
       {aria => (
         <select
           {...aria}
@@ -75,11 +81,7 @@ export function ChoiceRow(
           className="jp-mod-styled"
           value={form[name]}
           aria-invalid={!!problems[name]}
-          onChange={event =>
-            (props.choose ?? (value => change({ [name]: value })))(
-              event.target.value
-            )
-          }
+          onChange={event => choose(event.target.value)}
         >
           {props.children}
         </select>

@@ -3,7 +3,7 @@ import React, { useState } from 'react';
 
 import { RequestError } from '../request/rest';
 import { Finding, JobPlan, Profile } from '../tokens';
-import { Environment, Files } from './content';
+import { Environment, Files, Framework } from './content';
 import { IPart, LineRow, Problems, TextRow } from './controls';
 import { IFault } from './faults';
 import { Parameters } from './parameters';
@@ -77,6 +77,7 @@ export function Fields(
         profile={profile}
         trans={trans}
       />
+      <Framework {...props} profile={profile} />
       <Files form={form} change={change} plan={plan} trans={trans} />
       <TextRow
         {...props}

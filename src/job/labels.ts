@@ -11,6 +11,7 @@ export function labelOf(field: keyof IForm, trans: TranslationBundle): string {
     ranksPerNode: trans.__('Ranks on each'),
     time: trans.__('Time limit'),
     launcher: trans.__('Launcher'),
+    framework: trans.__('Framework'),
     name: trans.__('Name'),
     parameters: trans.__('Parameters'),
     environment: trans.__('Environment'),

@@ -9,6 +9,7 @@ export interface IForm {
   ranksPerNode: string;
   time: string;
   launcher: '' | 'srun' | 'torchrun';
+  framework: string;
   name: string;
   parameters: string;
   environment: string;
@@ -35,6 +36,7 @@ export const FIELDS: Readonly<Record<string, keyof IForm>> = {
   ranks_per_node: 'ranksPerNode',
   time: 'time',
   launcher: 'launcher',
+  framework: 'framework',
   name: 'name',
   parameters: 'parameters',
   environment: 'environment',
@@ -60,6 +62,7 @@ export function emptyForm(
     ranksPerNode: known?.ranks_per_node ? String(known.ranks_per_node) : '',
     time: known?.slurm.time ?? '',
     launcher: '',
+    framework: '',
     name: '',
     parameters,
     environment: '',
@@ -89,6 +92,7 @@ export function formOf(request: JobRequest, parameters: string): IForm {
         : String(request.ranks_per_node),
     time: request.time ?? '',
     launcher: request.launcher === 'agents' ? '' : (request.launcher ?? ''),
+    framework: request.framework ?? '',
     name: '',
     parameters: withGiven(parameters, request.parameters),
     environment: request.environment ?? '',
@@ -120,6 +124,7 @@ export function wantedOf(form: IForm, notebook: string, defaults = ''): Wanted {
     ranks_per_node: numberOf(form.ranksPerNode),
     time: text('time'),
     launcher: form.launcher || null,
+    framework: form.framework || null,
     name: text('name'),
     parameters: parametersOf(form.parameters, defaults),
     environment: text('environment'),

@@ -33,6 +33,7 @@ export function Where(
             ranksPerNode: usual.ranksPerNode,
             time: usual.time,
             launcher: '',
+            framework: '',
             environment: '',
             network: '',
             options: ''

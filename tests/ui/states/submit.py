@@ -167,8 +167,30 @@ def _fields(stage: Stage) -> None:
     stage.page.mouse.move(0, 0)
 
 
+FRAMEWORK = Finding(
+    "problem",
+    "framework",
+    "This notebook imports tensorflow; its ranks would be started for PyTorch, and train apart.",
+    'Submit it with --framework tensorflow, or set framework = "tensorflow" in the profile.',
+    cell="[1]",
+    line=1,
+    field="framework",
+    value="tensorflow",
+)
+
+
+def _framework(stage: Stage) -> None:
+    """The check proposes another framework: its field is there then, with a button that chooses it."""
+    stage.answers("POST", "jobs/plan", replace(PLAN, findings=(FRAMEWORK, *PLAN.findings)))
+    _open(stage)
+    stage.page.locator(f"{FORM} .jp-DtrainJob-fieldError").get_by_role("button").wait_for()
+    stage.page.locator(f"{FORM} [data-field='framework']").scroll_into_view_if_needed()
+    stage.page.mouse.move(0, 0)
+
+
 STATES = (
     State("d-submit", _clean, (FORM,)),
     State("d-submit-problems", _problems, (FORM,), pinned=True, contrast=True),
     State("d-submit-fields", _fields, (FORM,)),
+    State("d-submit-framework", _framework, (FORM,)),
 )
