@@ -415,6 +415,31 @@ class Cluster:
     async def _advise(self) -> list[dict[str, Any]]:
         return [msgspec.to_builtins(one) for one in await self.ask(clients.Advise())]
 
+    def try_advice(self, advice: str) -> dict[str, Any]:
+        """Measure what advice gains: steps are run with the change and without it, and taken back.
+
+        Args:
+            advice: `id` of the advice, such as "accumulate".
+
+        Returns:
+            `gain` and `gain_error` as measured, `predicted` and `predicted_error`, `steps` (batches that were
+            timed with the change) and `text`.
+
+        Raises:
+            NotFound: There is no such advice now.
+            BadRequest: The change can't be tried on this model.
+            Conflict: A cell is running, or a rank failed.
+        """
+        return self._portal.call(self._try_advice(advice))
+
+    async def try_advice_async(self, advice: str) -> dict[str, Any]:
+        """Async twin of `try_advice`."""
+        return await self._portal.wrap(self._try_advice(advice))
+
+    async def _try_advice(self, advice: str) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(await self._connection.try_advice(advice))
+        return found
+
     def stacks(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
         """Return the current stacks of each rank's threads."""
         return self._portal.call(self._stacks(ranks))

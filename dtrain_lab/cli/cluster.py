@@ -171,11 +171,19 @@ def history(name: str, path: str | None, as_json: bool) -> None:
 
 @cluster.command()
 @click.argument("name")
+@click.option("--try", "tried", metavar="ID", help="Measure what this advice gains, in steps taken back.")
 @as_json
 @reports_errors
-def advise(name: str, as_json: bool) -> None:
+def advise(name: str, tried: str | None, as_json: bool) -> None:
     """Say what would make training faster, and by how much; nothing is changed."""
     target = _reach(name)
+    if tried is not None:
+        measured = target.try_advice(tried)
+        if as_json:
+            print_json(measured)
+        else:
+            click.echo(measured["text"])
+        return
     found = target.advise()
     if as_json:
         print_json(found)

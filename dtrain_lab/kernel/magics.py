@@ -70,7 +70,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                 for rank, text in session.cluster().stacks(asked.ranks or None).items():
                     print(f"rank {rank}\n{text}")
             case "advise":
-                session.advise()
+                session.advise(asked.tried)
             case "diagnose":
                 session.diagnose()
             case "where":

@@ -375,9 +375,16 @@ class Session:
         for line in rank_lines(info):
             print(line)
 
-    def advise(self) -> None:
-        """Print what would make training faster."""
+    def advise(self, tried: str | None = None) -> None:
+        """Print what would make training faster, or what advice gains that is tried.
+
+        Args:
+            tried: Id of the advice to try.
+        """
         cluster = self.cluster()
+        if tried is not None:
+            print(cluster.try_advice(tried)["text"])
+            return
         for line in advice_text.lines(cluster.advise(), cluster.cluster()):
             print(line)
 

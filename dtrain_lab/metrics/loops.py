@@ -11,6 +11,10 @@ OVERDUE_STEPS = 4.0
 """A step that takes both so many seconds and so many usual steps means that training has stopped."""
 
 
+OTHER = 1.5
+"""Ratio of step times, either way, from which a loop of the same code is taken for another one."""
+
+
 class Loops:
     """Tracks which cell trains, and keeps the diagnosis of its code until another cell trains."""
 
@@ -24,6 +28,8 @@ class Loops:
         """Last known number of steps of each rank."""
         self._found: tuple[str, int, Diagnosis] | None = None
         """The loop's code, the number of its ranks, and its diagnosis."""
+        self._step_s: float | None = None
+        """Time of its step when it was diagnosed, seconds."""
 
     def begun(self, code: str, now: float) -> None:
         """Called when a cell begins.
@@ -70,15 +76,27 @@ class Loops:
         """
         return self.trains and now - self._moved_at < max(OVERDUE_S, OVERDUE_STEPS * (step_s or 0.0))
 
-    def diagnosed(self, found: Diagnosis, size: int) -> None:
+    def diagnosed(self, found: Diagnosis, size: int, step_s: float | None) -> None:
         """Keep a diagnosis of the loop that trained last.
 
         Args:
             found: the diagnosis; one of a running loop is ignored.
             size: number of ranks that were measured.
+            step_s: time of the loop's step, seconds; None where not known.
         """
         if found.source == "replayed" and self._loop:
-            self._found = self._loop, size, found
+            self._found, self._step_s = (self._loop, size, found), step_s
+
+    def steps_take(self, step_s: float) -> None:
+        """Drop the diagnosis if steps take another time now: another cell may have made another model.
+
+        Args:
+            step_s: time of a step of the loop that trains, seconds.
+        """
+        known = self._step_s
+        same = self._found is not None and self._found[0] == self._loop
+        if same and known is not None and not known / OTHER < step_s < known * OTHER:
+            self._found = self._step_s = None
 
     def measured(self, size: int) -> Diagnosis | None:
         """The diagnosis of the loop that trains or trained last, on `size` ranks; None without one."""

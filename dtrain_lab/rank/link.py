@@ -30,7 +30,8 @@ from dtrain_lab.rank import frameworks, launchers, rpc
 from dtrain_lab.rank.cells.questions import Questions
 from dtrain_lab.rank.cells.runner import CellRunner
 from dtrain_lab.rank.debugger.debugger import RankDebugger
-from dtrain_lab.rank.diagnose import measure
+from dtrain_lab.rank.diagnosis.change import attempt
+from dtrain_lab.rank.diagnosis.measure import measure
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.group.store import Calls
 from dtrain_lab.rank.group_calls import install as install_tutorials
@@ -209,7 +210,9 @@ class Link:
         if isinstance(order, links.Execute):
             reply = await self._cells.run(order)
         else:
-            reply = await self._cells.measure(order.cell, partial(measure, self._monitor))
+            change = order.change
+            work = partial(attempt, self._monitor, change) if change else partial(measure, self._monitor)
+            reply = await self._cells.measure(order.cell, work)
         if self._monitor is not None:
             self._monitor.end_cell()
             if reply.kind != "ok":

@@ -22,12 +22,22 @@ from dtrain_lab.services.profiles.files import Listed
 from dtrain_lab.wire.cells import CellRecord, Output
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobPlan, JobRequest, JobSubmit, LogPiece
-from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.plan import Request
-from dtrain_lab.wire.site import Error, LiveFrame, ProfileText, RankSet, SignedIn, SignIn, Site, Size
+from dtrain_lab.wire.site import (
+    AdviceToTry,
+    Error,
+    LiveFrame,
+    ProfileText,
+    RankSet,
+    SignedIn,
+    SignIn,
+    Site,
+    Size,
+)
 from dtrain_lab.wire.stacks import Stack
 from dtrain_lab.wire.sweeps import Sweep, SweepRequest, Trial
 
@@ -86,6 +96,7 @@ OPERATIONS = (
         "get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack], query=("ranks",)
     ),
     Operation("get", "/clusters/{identity}/advise", "What would make training faster.", list[Advice]),
+    Operation("post", "/clusters/{identity}/advise", "Measure what advice gains.", Tried, 200, AdviceToTry),
     Operation("post", "/clusters/{identity}/diagnose", "What takes a step's time.", Diagnosis),
     Operation(
         "post", "/clusters/{identity}/interrupt", "Interrupt; variables are kept.", Cluster, 200, RankSet

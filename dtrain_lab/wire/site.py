@@ -50,6 +50,12 @@ class RankSet(Struct, frozen=True, forbid_unknown_fields=True):
     source: int | None = None
 
 
+class AdviceToTry(Struct, frozen=True, forbid_unknown_fields=True):
+    """Advice to be tried, by its id."""
+
+    advice: str
+
+
 class Size(Struct, frozen=True, forbid_unknown_fields=True):
     """New number of ranks of a cluster."""
 

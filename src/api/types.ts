@@ -200,7 +200,42 @@ export interface paths {
             };
         };
         put?: never;
-        post?: never;
+        /** Measure what advice gains. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["AdviceToTry"];
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Tried"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -2076,7 +2111,8 @@ export interface components {
          * @description A change that would make training faster, with its cost.
          *
          *     `gain`: predicted throughput relative to the current one (1.6 is 60 % more), give or take `gain_error`.
-         *     `change` and `cost` are in English; `id` and `values` are for translation.
+         *     `change` and `cost` are in English; `id` and `values` are for translation. `tried`: what it gained when it
+         *     was tried; None before.
          */
         Advice: {
             change: string;
@@ -2085,10 +2121,19 @@ export interface components {
             gain: number;
             gain_error: number;
             id: string;
+            /** @default null */
+            tried: components["schemas"]["Tried"] | null;
             /** @default {} */
             values: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * AdviceToTry
+         * @description Advice to be tried, by its id.
+         */
+        AdviceToTry: {
+            advice: string;
         };
         /**
          * Alternative
@@ -3638,6 +3683,22 @@ export interface components {
             step: number | null;
             /** @default null */
             value: number | null;
+        };
+        /**
+         * Tried
+         * @description What advice has gained in steps that were run with it and taken back.
+         *
+         *     `gain`: measured throughput relative to that without the change, give or take `gain_error`. `predicted`
+         *     and `predicted_error` are those of the advice. `steps`: batches that were timed with the change.
+         */
+        Tried: {
+            gain: number;
+            gain_error: number;
+            id: string;
+            predicted: number;
+            predicted_error: number;
+            steps: number;
+            text: string;
         };
         /**
          * Trouble

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.errors import BadRequest, Conflict
+from dtrain_lab.errors import BadRequest, Conflict, NotFound
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(150)]
@@ -231,18 +231,56 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
     again = asyncio.run(train(loop))
     assert (again["measured"], again["comm_overhead"]) == (True, pytest.approx(diagnosed.share))
     assert again["comm_overhead_error"] == pytest.approx(diagnosed.error)
-    assert world.info()["metrics"]["advice"] == [], "nothing runs now"
     [advice] = world.advise()
     assert advice["id"] == "accumulate"
+    assert world.info()["metrics"]["advice"] == [advice], "it is of use when the loop has ended"
     assert "dt.optimize(model, optimizer, gradient_accumulation_steps=" in advice["diff"], (
         "in an earlier cell"
     )
     # throughput over today's; what is waiting in the measured share is not won
     saved = 1 - 1 / advice["values"]["every"]
     assert 1.03 < advice["gain"] < 1 / (1 - diagnosed.share * saved) + 0.05
+    before = world.run("print(mark())").stdout
+    tried = world.try_advice("accumulate")
+    # a batch computes 20 ms, and averaging takes another 20 ms, now once in `every` batches
+    assert tried["gain"] == pytest.approx(40 / (20 + 20 / advice["values"]["every"]), rel=0.2)
+    assert (tried["predicted"], tried["predicted_error"]) == (advice["gain"], advice["gain_error"])
+    assert world.run("print(mark())").stdout == before, "it was taken back"
+    assert world.advise()[0]["tried"] == tried
     wait_until(lambda: world.state == "ready", 20, "the world to be ready")
     other = asyncio.run(train(loop + "  # another loop"))
     assert not other["measured"]
+
+
+def test_workers_are_tried_on_the_loader_that_training_reads(world: dt.Cluster) -> None:
+    world.run(SETUP.format(compute=0.02, data=0.06, send=0.0))
+    with pytest.raises(NotFound, match="no advice “workers” on the loop that trained last"):
+        world.try_advice("workers")
+    cell = world.run_async("for _ in range(1000): train(16)", check=False)
+
+    async def until_advised() -> None:
+        running = asyncio.ensure_future(cell)
+        try:
+            while not (await world.info_async())["metrics"]["current"]:
+                await asyncio.sleep(0.1)
+            while "workers" not in [a["id"] for a in await world.advise_async()]:
+                await asyncio.sleep(0.1)
+            with pytest.raises(Conflict, match="A cell runs"):
+                await world.try_advice_async("workers")
+        finally:
+            await world.interrupt_async()
+            await running
+
+    asyncio.run(until_advised())
+    world.diagnose()
+    with pytest.raises(BadRequest, match="can't be tried by itself"):
+        world.try_advice("more_ranks")
+    before = world.run("print(mark())").stdout
+    tried = world.try_advice("workers")
+    assert 1.2 < tried["gain"] < 6, "a step waited 60 of its 80 ms for data"
+    assert tried["steps"] >= 4
+    assert world.run("print(mark())").stdout == before
+    assert world.run("import multiprocessing as m; print(m.active_children())").stdout[0] == "[]\n"
 
 
 def test_a_cell_that_trains_nothing_is_in_the_way(world: dt.Cluster) -> None:

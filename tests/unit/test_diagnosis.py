@@ -185,7 +185,7 @@ def test_a_measurement_is_of_the_loop_that_trained_last_and_holds_while_that_tra
     assert loops.trains
     loops.begun("", 20)  # the diagnosis itself trains nothing of the user's
     loops.sampled({0: 100}, 22)
-    loops.diagnosed(MEASURED, 2)
+    loops.diagnosed(MEASURED, 2, 0.1)
     assert loops.measured(2) == MEASURED
     loops.begun("print(model)", 30)
     assert not loops.trains
@@ -194,7 +194,13 @@ def test_a_measurement_is_of_the_loop_that_trained_last_and_holds_while_that_tra
     assert loops.measured(2) == MEASURED
     assert loops.measured(4) is None, "another number of ranks"
     trained(loops, LOOP + " # larger", 300)
+    loops.steps_take(0.3)
     assert loops.measured(2) is None
+    trained(loops, LOOP, 400)
+    loops.steps_take(0.12)
+    assert loops.measured(2) == MEASURED
+    loops.steps_take(0.3)
+    assert loops.measured(2) is None, "the same code, now with another model or loader"
 
 
 def test_what_the_cell_before_still_reports_is_no_step_of_this_one() -> None:

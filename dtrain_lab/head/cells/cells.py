@@ -13,6 +13,7 @@ from dtrain_lab.head.cells.running_cell import RESTARTED, Running, result_parts
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cells import CellRecord, CellResult, Failure, RunningCell, WaitsFor
 from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.diagnosis import Change
 
 KNOWN = 2000
 """How many ended cells are remembered."""
@@ -141,7 +142,15 @@ class Cells:
         cell = Running(order, ranks, client, shown_to, set(ranks), time.time(), self._journal.next)
         self._queue(cell, ready=ready)
 
-    def diagnose(self, order: clients.Run, ranks: tuple[int, ...], client: bytes, *, ready: bool) -> Running:
+    def diagnose(
+        self,
+        order: clients.Run,
+        ranks: tuple[int, ...],
+        client: bytes,
+        *,
+        ready: bool,
+        change: Change | None = None,
+    ) -> Running:
         """Queue a diagnosis, which takes a turn like a cell; what its steps print goes to the journal only.
 
         Args:
@@ -149,9 +158,10 @@ class Cells:
             ranks: All ranks.
             client: The client that asked.
             ready: Whether the world is ready now.
+            change: Advice to try; None to diagnose.
         """
-        now = time.time()
-        cell = Running(order, ranks, client, None, set(ranks), now, self._journal.next, reports={})
+        now, first = time.time(), self._journal.next
+        cell = Running(order, ranks, client, None, set(ranks), now, first, reports={}, change=change)
         self._queue(cell, ready=ready)
         return cell
 
@@ -314,7 +324,7 @@ class Cells:
             ranks=len(cell.ranks),
         )
         if cell.reports is not None:
-            message = links.Diagnose(cell=order.cell, ranks=len(cell.ranks))
+            message = links.Diagnose(cell=order.cell, ranks=len(cell.ranks), change=cell.change)
         self._began(order.cell, cell.ranks)
         for rank in cell.ranks:
             self._to_rank(rank, message)

@@ -1,33 +1,56 @@
-"""Handles `diagnose`: measured on idle ranks, in a turn like a cell's, or read from live metrics."""
+"""Handles `diagnose` and the trying of advice: measured on idle ranks, in a turn like a cell's.
+
+While a training cell runs, a diagnosis is read from its metrics.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
-from dtrain_lab.errors import BadRequest, Conflict
+from dtrain_lab.errors import BadRequest, Conflict, NotFound
 from dtrain_lab.head.cells.cell_requests import OVER, CellRequests
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.membership import Membership
+from dtrain_lab.metrics.advice.tried import change, tried
 from dtrain_lab.metrics.diagnosis import conclude, from_live
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.metrics.diagnosis import Diagnosis
-from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.metrics.diagnosis import Change, Diagnosis, Report, Tried
+from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 
 WITHIN_S = 600.0
 
 
+class Loop(Protocol):
+    """The training loop that was seen last."""
+
+    @property
+    def slow(self) -> Verdict | None:
+        """The verdict on a rank that was slow in it, if there was one."""
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """Advice on it."""
+
+    def diagnosed(self, found: Diagnosis, size: int) -> None:
+        """It was diagnosed, on `size` ranks: that replaces the monitor's estimates."""
+
+    def tried(self, found: Tried) -> None:
+        """Advice on it was tried."""
+
+
 class Diagnoses:
-    """Answers requests for a diagnosis.
+    """Answers requests for a diagnosis, and for trying advice.
 
     Args:
         requests: Says which ranks can run cells.
         cells: All cells of the world.
         membership: State of the world.
         cluster: Makes the current snapshot of the world.
-        slow: Returns the verdict on a rank that was slow in the latest loop, if there was one.
-        found: Called with a diagnosis, which replaces the monitor's estimate of the latest loop.
+        loop: The training loop that was seen last.
+        found: Called when something was found.
     """
 
     def __init__(
@@ -36,14 +59,14 @@ class Diagnoses:
         cells: Cells,
         membership: Membership,
         cluster: Callable[[], Cluster],
-        slow: Callable[[], Verdict | None],
-        found: Callable[[Diagnosis], None],
+        loop: Loop,
+        found: Callable[[], None],
     ) -> None:
         self._requests = requests
         self._cells = cells
         self._membership = membership
         self._cluster = cluster
-        self._slow = slow
+        self._loop = loop
         self._found = found
 
     async def diagnose(self, client: bytes, order: clients.Diagnose) -> Diagnosis:
@@ -53,16 +76,54 @@ class Diagnoses:
             BadRequest: No training has run yet, or the model can't be run again.
             Conflict: A cell that does not train is running, or the ranks failed.
         """
-        cell = self._cells.known(order.cell)
-        if cell is None:
+        if self._cells.known(order.cell) is None:
             info = self._cluster()
             if info.running:
                 if info.metrics.step_s is None:
                     raise Conflict("A cell runs, and it does not train.", "Diagnose once it has ended.")
                 return from_live(info.metrics)
+        reports = await self._measured(client, order.cell, "diagnose", None)
+        diagnosis = conclude(reports, self._loop.slow)
+        self._loop.diagnosed(diagnosis, len(reports))
+        self._found()
+        return diagnosis
+
+    async def try_advice(self, client: bytes, order: clients.TryAdvice) -> Tried:
+        """Run steps with a change and without it on idle ranks, and take the change back.
+
+        Raises:
+            NotFound: There is no such advice now.
+            BadRequest: The change can't be tried.
+            Conflict: A cell is running, or the ranks failed.
+        """
+        info = self._cluster()  # looks at the newest samples
+        advice = next((a for a in self._loop.advice if a.id == order.advice), None)
+        if advice is None:
+            known = ", ".join(a.id for a in self._loop.advice if change(a) is not None)
+            raise NotFound(
+                f"There is no advice “{order.advice}” on the loop that trained last.",
+                f"What can be tried: {known}." if known else "Train some steps first: %distributed advise",
+            )
+        wanted = change(advice)
+        if wanted is None:
+            raise BadRequest(
+                f"“{advice.change}” can't be tried by itself.", "Make the change in a cell, and compare."
+            )
+        if info.running and self._cells.known(order.cell) is None:
+            raise Conflict("A cell runs.", "Try the change once the cell has ended.")
+        reports = await self._measured(client, order.cell, "try", wanted)
+        found = tried(reports, advice)
+        self._loop.tried(found)
+        self._found()
+        return found
+
+    async def _measured(self, client: bytes, name: str, label: str, what: Change | None) -> list[Report]:
+        """Have all ranks measure, in a turn like a cell's; returns their reports in order of ranks."""
+        cell = self._cells.known(name)
+        if cell is None:
             ranks = self._requests.usable(None)
-            run = clients.Run(cell=order.cell, code="", label="diagnose", ranks=ranks, timeout_s=WITHIN_S)
-            cell = self._cells.diagnose(run, ranks, client, ready=self._requests.ready)
+            run = clients.Run(cell=name, code="", label=label, ranks=ranks, timeout_s=WITHIN_S)
+            cell = self._cells.diagnose(run, ranks, client, ready=self._requests.ready, change=what)
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         cell.on_end.append(lambda: None if ended.done() else ended.set_result(None))
         if cell.result is None:
@@ -71,11 +132,10 @@ class Diagnoses:
             raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
         reports = [report for _, report in sorted((cell.reports or {}).items())]
         if error := next((r.error for r in reports if r.error), ""):
-            raise BadRequest(error, "While a training cell runs, it is diagnosed from its own steps.")
+            hint = "While a training cell runs, it is diagnosed from its own steps." if what is None else ""
+            raise BadRequest(error, hint)
         if cell.result.failures or len(reports) < len(cell.ranks):
             raise Conflict(
-                f"The ranks could not be diagnosed: {cell.result.sentence}", "The cell's output says more."
+                f"The ranks could not be measured: {cell.result.sentence}", "The cell's output says more."
             )
-        diagnosis = conclude(reports, self._slow())
-        self._found(diagnosis)
-        return diagnosis
+        return reports

@@ -13,7 +13,7 @@ from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult, Failure
 from dtrain_lab.wire.kinds import CellState
 from dtrain_lab.wire.metrics.collective import Call
-from dtrain_lab.wire.metrics.diagnosis import Report
+from dtrain_lab.wire.metrics.diagnosis import Change, Report
 from dtrain_lab.wire.summary import Summary
 
 RESTARTED = "RankRestarted"
@@ -47,6 +47,8 @@ class Running:
     ended_at: float | None = None
     reports: dict[int, Report] | None = None
     """What ranks have measured, if it is a diagnosis in the place of a cell."""
+    change: Change | None = None
+    """The advice that is tried, if it is a diagnosis that tries some."""
     on_end: list[Callable[[], None]] = field(default_factory=list)
     """Called once its result is known."""
     pieces: int = 0

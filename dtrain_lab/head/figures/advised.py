@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 
+from msgspec.structs import replace
+
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import Measured, unknown, with_diagnosis
 from dtrain_lab.metrics.advice.steady import SteadyAdvice
-from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 
@@ -18,10 +20,16 @@ class Advised:
         self._steady = SteadyAdvice()
         self._trained: tuple[str, Measured] | None = None
         """Code of the loop that trained last, and its last figures."""
-        self.advice: tuple[Advice, ...] = ()
-        """On the loop that runs, or ran last; unlike what `look` returns, also after its end."""
+        self._advice: tuple[Advice, ...] = ()
+        self._tried: dict[tuple[str, str, object], Tried] = {}
+        """Code of a loop, id and variant of advice → what that gained when it was tried."""
         self.unknown: tuple[str, ...] = ()
         """What could not be judged of that loop."""
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """On the loop that runs, or ran last; unlike what `look` returns, also after its end."""
+        return self._with_tried(self._advice, self._trained[0] if self._trained is not None else "")
 
     def look(
         self, now: Measured | None, loop: str, found: Diagnosis | None, *, sure: bool, busy: bool
@@ -43,12 +51,12 @@ class Advised:
             # a measured result needs no smoothing, and estimates don't count beside it
             measured = advise(with_diagnosis(now, found)) if now is not None and found is not None else ()
             if now is not None:
-                self.advice = measured
-            return measured
+                self._advice = measured
+            return self._with_tried(measured, loop)
         current = () if busy else advise(now)
         shown = self._steady.look(current, time.monotonic())
-        self.advice = shown or current
-        return shown
+        self._advice = shown or current
+        return self._with_tried(shown, loop)
 
     def diagnosed(self, found: Diagnosis, loop: str) -> None:
         """Judge the loop that ran last by what was measured of it.
@@ -59,4 +67,18 @@ class Advised:
         """
         if self._trained is not None and self._trained[0] == loop:
             of = with_diagnosis(self._trained[1], found)
-            self.advice, self.unknown = advise(of), unknown(of)
+            self._advice, self.unknown = advise(of), unknown(of)
+
+    def tried(self, found: Tried, loop: str) -> None:
+        """Remember what advice gained when it was tried.
+
+        Args:
+            found: What was measured.
+            loop: Code of the loop that trained last.
+        """
+        advice = next((a for a in self._advice if a.id == found.id), None)
+        if advice is not None:
+            self._tried[loop, advice.id, advice.values.get("variant")] = found
+
+    def _with_tried(self, advice: tuple[Advice, ...], loop: str) -> tuple[Advice, ...]:
+        return tuple(replace(a, tried=self._tried.get((loop, a.id, a.values.get("variant")))) for a in advice)

@@ -16,7 +16,7 @@ from dtrain_lab.metrics.verdicts import hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.metrics.verdicts.hysteresis import Steady
 from dtrain_lab.wire.links import Logged, RankSample
-from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
 from dtrain_lab.wire.nodes import HostUse
@@ -123,6 +123,8 @@ class Figures:
         found = self.stuck(state)
         samples = self._current(state)
         metrics = figures.world_metrics(samples, state.size, self._crowded())
+        if metrics.step_s is not None and self.loops.moves(metrics.step_s, time.monotonic()):
+            self.loops.steps_take(metrics.step_s)
         diagnosed = self.loops.measured(state.size)
         if diagnosed is not None:
             metrics = diagnosis.with_measured(metrics, diagnosed)
@@ -150,6 +152,8 @@ class Figures:
             sure=found is None or found.code != "too_busy",
             busy=self._busiest() is not None,
         )
+        if not current and state.phase == "ready" and (found is None or found.kind not in ALARMS):
+            advice = self.advice  # on the loop that has ended: the change is made between two runs
         return replace(
             metrics,
             values=self._values,
@@ -169,9 +173,13 @@ class Figures:
 
     def diagnosed(self, found: Diagnosis, size: int) -> None:
         """The loop that trained last was diagnosed, on `size` ranks."""
-        self.loops.diagnosed(found, size)
+        self.loops.diagnosed(found, size, self._last.step_s if self._last is not None else None)
         if found.source == "replayed":
             self._advised.diagnosed(found, self.loops.code)
+
+    def tried(self, found: Tried) -> None:
+        """Advice on the loop that trained last was tried."""
+        self._advised.tried(found, self.loops.code)
 
     def suspects(self, state: State) -> tuple[int, ...]:
         """Ranks that others have waited for so long that their location should be queried."""

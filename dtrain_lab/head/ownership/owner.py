@@ -31,7 +31,6 @@ from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import WorldPhase
-from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.plan import Plan
@@ -91,8 +90,8 @@ class Owner:
             self.cells,
             self.membership,
             self.cluster,
-            lambda: self.figures.slow,
-            self._diagnosed,
+            self.figures,
+            parts.moved,
         )
         leases = self.lifetime.leases
         self._requests = WorldRequests(self, parts, self.cells, self.membership, leases, self.nodes)
@@ -155,6 +154,7 @@ class Owner:
             **self._requests.handlers,
             **self._cell_requests.handlers,
             clients.Diagnose: self._diagnoses.diagnose,
+            clients.TryAdvice: self._diagnoses.try_advice,
             clients.Advise: self._advise,
         }
 
@@ -399,10 +399,6 @@ class Owner:
     async def _advise(self, _client: bytes, _order: clients.Advise) -> tuple[Advice, ...]:
         self.cluster()  # looks at the newest samples
         return self._changes.given(self.figures.advice, self.cells.orders)
-
-    def _diagnosed(self, diagnosis: Diagnosis) -> None:
-        self.figures.diagnosed(diagnosis, self.state.size)
-        self.parts.moved()
 
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
         running = self.cells.get(cell)

@@ -14,6 +14,8 @@ from dtrain_lab.rank.torch import names
 
 SPARSE = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 """Modules whose gradients may be sparse; sparse gradients can't be put into buckets."""
+RATE = "_dtrain_timed_every"
+"""Attribute of a DDP model: in how many steps it times one backward pass."""
 
 
 def on_new_model(made: Callable[[Any], None]) -> None:
@@ -59,6 +61,19 @@ def reset(module: Any) -> None:
     module._has_rebuilt_buckets = False
     module.require_forward_param_sync = True
     module.require_backward_grad_sync = True
+    rate = module.__dict__.get(RATE)
+    if rate is not None:  # the new reducer's logger has its default
+        module._set_ddp_runtime_logging_sample_rate(rate)
+
+
+def drop_hooks(module: Any) -> None:
+    """Remove a DDP model's communication hooks, for which torch has no call.
+
+    Raises:
+        RuntimeError: this torch lacks what is needed.
+    """
+    module._comm_hooks.clear()
+    reset(module)
 
 
 def parameters(module: Any) -> list[Any]:
@@ -103,6 +118,7 @@ def watch_inner_forward(around: Callable[..., Any]) -> None:
 
 def time_every(module: Any, steps: int) -> None:
     """Make DDP time one backward pass in so many steps; needs `names.BACKWARD`."""
+    module.__dict__[RATE] = steps
     module._set_ddp_runtime_logging_sample_rate(steps)
 
 

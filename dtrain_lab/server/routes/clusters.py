@@ -20,7 +20,7 @@ from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.plan import Request
-from dtrain_lab.wire.site import RankSet, Size
+from dtrain_lab.wire.site import AdviceToTry, RankSet, Size
 
 AT_ONCE_S = 0.3
 
@@ -187,6 +187,14 @@ class AdviseHandler(_ClusterHandler):
         """Return advice on the training loop that runs, or ran last."""
         connection = await self.connection(identity)
         self.answer(await connection.ask(clients.Advise()))
+
+    @web.authenticated
+    @authorized
+    async def post(self, identity: str) -> None:
+        """Try advice: steps are run with the change and without it, and their changes are undone."""
+        wanted = self.body(AdviceToTry)
+        connection = await self.connection(identity)
+        self.answer(await connection.try_advice(wanted.advice))
 
 
 class DiagnoseHandler(_ClusterHandler):

@@ -28,7 +28,7 @@ from dtrain_lab.wire.cells import CellResult
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.codec import chunks, clock, decode
 from dtrain_lab.wire.links import CellOutput
-from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.processes.record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.client")
@@ -161,6 +161,21 @@ class Connection:
             Unreachable: The head ended.
         """
         found: Diagnosis = await self.ask(clients.Diagnose(secrets.token_hex(8)), within_s=None)
+        return found
+
+    async def try_advice(self, advice: str) -> Tried:
+        """Measure what advice gains, in steps that are run with the change and taken back.
+
+        Args:
+            advice: Id of the advice.
+
+        Raises:
+            NotFound: There is no such advice now.
+            BadRequest: The change can't be tried on this model.
+            Conflict: A cell is running, or the ranks failed.
+            Unreachable: The head ended.
+        """
+        found: Tried = await self.ask(clients.TryAdvice(secrets.token_hex(8), advice), within_s=None)
         return found
 
     async def rank_set(self, ranks: rank_sets.Asked) -> tuple[int, ...] | None:

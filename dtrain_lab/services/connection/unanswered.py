@@ -13,6 +13,7 @@ REPEATABLE = (
     clients.Hold,
     clients.ListCells,
     clients.Diagnose,
+    clients.TryAdvice,
 )
 """Requests that change nothing when they are sent twice."""
 

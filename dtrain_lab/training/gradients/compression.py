@@ -41,11 +41,13 @@ class Compression:
     Args:
         kind: one of `KINDS`.
         group: process group of the model.
+        tells: whether the error is measured once, and said.
     """
 
-    def __init__(self, kind: str, group: Any) -> None:
+    def __init__(self, kind: str, group: Any, *, tells: bool = True) -> None:
         self.kind = kind
         self.group = group
+        self._tells = tells
         self.error: float | None = None
         """Relative error of the compressed gradient, measured once; None before."""
         self._turn = self._buckets = 0
@@ -70,7 +72,7 @@ class Compression:
 
     def __call__(self, bucket: Any) -> torch.futures.Future[torch.Tensor]:
         """Average a bucket; in one averaging also without compression, to know the error."""
-        measured = self._turn == self._measured
+        measured = self._tells and self._turn == self._measured
         exact = None
         if measured:
             exact = bucket.buffer().detach().clone()

@@ -21,6 +21,7 @@ from dtrain_lab.wire.clients.cells import (
     ReadOutput,
     Run,
     TakeTurn,
+    TryAdvice,
 )
 from dtrain_lab.wire.clients.debugger import NOT_YET, Debug, HoldDebugger, LeaveDebugger, ReadHistory, Stacks
 from dtrain_lab.wire.clients.world import (
@@ -43,7 +44,7 @@ from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links import CellOutput
-from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.stacks import Stack
@@ -89,6 +90,7 @@ __all__ = [
     "Stop",
     "TakeTurn",
     "ToClient",
+    "TryAdvice",
     "Watch",
     "decode_to_client",
     "decode_to_head",
@@ -102,6 +104,7 @@ AnyBody = (
     | Release
     | Info
     | Diagnose
+    | TryAdvice
     | Advise
     | Clock
     | Watch
@@ -182,6 +185,7 @@ RESULTS: dict[type[Body], Any] = {
     Info: Cluster,
     Advise: tuple[Advice, ...],
     Diagnose: Diagnosis,
+    TryAdvice: Tried,
     Clock: float,
     Watch: None,
     Run: None,

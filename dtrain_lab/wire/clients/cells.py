@@ -16,6 +16,16 @@ class Diagnose(Body, frozen=True, tag="diagnose"):
     cell: str
 
 
+class TryAdvice(Body, frozen=True, tag="try_advice"):
+    """Measure what advice gains, in steps that are taken back; takes a turn like a cell.
+
+    `cell`: id of that turn, as in `Diagnose`. `advice`: id of the advice.
+    """
+
+    cell: str
+    advice: str
+
+
 class Run(Body, frozen=True, tag="run"):
     """Run a cell; output arrives as `CellOutput`, the end as `CellEnded`."""
 

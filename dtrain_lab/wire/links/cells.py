@@ -9,7 +9,7 @@ from dtrain_lab.wire.kinds import CommKind
 from dtrain_lab.wire.links.groups import GroupSpec
 from dtrain_lab.wire.links.message import Message
 from dtrain_lab.wire.metrics.collective import Call
-from dtrain_lab.wire.metrics.diagnosis import Report
+from dtrain_lab.wire.metrics.diagnosis import Change, Report
 from dtrain_lab.wire.stacks import Frame
 
 
@@ -78,10 +78,14 @@ class Execute(Message, frozen=True, tag="execute"):
 
 
 class Diagnose(Message, frozen=True, tag="diagnose"):
-    """Time training steps, in the place of a cell; its reply has the `Report`."""
+    """Time training steps, in the place of a cell; its reply has the `Report`.
+
+    `change`: advice to try; None for both checks of `diagnose`.
+    """
 
     cell: str
     ranks: int
+    change: Change | None = None
 
 
 class Comm(Message, frozen=True, tag="comm"):

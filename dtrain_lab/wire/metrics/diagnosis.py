@@ -11,6 +11,8 @@ class Report(Struct, frozen=True, omit_defaults=True):
     `with_sync` and `without_sync` are steps that repeat the same batch with and without averaging, `real` are
     steps with the loader. `loop_s` is the step time of the user's own loop; None after too few steps.
     `skipped` gives, by name of a check, the reason why it was left out. `error`: why nothing was measured.
+    Of a change that was tried, all are seconds per batch: `with_sync` without it, `changed` with it; `steps`
+    is the number of batches that were timed with it.
     """
 
     with_sync: tuple[float, ...] = ()
@@ -19,6 +21,31 @@ class Report(Struct, frozen=True, omit_defaults=True):
     loop_s: float | None = None
     skipped: dict[str, str] = {}
     error: str = ""
+    changed: tuple[float, ...] = ()
+    steps: int = 0
+
+
+class Change(Struct, frozen=True):
+    """Advice that is tried: its id, and the number of batches or workers that it names."""
+
+    id: str
+    number: int = 0
+
+
+class Tried(Struct, frozen=True):
+    """What advice has gained in steps that were run with it and taken back.
+
+    `gain`: measured throughput relative to that without the change, give or take `gain_error`. `predicted`
+    and `predicted_error` are those of the advice. `steps`: batches that were timed with the change.
+    """
+
+    id: str
+    gain: float
+    gain_error: float
+    predicted: float
+    predicted_error: float
+    steps: int
+    text: str
 
 
 class Check(Struct, frozen=True):

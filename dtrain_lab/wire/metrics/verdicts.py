@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.wire.kinds import VerdictKind
+from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.stacks import Where
 
 
@@ -52,7 +53,8 @@ class Advice(Struct, frozen=True):
     """A change that would make training faster, with its cost.
 
     `gain`: predicted throughput relative to the current one (1.6 is 60 % more), give or take `gain_error`.
-    `change` and `cost` are in English; `id` and `values` are for translation.
+    `change` and `cost` are in English; `id` and `values` are for translation. `tried`: what it gained when it
+    was tried; None before.
     """
 
     id: str
@@ -62,3 +64,4 @@ class Advice(Struct, frozen=True):
     cost: str
     diff: str
     values: dict[str, Any] = {}
+    tried: Tried | None = None

@@ -1,0 +1,1 @@
+"""Steps of training that are repeated to be timed, and taken back: `diagnose`, and advice that is tried."""

@@ -1,0 +1,194 @@
+"""Tries advice on a rank: times training steps with a change and without it, and takes the change back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec.structs import replace
+from torch.utils.data import DataLoader
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, scheme
+from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat
+from dtrain_lab.rank.diagnosis.replay import Replay, iterator, kept, of_all, timed
+from dtrain_lab.rank.monitor import Monitor
+from dtrain_lab.rank.monitor.last_training import ONE_PASS
+from dtrain_lab.rank.torch import ddp, names
+from dtrain_lab.training.gradients import accumulation, compression
+from dtrain_lab.wire.metrics.diagnosis import Change, Report
+
+SETTLING = 2
+"""First steps that are not timed: a new reducer orders its buckets after the first one."""
+FED_S = 20.0
+"""Longest time for reading batches in a cycle, seconds."""
+Batch = Callable[[], None]
+"""Trains on one batch."""
+
+
+def attempt(monitor: Monitor | None, change: Change) -> Report:
+    """Time batches without a change and with it, in turns; a collective over all ranks.
+
+    Args:
+        monitor: this rank's monitor; None where the cluster runs without one.
+        change: the advice to try.
+
+    Returns:
+        Seconds per batch for each cycle, without the change in `with_sync` and with it in `changed`, or why
+        nothing was measured.
+
+    Raises:
+        CantRun: a training step can't be repeated.
+    """
+    if monitor is None:
+        return Report(error=NO_MONITOR)
+    with monitor.recorder.resting(), accumulation.resting():
+        return _report(monitor, change)
+
+
+def _report(monitor: Monitor, change: Change) -> Report:
+    seen = monitor.seen
+    problem = cannot_repeat(seen) or _cannot_apply(seen, change)
+    passes = seen.passes
+    # no rank begins unless all can: otherwise the others would wait forever in the first collective
+    plans = of_all((problem, passes))
+    problem = next((p for p, _ in plans if p), "")
+    if not problem and any(p != passes for _, p in plans):
+        problem = "The ranks' steps differ in their batches, so no change can be tried on them."
+    if problem:
+        return Report(error=problem)
+    with kept(seen.model, seen.optimizers):
+        found = (
+            _with_workers(seen, passes, change)
+            if change.id == "workers"
+            else _with_averaging(seen, passes, change)
+        )
+    loop_s = monitor.step_s()
+    return replace(found, loop_s=loop_s / len(passes) if loop_s is not None else None)
+
+
+def _cannot_apply(seen: Any, change: Change) -> str:
+    """Why a change can't be tried on this rank; empty where it can."""
+    model, optimizers = seen.model, seen.optimizers
+    if change.id == "accumulate":
+        if any(accumulation.of(optimizer) is not None for optimizer in optimizers):
+            return "dt.optimize accumulates gradients of this model already."
+        return "" if optimizers else "No optimizer of this model is left: keep it in a variable."
+    if change.id == "bf16":
+        if not names.has(names.MODELS):
+            return names.MODELS.without
+        if ddp.has_hooks(model):
+            return "The model has a communication hook already, and DDP takes one only."
+        try:
+            compression.check("bf16", model)
+        except BadRequest as error:
+            return error.message
+        return ""
+    if change.id == "workers":
+        return _cannot_read(seen.loader, change)
+    return "This change can't be tried: make it in a cell, and compare."
+
+
+def _cannot_read(loader: Any, change: Change) -> str:
+    """Why a loader can't be read with more workers; empty where it can."""
+    if loader is None:
+        return "No DataLoader that training has read is left: keep it in a variable."
+    if loader.batch_sampler is None:
+        return "The loader makes no batches of its own, so it can't be made anew with more workers."
+    try:
+        count = len(loader)
+    except TypeError:
+        return "The loader has no length."
+    if count < 2 * change.number + FEWEST_STEPS:
+        return f"The loader has {count} batches, too few to try {change.number} workers."
+    return ""
+
+
+def _with_averaging(seen: Any, passes: tuple[bool, ...], change: Change) -> Report:
+    """Time batches whose gradients are averaged less often, or sent in 16 bits."""
+    replay = Replay(seen)
+    applied = _accumulating if change.id == "accumulate" else _compressing
+    each = len(passes)
+
+    def step() -> None:
+        replay.step(passes)
+
+    def batch() -> None:
+        replay.step(ONE_PASS)
+
+    # compression keeps the loop's own pattern; accumulation by dt.optimize replaces it
+    changed, per_change = (batch, change.number) if change.id == "accumulate" else (step, 1)
+    step()
+    cycles, steps = scheme(max(of_all(timed(step, 2))))
+    before, after = [], []
+    for _ in range(cycles):  # alternate, so that other load on the machine affects both kinds alike
+        before.append(timed(step, SETTLING + steps, SETTLING) / each)
+        with applied(seen, change.number):
+            seconds = timed(changed, (SETTLING + steps) * per_change, SETTLING * per_change)
+        after.append(seconds if change.id == "accumulate" else seconds / each)
+    return Report(with_sync=tuple(before), changed=tuple(after), steps=cycles * steps * per_change)
+
+
+@contextlib.contextmanager
+def _accumulating(seen: Any, every: int) -> Iterator[None]:
+    """Step as `dt.optimize` does with `gradient_accumulation_steps`."""
+    for optimizer in seen.optimizers:
+        accumulation.accumulate(seen.model, optimizer, every)
+    try:
+        yield
+    finally:
+        for optimizer in seen.optimizers:
+            accumulation.accumulate(seen.model, optimizer, 1)
+
+
+@contextlib.contextmanager
+def _compressing(seen: Any, _: int) -> Iterator[None]:
+    """Send gradients in bf16."""
+    compression.register(seen.model, compression.Compression("bf16", seen.model.process_group, tells=False))
+    try:
+        yield
+    finally:
+        ddp.drop_hooks(seen.model)
+
+
+def _with_workers(seen: Any, passes: tuple[bool, ...], change: Change) -> Report:
+    """Time steps that read the loader, as it is and with more workers."""
+    replay, loader = Replay(seen), seen.loader
+    before = _fed(replay, passes, loader)
+    after = _fed(replay, passes, _with_more(loader, change.number))
+    return Report(with_sync=before, changed=after, steps=len(after))
+
+
+def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, ...]:
+    """Seconds per batch for each step that reads a loader, without those that its workers have read ahead."""
+    ahead = 1 + loader.num_workers * (loader.prefetch_factor or 0) // len(passes)
+    available = min(of_all(len(loader) // len(passes)))
+    found: list[float] = []
+    with iterator(loader) as given:
+
+        def fed() -> None:
+            replay.step(passes, read=given.__next__)
+
+        for number in range(min(available, ahead + 4 * FEWEST_STEPS)):
+            seconds = timed(fed, 1, 0) / len(passes)
+            if number >= ahead:
+                found.append(seconds)
+            if max(of_all(sum(found))) > FED_S and len(found) >= FEWEST_STEPS:
+                break
+    return tuple(found)
+
+
+def _with_more(loader: Any, count: int) -> Any:
+    """The same loader with another number of workers."""
+    return DataLoader(
+        loader.dataset,
+        batch_sampler=loader.batch_sampler,
+        num_workers=count,
+        collate_fn=loader.collate_fn,
+        pin_memory=loader.pin_memory,
+        timeout=loader.timeout,
+        worker_init_fn=loader.worker_init_fn,
+        multiprocessing_context=loader.multiprocessing_context,
+        generator=loader.generator,
+    )

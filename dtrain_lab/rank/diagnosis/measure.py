@@ -1,0 +1,146 @@
+"""`diagnose` on a rank: times training steps with and without gradient averaging, and with the loader."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import Any
+
+from msgspec.structs import replace
+from torch.utils.data import IterableDataset
+
+from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, feeding, scheme
+from dtrain_lab.rank.diagnosis.replay import Replay, iterator, kept, of_all, timed
+from dtrain_lab.rank.monitor import Monitor
+from dtrain_lab.rank.monitor.last_training import ONE_PASS
+from dtrain_lab.rank.torch import names
+from dtrain_lab.training.gradients import accumulation
+from dtrain_lab.wire.metrics.diagnosis import Report
+
+NO_MONITOR = "The monitor is off (--no-monitor): start the cluster with it."
+NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
+
+
+def measure(monitor: Monitor | None) -> Report:
+    """Run both checks (communication and input); a collective over all ranks.
+
+    Args:
+        monitor: this rank's monitor; None where the cluster runs without one.
+
+    Returns:
+        Seconds per step for each cycle of measurement, or why nothing was measured.
+
+    Raises:
+        CantRun: a training step can't be repeated.
+    """
+    if monitor is None:
+        return Report(error=NO_MONITOR)
+    with monitor.recorder.resting(), accumulation.resting():
+        return _report(monitor)
+
+
+def cannot_repeat(seen: Any) -> str:
+    """Why a training step can't be repeated on this rank, as a sentence; empty where it can.
+
+    Args:
+        seen: what the monitor has seen of training.
+    """
+    if not names.has(names.DIAGNOSE):
+        return names.DIAGNOSE.without
+    if seen.model is None:
+        return NOTHING
+    if not seen.repeatable:
+        return f"{type(seen.model.module).__name__} takes arguments that can't be made again."
+    return ""
+
+
+def _report(monitor: Monitor) -> Report:
+    seen = monitor.seen
+    skipped: dict[str, str] = {}
+    problem = cannot_repeat(seen)
+    passes = seen.passes
+    steps = ahead = 0
+    if not problem:
+        steps, ahead, why = feeds(seen.loader, len(passes))
+        if why:
+            skipped["data"] = why
+    # no rank begins unless all can: otherwise the others would wait forever in the first collective
+    plans = of_all((problem, passes, steps, ahead))
+    problem = next((p for p, *_ in plans if p), "")
+    if problem:
+        return Report(error=problem)
+    if any(p != passes for _, p, *_ in plans):
+        passes = ONE_PASS
+        skipped["passes"] = "The ranks' steps differ in their batches: the checks are of steps of one batch."
+    steps, ahead = min(s for *_, s, _ in plans), max(a for *_, a in plans)
+    if steps < ahead + 2:  # possible where the ranks' loaders differ
+        steps = 0
+    with kept(seen.model, seen.optimizers):
+        found = _measure(seen, passes, (steps, ahead), skipped)
+    return found if "passes" in skipped else replace(found, loop_s=monitor.step_s())
+
+
+def _measure(seen: Any, passes: tuple[bool, ...], loader: tuple[int, int], skipped: dict[str, str]) -> Report:
+    """Time steps with averaging, without averaging, and with the loader.
+
+    Args:
+        seen: what the monitor has seen of the model, its arguments, optimizers and loader.
+        passes: for each forward and backward pass of a step, whether it averages gradients.
+        loader: number of steps that the loader can feed, and number of steps that its workers read ahead.
+        skipped: what is not measured, and why.
+
+    Returns:
+        Seconds per step for each cycle of measurement.
+    """
+    replay = Replay(seen)
+
+    def step(sync: bool = True) -> None:
+        replay.step(passes, sync=sync)
+
+    step()
+    cycles, steps = scheme(max(of_all(timed(step, 2))))
+    synced, alone, real = [], [], []
+    given: Any
+    with iterator(seen.loader) if loader[0] else contextlib.nullcontext() as given:
+
+        def fed() -> None:
+            replay.step(passes, read=given.__next__)
+
+        cycles_fed = steps_fed = 0
+        if loader[0]:
+            began = time.perf_counter()
+            fed()
+            fed_s = max(of_all(time.perf_counter() - began))
+            cycles_fed, steps_fed = feeding(loader[0] - 1, loader[1], fed_s, cycles)
+        for cycle in range(cycles):  # alternate, so that other load on the machine affects all kinds alike
+            synced.append(timed(step, steps))
+            alone.append(timed(lambda: step(False), steps))
+            if cycle < cycles_fed:
+                real.append(timed(fed, steps_fed, loader[1]))
+    return Report(tuple(synced), tuple(alone), tuple(real), skipped=skipped)
+
+
+def feeds(loader: Any, batches: int) -> tuple[int, int, str]:
+    """How many steps a loader can feed.
+
+    Args:
+        loader: a DataLoader, or None.
+        batches: batches that one step reads.
+
+    Returns:
+        Number of steps in the loader, number of steps that its workers read ahead, and the reason why it
+        can't be checked (empty where it can).
+    """
+    if loader is None:
+        return 0, 0, "No DataLoader that training has read is left: keep it in a variable to have it checked."
+    if isinstance(loader.dataset, IterableDataset):
+        return 0, 0, "The data is a stream, which can't be read without using it up."
+    try:
+        count = len(loader)
+    except TypeError:
+        return 0, 0, "The loader has no length."
+    # batches that its workers may have prefetched before timing began
+    ahead = 1 + loader.num_workers * (loader.prefetch_factor or 0) // batches
+    if count // batches < FEWEST_STEPS + ahead - 1:
+        return 0, 0, f"The loader has {count} batches, too few to tell."
+    return count // batches, ahead, ""

@@ -1,0 +1,189 @@
+"""Repeats training steps, and puts back all that they change.
+
+Parameters, buffers, gradients, optimizers and random-number states are restored. A loader is read through a
+separate iterator.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from dtrain_lab.rank.torch import autograd, loaders
+
+
+class CantRun(Exception):
+    """A training step can't be repeated on this rank; the message says why."""
+
+
+class Replay:
+    """A training step that repeats one batch.
+
+    Args:
+        seen: what the monitor has seen of the model, its arguments, optimizers and loader.
+    """
+
+    def __init__(self, seen: Any) -> None:
+        self.model = seen.model
+        self.optimizers = seen.optimizers
+        self._arguments = seen.arguments()
+        self._autocast = seen.autocast
+
+    def step(
+        self,
+        passes: tuple[bool, ...],
+        *,
+        sync: bool = True,
+        read: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Run a step.
+
+        Args:
+            passes: for each forward and backward pass, whether it averages gradients.
+            sync: false to average none.
+            read: called before each pass.
+        """
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        for averaged in passes:
+            read()
+            with contextlib.nullcontext() if sync and averaged else self.model.no_sync():
+                self._pass()
+        for optimizer in self.optimizers:
+            optimizer.step()
+
+    def _pass(self) -> None:
+        args, kwargs = self._arguments
+        autocast = (
+            torch.autocast(self._autocast[0], dtype=self._autocast[1])
+            if self._autocast
+            else contextlib.nullcontext()
+        )
+        with autocast:
+            out = self.model(*args, **kwargs)
+        _loss(out).backward()
+
+
+def of_all(value: Any) -> list[Any]:
+    """Gather a value from every rank, in order of ranks."""
+    values: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(values, value)
+    return values
+
+
+def timed(step: Callable[[], None], steps: int, skipped: int = 1) -> float:
+    """Time steps after a barrier.
+
+    Args:
+        step: runs one step.
+        steps: number of steps to run, the skipped ones included.
+        skipped: number of first steps that are not timed.
+
+    Returns:
+        Seconds per timed step.
+    """
+    dist.barrier()
+    for _ in range(skipped):
+        step()
+    _settle()
+    began = time.perf_counter()
+    for _ in range(steps - skipped):
+        step()
+    _settle()
+    return (time.perf_counter() - began) / (steps - skipped)
+
+
+def _settle() -> None:
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+def _loss(out: Any) -> torch.Tensor:
+    """A scalar to call `backward` on: the model's own loss, or the mean of its output tensors.
+
+    Raises:
+        CantRun: no output tensor requires a gradient.
+    """
+    found = out.get("loss") if isinstance(out, dict) else getattr(out, "loss", None)
+    if isinstance(found, torch.Tensor) and found.requires_grad:
+        return found
+    tensors = [
+        t
+        for t in autograd.leaves(dict(out) if isinstance(out, dict) else out)
+        if isinstance(t, torch.Tensor) and t.requires_grad
+    ]
+    if not tensors:
+        raise CantRun(f"The model gives {type(out).__name__}, which nothing can be trained on.")
+    return torch.stack([t.float().mean() for t in tensors]).sum()
+
+
+@contextlib.contextmanager
+def iterator(loader: Any) -> Iterator[Any]:
+    """A separate iterator over a loader, even where the loader has persistent workers; ends its workers."""
+    generator = loader.generator
+    state = generator.get_state() if generator is not None else None
+    given = loaders.own_iterator(loader)
+    try:
+        yield given
+    finally:
+        loaders.end_workers(given)
+        if state is not None:
+            generator.set_state(state)
+
+
+@contextlib.contextmanager
+def kept(model: Any, optimizers: list[Any]) -> Iterator[None]:
+    """Restore everything that training steps change: parameters, gradients, optimizers, random numbers."""
+    tensors = [*model.parameters(), *model.buffers()]
+    values = [t.detach().clone() for t in tensors]
+    grads = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in model.parameters()]
+    modes = [(m, m.training) for m in model.modules()]
+    states = [(o, {p: _copied(s) for p, s in o.state.items()}) for o in optimizers]
+    numbers = torch.get_rng_state(), random.getstate()
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    for parameter in model.parameters():
+        parameter.grad = None
+    model.train()
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for tensor, value in zip(tensors, values, strict=True):
+                tensor.copy_(value)
+            for parameter, grad, value in grads:
+                parameter.grad = grad
+                if grad is not None:
+                    grad.copy_(value)  # in place: the gradient may be a view into a DDP bucket
+            for optimizer, state in states:
+                _put_back(optimizer, state)
+        for module, mode in modes:
+            module.training = mode
+        torch.set_rng_state(numbers[0])
+        random.setstate(numbers[1])
+        if devices:
+            torch.cuda.set_rng_state_all(devices)
+
+
+def _copied(state: dict[str, Any]) -> dict[str, Any]:
+    return {k: v.detach().clone() if isinstance(v, torch.Tensor) else v for k, v in state.items()}
+
+
+def _put_back(optimizer: Any, saved: dict[Any, dict[str, Any]]) -> None:
+    for parameter in list(optimizer.state):
+        if parameter not in saved:
+            del optimizer.state[parameter]
+            continue
+        now = optimizer.state[parameter]
+        for name in [n for n in now if n not in saved[parameter]]:
+            del now[name]
+        for name, value in saved[parameter].items():
+            if isinstance(value, torch.Tensor) and isinstance(now.get(name), torch.Tensor):
+                now[name].copy_(value)
+            else:
+                now[name] = value

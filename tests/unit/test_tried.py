@@ -1,0 +1,44 @@
+"""What advice gained when it was tried."""
+
+from __future__ import annotations
+
+import pytest
+
+from dtrain_lab.metrics.advice.tried import change, tried
+from dtrain_lab.wire.metrics.diagnosis import Change, Report
+from dtrain_lab.wire.metrics.verdicts import Advice
+
+
+def advice(id: str, **values: object) -> Advice:
+    return Advice(id, "", 1.6, 0.2, "", "", values)
+
+
+def test_advice_that_names_a_number_is_tried_with_that() -> None:
+    assert change(advice("accumulate", every=4)) == Change("accumulate", 4)
+    assert change(advice("workers", workers=2)) == Change("workers", 2)
+    assert change(advice("bf16", item=4)) == Change("bf16", 0)
+    assert change(advice("more_ranks")) is None
+    assert change(advice("float32")) is None
+
+
+def test_the_gain_is_of_batches_in_turns_and_of_all_ranks() -> None:
+    reports = [
+        Report((0.04, 0.06), changed=(0.02, 0.03), steps=16),
+        Report((0.04, 0.06), changed=(0.02, 0.03), steps=16),
+    ]
+    found = tried(reports, advice("accumulate", every=4))
+    assert found.gain == pytest.approx(2.0), "whatever both kinds have in common is left out"
+    assert found.gain_error == pytest.approx(0.01)
+    assert found.text == "Measured over 16 batches: 2.00 times as fast ± 0.01 (predicted 1.60 ± 0.20)."
+
+
+def test_the_time_of_the_loops_own_code_stays() -> None:
+    report = Report((0.04,) * 5, changed=(0.02,) * 5, steps=16, loop_s=0.1)
+    assert tried([report, report], advice("bf16")).gain == pytest.approx(100 / 80)
+
+
+def test_steps_that_read_the_loader_are_compared_by_their_means_since_workers_give_them_in_bursts() -> None:
+    report = Report((0.08,) * 8, changed=(0.05, 0.01, 0.05, 0.01), steps=4)
+    found = tried([report], advice("workers", workers=2))
+    assert found.gain == pytest.approx(80 / 30)
+    assert found.gain_error > 1, "four steps that differ so much tell little"
