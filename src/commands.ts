@@ -10,6 +10,8 @@ export namespace CommandIDs {
   export const showStacks = 'dtrain-lab:show-stacks';
   export const diagnose = 'dtrain-lab:diagnose';
   export const showChange = 'dtrain-lab:show-change';
+  export const tryAdvice = 'dtrain-lab:try-advice';
+  export const keepChange = 'dtrain-lab:keep-change';
   export const leaveOutRanks = 'dtrain-lab:leave-out-ranks';
   export const showLastOutput = 'dtrain-lab:show-last-output';
   export const exportHistory = 'dtrain-lab:export-history';

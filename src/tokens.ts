@@ -25,6 +25,7 @@ export type JobPlan = Schemas['JobPlan'];
 export type JobRequest = Schemas['JobRequest'];
 export type JobMetrics = Schemas['JobMetrics'];
 export type Diagnosis = Schemas['Diagnosis'];
+export type Tried = Schemas['Tried'];
 export type Output = Schemas['Output'];
 export type Lost = Schemas['Lost'];
 export type Point = Schemas['Point'];
@@ -170,6 +171,8 @@ export interface IClusterActions {
   resize(id: string, ranks: number): Promise<void>;
   /** What takes a step's time; between cells, steps run again for it. */
   diagnose(id: string): Promise<Diagnosis>;
+  /** What advice gains; steps run with the change and without it, and are taken back. */
+  tryAdvice(id: string, advice: string): Promise<Tried>;
   /** What its ranks have printed, oldest first. */
   output(id: string): Promise<readonly Output[]>;
   /** Cells that a cluster knows of, oldest first. */

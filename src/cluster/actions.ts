@@ -191,10 +191,24 @@ export function addClusterCommands(
       if (advice) {
         await showChange(advice, trans);
       } else {
-        Notification.info(
-          trans.__('There is no advice for %1 now.', cluster.name),
-          { autoClose: TOAST_MS }
-        );
+        tellNoAdvice(cluster, trans);
+      }
+    }
+  );
+  add(
+    CommandIDs.tryAdvice,
+    trans.__('Try the Suggested Change'),
+    null,
+    async (cluster, args) => {
+      const advice = args.advice
+        ? String(args.advice)
+        : adviceOf(cluster.metrics, change =>
+            selection.isDismissed(cluster.id, change)
+          )?.id;
+      if (advice) {
+        await actions.tryAdvice(cluster.id, advice);
+      } else {
+        tellNoAdvice(cluster, trans);
       }
     }
   );
@@ -291,5 +305,11 @@ function addIgnoreCommands(
       }
     },
     describedBy: CLUSTER_ARGS
+  });
+}
+
+function tellNoAdvice(cluster: Cluster, trans: TranslationBundle): void {
+  Notification.info(trans.__('There is no advice for %1 now.', cluster.name), {
+    autoClose: TOAST_MS
   });
 }

@@ -66,6 +66,13 @@ export function ShownAdvice(
       onShow={advice =>
         void commands.execute(CommandIDs.showChange, { id, advice: advice.id })
       }
+      onTry={advice =>
+        commands.execute(CommandIDs.tryAdvice, { id, advice: advice.id })
+      }
+      runs={cluster.running.length > 0}
+      onKeep={advice =>
+        void commands.execute(CommandIDs.keepChange, { id, advice: advice.id })
+      }
       onDismiss={advice => selection.dismiss(id, advice.id)}
       trans={trans}
     />

@@ -6,6 +6,7 @@ import {
   CellRecord,
   Cluster,
   Diagnosis,
+  Tried,
   IClusterActions,
   Output,
   StartRequest
@@ -64,6 +65,10 @@ export class ClusterRequests implements IClusterActions {
 
   async diagnose(id: string): Promise<Diagnosis> {
     return request(this._settings, 'POST', `clusters/${id}/diagnose`, {});
+  }
+
+  async tryAdvice(id: string, advice: string): Promise<Tried> {
+    return request(this._settings, 'POST', `clusters/${id}/advise`, { advice });
   }
 
   exportUrl(id: string, format: 'csv' | 'json' | 'tensorboard'): string {

@@ -23,6 +23,7 @@ import { CommandIDs } from '../commands';
 import { IClusters, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { ICell, showCell } from './cells';
+import { keepChange } from './keep';
 import { isIPython, runQuietly } from './kernel';
 import { openQuickstart } from './quickstart';
 
@@ -120,6 +121,28 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
               description: 'With the line that loads the magics, too'
             }
           }
+        }
+      }
+    });
+
+    commands.addCommand(CommandIDs.keepChange, {
+      label: trans.__('Keep the Suggested Change'),
+      caption: trans.__('Put the change into the cell'),
+      execute: args => {
+        const cluster = model.clusters.find(c => c.id === args.id);
+        const advice = cluster?.metrics.advice.find(a => a.id === args.advice);
+        if (cluster && advice) {
+          keepChange(cluster, advice, tracker, trans);
+        }
+      },
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: {
+            id: { type: 'string', description: 'Id of the cluster' },
+            advice: { type: 'string', description: 'Id of advice' }
+          },
+          required: ['id', 'advice']
         }
       }
     });

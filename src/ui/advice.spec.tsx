@@ -34,7 +34,10 @@ function text(
     <AdviceCard
       advice={(Array.isArray(advice) ? advice : [advice]) as Advice[]}
       metrics={{ ...metrics, samples_per_s: rate }}
+      runs={false}
       onShow={() => undefined}
+      onTry={async () => undefined}
+      onKeep={() => undefined}
       onDismiss={() => undefined}
       trans={trans}
     />
@@ -103,4 +106,25 @@ it('says nothing where nothing is known, or it was dismissed', () => {
   expect(adviceOf(some, id => id === 'accumulate')).toBeNull();
   const two = { ...metrics, advice: [accumulate, ranks] };
   expect(allAdviceOf(two, id => id === 'accumulate')).toEqual([ranks]);
+});
+
+it('says what was measured when it was tried, and offers to keep it', () => {
+  expect(text(accumulate, 1286)).toContain('|Try it|');
+  expect(text(ranks, 1286)).not.toContain('Try it');
+  const tried = {
+    id: 'accumulate',
+    gain: 1.48,
+    gain_error: 0.05,
+    predicted: 1.6,
+    predicted_error: 0.2,
+    steps: 20,
+    text: ''
+  };
+  const said = text({ ...accumulate, diff: '@@', tried } as never, 1286);
+  expect(said).toContain(
+    'Measured over 20 batches: 1.48 times as fast (predicted 1.60 ± 0.20).'
+  );
+  expect(said).toContain('|Try again|');
+  expect(said).toContain('|Keep|');
+  expect(text({ ...accumulate, tried } as never, 1286)).not.toContain('Keep');
 });

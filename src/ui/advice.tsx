@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Advice, Metrics } from '../tokens';
+import { isTryable, triedText } from './adviceTried';
 import { formatRate, formatShare } from './format';
 import { Icon } from './icon';
 import { words } from './adviceWords';
@@ -25,7 +26,13 @@ export function adviceOf(
 interface IAdviceProps {
   advice: readonly Advice[];
   metrics: Metrics;
+  /** Whether a cell runs: what is tried needs the ranks. */
+  runs: boolean;
   onShow: (advice: Advice) => void;
+  /** Measure it; ends once that is done. */
+  onTry: (advice: Advice) => Promise<unknown>;
+  /** Put the change into the cell. */
+  onKeep: (advice: Advice) => void;
   onDismiss: (advice: Advice) => void;
   trans: TranslationBundle;
 }
@@ -77,8 +84,12 @@ function Item(
 ): JSX.Element {
   const { item, metrics, trans } = props;
   const { change, cost } = words(item, trans);
-  const rate = metrics.samples_per_s;
+  const rate =
+    metrics.current === false
+      ? (metrics.last?.samples_per_s ?? null)
+      : metrics.samples_per_s;
   const faster = item.gain > 1;
+  const { tried } = item;
   const shows = item.diff !== '' || !!item.values?.code;
   return (
     <>
@@ -94,7 +105,7 @@ function Item(
         </b>
       </p>
       <p>
-        {faster && rate !== null && (
+        {!tried && faster && rate !== null && (
           <>
             {trans.__(
               '%1 → %2 samples/s.',
@@ -105,7 +116,19 @@ function Item(
         )}
         {cost}
       </p>
+      {tried && <p>{triedText(tried, trans)}</p>}
       <p className="jp-DtrainUi-links">
+        {isTryable(item) && <Try {...props} />}
+        {tried && item.diff !== '' && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            title={trans.__('Put the change into the cell; undo takes it back')}
+            onClick={() => props.onKeep(item)}
+          >
+            {trans.__('Keep')}
+          </button>
+        )}
         {shows && (
           <button
             type="button"
@@ -125,5 +148,37 @@ function Item(
         {props.children}
       </p>
     </>
+  );
+}
+
+/** Measures a change; off while a cell runs, with its reason. */
+function Try(props: IAdviceProps & { item: Advice }): JSX.Element {
+  const [trying, setTrying] = React.useState(false);
+  const { item, runs, trans } = props;
+  return (
+    <button
+      type="button"
+      className="jp-DtrainUi-link"
+      aria-disabled={runs || trying}
+      title={
+        runs && !trying
+          ? trans.__('The ranks are busy: try it once the cell has ended')
+          : trans.__(
+              'Run some steps with the change and without it, and take them back'
+            )
+      }
+      onClick={() => {
+        if (!runs && !trying) {
+          setTrying(true);
+          void props.onTry(item).finally(() => setTrying(false));
+        }
+      }}
+    >
+      {trying
+        ? trans.__('Trying…')
+        : item.tried
+          ? trans.__('Try again')
+          : trans.__('Try it')}
+    </button>
   );
 }
