@@ -24,7 +24,7 @@ def execute(path: Path) -> None:
         notebook,
         timeout=600,
         kernel_name="python3",
-        resources={"metadata": {"path": str(HERE)}},
+        resources={"metadata": {"path": str(path.parent)}},
         # as JupyterLab saves it: streams joined, no times of this run
         coalesce_streams=True,
         record_timing=False,
@@ -36,7 +36,7 @@ def execute(path: Path) -> None:
 
 def main() -> None:
     """Run all, or those that are named."""
-    for path in sorted(HERE.glob("*.ipynb")):
+    for path in sorted((*HERE.glob("*.ipynb"), *HERE.glob("ways/*.ipynb"))):
         if path.stem in sys.argv[1:] or len(sys.argv) == 1:
             began = time.perf_counter()
             execute(path)

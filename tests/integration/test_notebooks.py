@@ -15,7 +15,8 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[2]
 SHORT = {"quickstart": {"epochs": "12"}}
 """Values for tagged cells: nobody looks at the panel here."""
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+WAYS = sorted((ROOT / "notebooks" / "ways").glob("*.ipynb"))
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
 
 
@@ -172,13 +173,51 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         check_tuning(said)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def same_as_one_process(said: str, how: str) -> None:
+    """The loss after three steps is that of one process."""
+    losses = re.findall(r"(one process|one device|" + how + r"[^:\n]*): loss ([\d.]+)", said)
+    assert len(losses) >= 2, said
+    values = [float(loss) for _, loss in losses]
+    assert max(values) - min(values) < 1e-4, losses
+
+
+def check_way(name: str, said: str) -> None:
+    """Each way computes what one process computes, where it is to."""
+    match name:
+        case "fsdp":
+            assert "42501 of 85002 parameters are on this rank" in said
+            same_as_one_process(said, "in shards")
+        case "pipeline":
+            assert "82432 parameters are on this rank" in said
+            same_as_one_process(said, "in stages")
+        case "model_parallel":
+            assert "the first weight here: (128, 64) of (256, 64)" in said
+            same_as_one_process(said, "in parts")
+        case "data_parallel":
+            same_as_one_process(said, "DDP|DataParallel")
+            assert len(re.findall(r": loss ", said)) == 3
+        case "parameter_server":
+            assert "200 updates" in said
+            [accuracy] = re.findall(r"accuracy ([\d.]+)", said)
+            assert float(accuracy) > 0.7
+            assert len(re.findall(r"updates behind", said)) == 2
+
+
+@pytest.mark.parametrize("path", WAYS, ids=lambda p: p.stem)
+def test_a_way_to_train_runs_and_computes_the_same(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(path.parent)}})
+    asyncio.run(client.async_execute())
+    check_way(path.stem, text_of(notebook))
+
+
+@pytest.mark.parametrize("path", [*NOTEBOOKS, *WAYS], ids=lambda p: p.stem)
 def test_a_notebook_is_saved_without_output(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     assert not [c for c in notebook.cells if c.cell_type == "code" and (c.outputs or c.execution_count)]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [*NOTEBOOKS, *WAYS], ids=lambda p: p.stem)
 def test_a_notebook_leads_on(path: Path) -> None:
     """Its last words are where to go; every link leads to a file, and to a heading of it."""
     notebook = nbformat.read(path, as_version=4)

@@ -30,6 +30,12 @@ def test_noise_a_few_steps_and_less_than_the_error_are_no_slow_rank() -> None:
     assert slow(spread, 0.05) is None
 
 
+def test_ranks_that_exchange_nothing_wait_for_nobody() -> None:
+    """Workers of an asynchronous parameter server: each goes at its own pace."""
+    assert slow([step(1, 0.1, 0.0), step(2, 0.02, 0.0)], 0.0) is None
+    assert slow([step(1, 0.1, 0.0), step(2, 0.1, 0.08)], 0.0) is not None
+
+
 def test_training_that_waits_for_data_is_told_from_slow_communication() -> None:
     fed = [replace(step(r, 0.1, 0.05), data_s=0.01) for r in (0, 1)]
     hungry = [replace(step(r, 0.1, 0.01), data_s=0.06) for r in (0, 1)]

@@ -54,7 +54,8 @@ def slow(
     """Verdict on a rank that the others wait for in every step; None without such a rank.
 
     Its own time (the step without communication) exceeds the median of the others by 10 %, by three of their
-    median absolute deviations, and by more than the error of communication.
+    median absolute deviations, and by more than the error of communication. Ranks without collectives
+    in their steps wait for nobody.
 
     Args:
         samples: the latest sample of each rank.
@@ -63,6 +64,8 @@ def slow(
     """
     known = [s for s in samples if s.step_s and (s.step or 0) >= SLOW_STEPS]
     if len(known) < 2:
+        return None
+    if all(s.exposed_s == 0.0 for s in known):  # they exchange nothing, as with a parameter server
         return None
     own = {s.rank: (s.step_s or 0.0) - (s.exposed_s or 0.0) for s in known}
     rank = max(own, key=lambda r: own[r])

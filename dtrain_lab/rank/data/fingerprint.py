@@ -87,7 +87,15 @@ def _walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         for index, item in enumerate(value):
             yield from _walk(f"{path}[{index}]", item)
     else:
-        yield path, value
+        yield path, local(value)
+
+
+def local(value: Any) -> Any:
+    """Return this rank's part of a tensor that is divided among ranks; other values as they are.
+
+    The whole of it would be a collective, which waits where not all ranks ask.
+    """
+    return value.to_local() if isinstance(value, torch.Tensor) and hasattr(value, "to_local") else value
 
 
 def _leaf(path: str, value: Any) -> Leaf:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dtrain_lab.rank.data.fingerprint import leaves_of, values_of
+from dtrain_lab.rank.data.fingerprint import leaves_of, local, values_of
 
 MOST_TEXT = 200
 MOST_LEAVES = 5000
@@ -35,6 +35,7 @@ def glance(value: Any, leaf: str | None = None) -> str:
         JSON with type and text, for a tensor also shape, dtype, device, norm and NaN count, and digests of
         the value's leaves.
     """
+    value = local(value)
     if leaf is not None:
         return json.dumps({"values": _values(value, leaf)})
     found: dict[str, Any] = {"type": type(value).__name__, "text": _text(value)}
