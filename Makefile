@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: demo test test-front test-hosts test-machine test-browser sheet baselines pictures lab notebooks bench gallery matrix lint lint-python lint-front fix types setup system-packages locks clean
+.PHONY: frameworks demo test test-front test-hosts test-machine test-browser sheet baselines pictures lab notebooks bench gallery matrix lint lint-python lint-front fix types setup system-packages locks clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py
@@ -59,6 +59,9 @@ bench: setup $(VENV)/.bench  ## the figures that we claim, with their peers
 
 gallery: setup $(VENV)/.gallery  ## training code of others in a cell, as a job and as a script: writes docs/gallery.md
 	@$(VENV)/gallery/bin/python -m gallery
+
+frameworks: $(VENV)/.frameworks  ## TensorFlow and MindSpore for real, as jobs: here, on hosts over SSH, on two nodes of Slurm (4.5 GB)
+	@DTRAIN_LAB_FRAMEWORKS=1 $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-frameworks tests/integration/test_frameworks.py
 
 matrix: setup  ## the short set of tests on other Pythons and torches: writes docs/matrix.md
 	@$(BIN)/python -m matrix
@@ -134,6 +137,17 @@ $(VENV)/.gallery: $(VENV)/.package
 	@$(PYTHON) -m venv $(VENV)/gallery
 	@printf '%s\n' "$(CURDIR)" "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" > $$(echo $(VENV)/gallery/lib/python*/site-packages)/base.pth
 	@$(VENV)/gallery/bin/python -m pip --disable-pip-version-check -q install -c constraints.txt accelerate==1.15.0 transformers==5.24.0 lightning==2.6.6 pytorch-ignite==0.5.5
+	@touch $@
+
+# Without torch, and with what ranks of other frameworks use of our dependencies.
+LIGHT := cloudpickle debugpy msgspec nvidia-ml-py psutil pyzmq
+$(VENV)/.frameworks: $(VENV)/.test constraints.txt
+	@for framework in tensorflow mindspore; do $(PYTHON) -m venv $(VENV)/frameworks-$$framework; \
+		$(VENV)/frameworks-$$framework/bin/python -m pip --disable-pip-version-check -q install -c constraints.txt $(LIGHT); \
+		cp -r $(VENV)/lib/python3*/site-packages/*dtrain_lab*.pth $(VENV)/lib/python3*/site-packages/dtrain_lab-*.dist-info $(VENV)/frameworks-$$framework/lib/python3*/site-packages/; done
+	@$(VENV)/frameworks-tensorflow/bin/python -m pip --disable-pip-version-check -q install tensorflow-cpu==2.21.0
+	@$(VENV)/frameworks-tensorflow/bin/python -m pip --disable-pip-version-check -q install --no-deps tf_keras==2.21.0
+	@$(VENV)/frameworks-mindspore/bin/python -m pip --disable-pip-version-check -q install mindspore==2.10.0
 	@touch $@
 
 locks: $(VENV)/.python  ## requirements/*.txt anew, from pyproject.toml and constraints.txt

@@ -27,10 +27,13 @@ import tf_keras as keras
 with strategy.scope():
     model = keras.Sequential([keras.layers.Dense(8, input_shape=(4,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-history = model.fit(data, epochs=2, verbose=0)
+class Steps(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        dt.step(16 // world_size)
+history = model.fit(data, epochs=15, verbose=0, callbacks=[Steps()])
 for epoch, loss in enumerate(history.history["loss"]):
     dt.log(epoch, loss=loss)
-print("rank", rank, "fit", [f"{loss:.6f}" for loss in history.history["loss"]])"""
+print("rank", rank, "fit", *(f"{history.history['loss'][epoch]:.6f}" for epoch in (0, -1)))"""
 CUSTOM = """\
 import dtrain_lab as dt
 import keras
@@ -78,11 +81,27 @@ for number in range(60):
 coordinator.join()
 dt.log(60, weight=weight.numpy())
 print("chief: weight", round(float(weight.numpy()), 2))"""
-MIRRORED = """\
+ALONE = """\
 import os
 import tensorflow as tf
-strategy = tf.distribute.MirroredStrategy()
-print("alone", strategy.num_replicas_in_sync, "TF_CONFIG" in os.environ)"""
+strategy = tf.distribute.{}()
+with strategy.scope():
+    weight = tf.Variable(1.0)
+total = strategy.run(tf.function(lambda: weight * 2))
+print("alone", strategy.num_replicas_in_sync, float(total), "TF_CONFIG" in os.environ)"""
+
+LOOP = """\
+import os, time
+import dtrain_lab as dt
+def step(i):
+    y = i * 2
+    return y
+i = 0
+while not os.path.exists({stop!r}):
+    i += 1
+    last = step(i)
+    dt.step(8)
+    time.sleep(0.01)"""
 
 ALL_REDUCE = """\
 import mindspore as ms, numpy as np

@@ -24,7 +24,9 @@ from dtrain_lab.wire.plan import NodeFacts
 
 RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"
 LONGEST_BASE = 40
-PACKAGES = ("dtrain-lab", "torch", "ipyparallel", "ipykernel")
+PACKAGES = ("dtrain-lab", "torch", "ipyparallel", "ipykernel", "tensorflow", "mindspore")
+OTHER_BUILDS = {"tensorflow": ("tensorflow-cpu",)}
+"""Packages with the same module in them."""
 
 
 def local_facts() -> NodeFacts:
@@ -130,10 +132,12 @@ def _limit(kind: int) -> int:
 
 
 def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
+    for name in (package, *OTHER_BUILDS.get(package, ())):
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return ""
 
 
 def _driver() -> str:

@@ -6,25 +6,30 @@ from collections import Counter
 from collections.abc import Mapping
 
 from dtrain_lab.errors import DtrainError, EnvironmentUnfit
+from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.node import Check
 
 LEAST_FILES = 1024
 LEAST_SHM = 64 << 20
-SAME = ("python", "torch", "dtrain-lab", "ipyparallel")
-"""Packages whose versions must be the same on all nodes; for Python, major and minor version."""
 
 
-def unfit(checks: Mapping[str, Check]) -> DtrainError | None:
+def needed(framework: Framework) -> tuple[str, ...]:
+    """Return the packages that ranks need, in the same version on all nodes."""
+    return ("dtrain-lab", "torch", "ipyparallel") if framework == "torch" else ("dtrain-lab", framework)
+
+
+def unfit(checks: Mapping[str, Check], framework: Framework = "torch") -> DtrainError | None:
     """Find what keeps these nodes from running one world.
 
     Args:
         checks: name of a node → facts about it.
+        framework: what its ranks train with.
 
     Returns:
         The error, which names the node; None if the nodes are fit.
     """
     for node, check in checks.items():
-        for package in ("dtrain-lab", "torch", "ipyparallel"):
+        for package in needed(framework):
             if not check.versions.get(package):
                 return _error(
                     f"The environment on {node} has no {package}.",
@@ -43,7 +48,7 @@ def unfit(checks: Mapping[str, Check]) -> DtrainError | None:
                 "Raise it (ulimit -n) in the profile's [environment] setup, or ask the administrator.",
                 code="few_files",
             )
-    for package in SAME:
+    for package in ("python", *needed(framework)):  # of Python, major and minor version
         found = {node: _version(package, check) for node, check in checks.items()}
         if len(set(found.values())) > 1:
             usual = Counter(found.values()).most_common(1)[0][0]
@@ -73,7 +78,7 @@ def _version(package: str, check: Check) -> str:
 
 
 def _install(package: str) -> str:
-    return "dtrain-lab" if package != "torch" else "torch"
+    return "dtrain-lab" if package == "ipyparallel" else package
 
 
 def _error(message: str, hint: str, *, code: str, **details: object) -> DtrainError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,9 @@ from tests import framework_books as books
 from tests.books import write
 from tests.hosts import SLURM, Hosts, need, running_hosts
 from tests.integration.test_ssh import write_profile
+from tests.waiting import wait_until
 
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "resnet18_cifar10.py"
 ENVIRONMENTS = Path(__file__).parents[2] / ".venv"
 pytestmark = [
     pytest.mark.processes,
@@ -33,21 +36,25 @@ CASES = {
     "tensorflow-fit": ("tensorflow", 2, (books.TWO_WORKERS, books.DATA, books.FIT)),
     "tensorflow-loop": ("tensorflow", 2, (books.TWO_WORKERS, books.DATA, books.CUSTOM)),
     "tensorflow-servers": ("tensorflow", 3, (books.SERVERS, books.COORDINATOR)),
-    "tensorflow-mirrored": ("tensorflow", None, (books.MIRRORED,)),
+    "tensorflow-mirrored": ("tensorflow", None, (books.ALONE.format("MirroredStrategy"),)),
+    "tensorflow-central": ("tensorflow", None, (books.ALONE.format("CentralStorageStrategy"),)),
     "mindspore": ("mindspore", 2, (books.ALL_REDUCE, books.MINDSPORE_TRAINING)),
 }
 
 
-def profile(name: str, framework: str, more: str = "", keras: int = 2) -> None:
-    """Write a profile whose environment is the framework's own; `keras`: what tf.keras is there."""
+def profile(name: str, framework: str, keys: str = "", *, more: str = "", keras: int = 2) -> None:
+    """Write a profile whose environment is the framework's own.
+
+    `keys` stand at its top, `more` at its end. `keras`: what tf.keras is there.
+    """
     folder = ENVIRONMENTS / f"frameworks-{framework}"
     if not (folder / "bin" / "python").exists():
         pytest.skip(f"NO {framework.upper()}: make frameworks")
     variables = f'TF_USE_LEGACY_KERAS = "{int(keras == 2)}", TF_CPP_MIN_LOG_LEVEL = "2", GLOG_v = "3"'
     write_profile(
         name,
-        f'framework = "{framework}"\n{more}[environment]\nkind = "venv"\npath = "{folder}"\n'
-        f'variables = {{ {variables}, OMP_NUM_THREADS = "1" }}\n',
+        f'framework = "{framework}"\n{keys}[environment]\nkind = "venv"\npath = "{folder}"\n'
+        f'variables = {{ {variables}, OMP_NUM_THREADS = "1" }}\n{more}',
     )
 
 
@@ -95,8 +102,9 @@ def check(case: str, job: Job) -> None:
     elif case == "tensorflow-fit":
         losses = said(job, "fit")
         assert losses[0] == losses[1], "both have the loss of the whole batch"
-        first, last = map(float, re.findall(r"[\d.]+", losses[0]))
+        first, last = map(float, losses[0].split())
         assert last < first
+        steps_are_known(job)
         assert info["metrics"]["values"]["loss"] == pytest.approx(last, abs=1e-4)
     elif case == "tensorflow-loop":
         losses = said(job, "custom")
@@ -108,8 +116,8 @@ def check(case: str, job: Job) -> None:
     elif case == "tensorflow-servers":
         assert said(job, "serves as") == {1: "worker 0", 2: "ps 0"}
         assert "chief: weight 1.0" in log
-    elif case == "tensorflow-mirrored":
-        assert "alone 1 False" in log
+    elif CASES[case][1] is None:
+        assert "alone 1 2.0 False" in log
         assert (info["size"]["nodes"], info["size"]["ranks_per_node"]) == (1, 1)
     else:
         assert said(job, "sum") == {0: "[3. 3. 3.]", 1: "[3. 3. 3.]"}
@@ -149,6 +157,38 @@ def test_an_error_of_a_rank_names_its_cell_and_ends_the_others(home: Path, tmp_p
     assert (job.state, error["rank"], error["cell"], error["line"]) == ("failed", 1, "[2]", 2)
 
 
+def test_ranks_without_torch_are_debugged_and_their_stacks_read(home: Path, tmp_path: Path) -> None:
+    profile("here-tensorflow", "tensorflow")
+    stop = tmp_path / "stop"
+    book = write(tmp_path / "loop.ipynb", [books.TWO_WORKERS, books.LOOP.format(stop=str(stop))])
+    job = dt.submit(book, profile="here-tensorflow", ranks_per_node=2)
+    wait_until(lambda: all(rank["step"] for rank in job.info()["ranks"]), 60, "the loop")
+    assert all("loop.ipynb[2]" in text for text in job.stacks().values())
+    with job.debug() as debugger:
+        debugger.pause()
+        debugger.wait(30, [0, 1])
+        debugger.set_breakpoint("[2]", 5, condition="i > 3")
+        debugger.go()
+        debugger.wait(30, [0, 1])
+        assert [str(frame) for frame in debugger.stack(1)] == [
+            "cell [2]:5, in step",
+            "cell [2]:9, in <module>",
+        ]
+        assert debugger.evaluate("y == i * 2", 0) == "True"
+    stop.touch()
+    assert job.wait(60) == "succeeded", job.logs()
+
+
+def test_the_example_for_npus_trains_on_cpus(home: Path, tmp_path: Path) -> None:
+    """With the same script on both: what is missing here are the devices and torch_npu."""
+    shutil.copy(EXAMPLE, tmp_path)
+    cells = ["import torch", f"%run {EXAMPLE.name} --epochs 1 --batch 8 --steps 3"]
+    job = dt.submit(write(tmp_path / "npu.ipynb", cells), ranks_per_node=2)
+    assert job.wait(200) == "succeeded", job.logs()
+    assert re.search(r"\[0\] epoch 0: loss \d+\.\d+, accuracy 0\.\d+, 2 × cpu", job.logs())
+    assert Path(job.info()["directory"], "checkpoints", "resnet18.pt").exists()
+
+
 def test_keras_3_is_refused_before_anything_is_submitted(home: Path, tmp_path: Path) -> None:
     profile("plain", "tensorflow", keras=3)
     cells = (books.TWO_WORKERS, "import keras\nmodel = keras.Sequential()\nmodel.fit([1], [1])")
@@ -157,11 +197,26 @@ def test_keras_3_is_refused_before_anything_is_submitted(home: Path, tmp_path: P
     assert "keras" not in {job.name for job in dt.jobs()}
 
 
-# ---- two nodes under Slurm
+# ---- two nodes
 
 
-@pytest.fixture(scope="module")
-def hosts() -> Iterator[Hosts]:
+def check_on_two(case: str, job: Job) -> None:
+    """Look at a job of two nodes; parameter servers have four ranks there, two on each."""
+    assert {rank["node"] for rank in job.info()["ranks"]} == {"node1", "node2"}
+    if case != "tensorflow-servers":
+        check(case, job)
+        return
+    assert said(job, "serves as") == {1: "worker 0", 2: "worker 1", 3: "ps 0"}
+    assert "chief: weight 1.0" in job.logs()
+
+
+def size_on_two(case: str) -> dict[str, int]:
+    """Nodes and ranks on each."""
+    return {"nodes": 2, "ranks_per_node": 1 if CASES[case][1] == 2 else 2}
+
+
+@pytest.fixture
+def slurm_hosts() -> Iterator[Hosts]:
     need("sshd", "ssh-keygen", *SLURM)
     with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
         made.start_slurm()
@@ -172,22 +227,40 @@ def hosts() -> Iterator[Hosts]:
         patch.setenv("HOME", str(home))
         patch.setenv("SLURM_CONF", str(made.slurm_conf))
         patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
-        for framework in ("tensorflow", "mindspore"):
-            profile(f"queue-{framework}", framework, f'backend = "slurm"\nworkdir = "{work}"\n')
         registry.backend.cache_clear()
         yield made
         registry.backend.cache_clear()
 
 
 @pytest.mark.hosts
-@pytest.mark.parametrize("case", [case for case in CASES if case != "tensorflow-mirrored"])
-def test_ranks_on_two_nodes_of_slurm_find_each_other(case: str, hosts: Hosts, tmp_path: Path) -> None:
-    framework, ranks, _ = CASES[case]
-    size = {"nodes": 2, "ranks_per_node": 1 if ranks == 2 else 2}
-    job = run(case, f"queue-{framework}", tmp_path, **size)
-    assert {rank["node"] for rank in job.info()["ranks"]} == {"node1", "node2"}
-    if case == "tensorflow-servers":  # four ranks: two nodes of two
-        assert said(job, "serves as") == {1: "worker 0", 2: "worker 1", 3: "ps 0"}
-        assert "chief: weight 1.0" in job.logs()
-    else:
-        check(case, job)
+def test_ranks_on_two_nodes_of_slurm_find_each_other(slurm_hosts: Hosts, tmp_path: Path) -> None:
+    work = slurm_hosts.root / "work"
+    for case in [case for case, (_, ranks, _) in CASES.items() if ranks is not None]:
+        framework = CASES[case][0]
+        profile(f"queue-{framework}", framework, f'backend = "slurm"\nworkdir = "{work}"\n')
+        check_on_two(case, run(case, f"queue-{framework}", tmp_path, **size_on_two(case)))
+
+
+@pytest.fixture
+def ssh_hosts() -> Iterator[Hosts]:
+    need("sshd", "ssh-keygen")
+    with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
+        made.own = "/mnt"  # what one host writes there the other does not see
+        made.start_ssh()
+        patch.setenv("HOME", str(made.home()))
+        yield made
+
+
+@pytest.mark.hosts
+@pytest.mark.parametrize("case", ["tensorflow-sum", "tensorflow-servers", "mindspore"])
+def test_ranks_on_hosts_that_share_no_folder_find_each_other(
+    case: str, ssh_hosts: Hosts, tmp_path: Path
+) -> None:
+    framework = CASES[case][0]
+    profile(
+        "hosts",
+        framework,
+        'backend = "ssh"\nworkdir = "/mnt/dtl"\n',
+        more='[ssh]\nhosts = ["node1", "node2"]\n',
+    )
+    check_on_two(case, run(case, "hosts", tmp_path, **size_on_two(case)))

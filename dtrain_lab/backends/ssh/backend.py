@@ -90,12 +90,18 @@ class SshBackend(Backend):
 
     async def _known(self, profile: Profile) -> dict[str, Check]:
         """Return the cached checks, which don't change fast."""
-        of = profile.ssh.hosts, profile.environment, profile.network.interface, profile.workdir
+        of = (
+            profile.ssh.hosts,
+            profile.environment,
+            profile.network.interface,
+            profile.workdir,
+            profile.framework,
+        )
         key, now = msgspec.json.encode(of), asyncio.get_running_loop().time()
         self._checks = {k: known for k, known in self._checks.items() if now - known[0] <= FACTS_FOR_S}
         if key not in self._checks:
             checks = await self.checks(profile, sys.executable)
-            wrong = compatibility.unfit(checks)
+            wrong = compatibility.unfit(checks, profile.framework or "torch")
             if wrong is not None:
                 raise wrong
             self._checks[key] = now, checks

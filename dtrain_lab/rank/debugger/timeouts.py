@@ -5,12 +5,11 @@ PyTorch applies a new time-out to later operations only: an operation in flight 
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-
-from dtrain_lab.rank.torch import groups
 
 LIFTED = timedelta(hours=24)
 
@@ -25,9 +24,11 @@ class Timeouts:
 
     def lift(self) -> None:
         """Raise the time-outs of all groups, also of groups made later, to 24 hours."""
-        if self._lifted:
+        if self._lifted or "torch" not in sys.modules:  # another framework trains here
             return
         self._lifted = True
+        from dtrain_lab.rank.torch import groups
+
         for group in groups.live_groups():
             self._raise(group)
         if not self._watching:
@@ -39,6 +40,8 @@ class Timeouts:
         if not self._lifted:
             return
         self._lifted = False
+        from dtrain_lab.rank.torch import groups
+
         for group, usual in list(self._usual.items()):
             if groups.is_live(group):
                 groups.set_timeout(usual, group)
@@ -50,6 +53,8 @@ class Timeouts:
             self._raise(group)
 
     def _raise(self, group: Any) -> None:
+        from dtrain_lab.rank.torch import groups
+
         usual = groups.timeout_of(group)
         if usual is not None:
             self._usual[group] = usual

@@ -44,6 +44,8 @@ def operation(frames: list[FrameType]) -> dict[str, Any] | None:
 
 def sequences() -> dict[str, int]:
     """Number of collectives that this process has begun in each group, by the group's name."""
+    if "torch" not in sys.modules:  # another framework trains here
+        return {}
     import torch.distributed as dist
 
     if not dist.is_available() or not dist.is_initialized():

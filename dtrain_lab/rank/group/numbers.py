@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.rank.torch import groups
-
 
 def begun(group: Any) -> int:
     """Number of collectives that this process has begun in a group, over all of its back-ends.
@@ -13,4 +11,6 @@ def begun(group: Any) -> int:
     All ranks of the group that keep pace have the same number. It is read from the back-ends in use: the
     group's own number is that of its first back-end, which a rebuilt world no longer uses.
     """
+    from dtrain_lab.rank.torch import groups  # late: a rank of another framework has no torch
+
     return groups.begun(groups.backends(group))

@@ -35,7 +35,7 @@ async def check(name: str) -> dict[str, Any]:
             environment.of_machine(found.environment, sys.executable), found.framework or "torch"
         )
     checks = await backend.checks(found, sys.executable)
-    wrong = compatibility.unfit(checks)
+    wrong = compatibility.unfit(checks, found.framework or "torch")
     if wrong is not None:
         raise wrong
     between = await backend.speed(found, sys.executable, checks)
