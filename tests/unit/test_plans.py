@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.local.backend import LocalBackend
-from dtrain_lab.errors import BadSize, Conflict, StartFailed, Unreachable
+from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
 from dtrain_lab.placement.policy import Policy
 from dtrain_lab.services import folders
 from dtrain_lab.services.index.store import Store
@@ -21,6 +21,8 @@ from dtrain_lab.services.plans import packing, plans
 from dtrain_lab.services.plans.answer_cache import Recent
 from dtrain_lab.services.plans.plans import known
 from dtrain_lab.services.policy import policy
+from dtrain_lab.services.profiles import environment
+from dtrain_lab.wire.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.processes.record import Handle
 from dtrain_lab.wire.profile import Profile
@@ -243,3 +245,47 @@ def test_two_previews_at_once_wait_for_one_answer() -> None:
 
     asyncio.run(main())
     assert len(asked) == 1
+
+
+def test_the_framework_is_proposed_and_once_named_the_job_is_planned_for_it(
+    tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole way of a plan; the environment is the only part that is not real, as it has no TensorFlow."""
+    asked: list[str] = []
+
+    async def check(python: str, framework: str) -> None:
+        asked.append(framework)
+
+    async def nothing_missing(python: str, names: tuple[str, ...]) -> list[str]:
+        return []
+
+    monkeypatch.setattr(environment, "check", check)
+    monkeypatch.setattr(environment, "missing_modules", nothing_missing)
+    cells = ["import tensorflow as tf\nstrategy = tf.distribute.MultiWorkerMirroredStrategy()", "print(rank)"]
+    book = write(tmp_path / "project" / "train.ipynb", cells)
+
+    async def main(jobs: Jobs) -> None:
+        plan = await jobs.plan(REQUEST, book)
+        [told] = [f for f in plan.findings if f.severity == "problem"]
+        assert (told.code, told.cell, told.field, told.value) == (
+            "framework",
+            "[1]",
+            "framework",
+            "tensorflow",
+        )
+        with pytest.raises(BadNotebook, match="imports tensorflow"):
+            await jobs.submit(REQUEST, book)
+        named = replace(REQUEST, framework="tensorflow")
+        plan = await jobs.plan(named, book)
+        assert [f.severity for f in plan.findings] == ["note"], plan.findings
+        assert "--framework tensorflow" in plan.submit
+        await jobs.submit(named, book)
+        [(record, files)] = host.handed
+        assert record.framework == FrameworkPlan("tensorflow", "multi_worker_mirrored", ("worker", "worker"))
+        assert b"torch" not in files["code/main.py"]
+        with pytest.raises(BadRequest, match='no framework "tensorfow"') as error:
+            await jobs.plan(replace(REQUEST, framework="tensorfow"), book)
+        assert "tensorflow" in error.value.hint
+        assert set(asked) == {"torch", "tensorflow"}
+
+    with_jobs(tmp_path, main)
