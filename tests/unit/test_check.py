@@ -9,7 +9,7 @@ import pytest
 from dtrain_lab.jobs.check import Around, check, imports
 from dtrain_lab.jobs.notebook.source import Cell, read
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").rglob("*.ipynb"))
 
 
 def cells(*sources: str) -> tuple[Cell, ...]:
