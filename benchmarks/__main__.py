@@ -27,6 +27,7 @@ ALL = (
     "stragglers",
     "head_scale",
     "advice",
+    "forecast",
     "cheaper_averaging",
     "predict",
     "sweep",

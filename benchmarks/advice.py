@@ -19,6 +19,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
+import msgspec
 import psutil
 
 from benchmarks.cheaper_averaging import net
@@ -49,8 +50,8 @@ WITHIN, SHARE = 0.15, 0.8
 """A promise holds within 15 % of what was measured, and 80 % of them shall."""
 
 
-def rank_main(rank: int, address: str, port: int, case: str) -> None:
-    """One rank of a case: measure, ask for advice, follow each piece of it."""
+def rank_main(rank: int, address: str, port: int, case: str, *, follows: bool = True) -> None:
+    """One rank of a case: measure, ask for advice, follow each piece of it where that is wanted."""
     import torch
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
@@ -117,7 +118,9 @@ def rank_main(rank: int, address: str, port: int, case: str) -> None:
         advice: list[Any] = [None]
         if rank == 0:
             found = figures.world_metrics(seen, 2, crowded=True)
-            advice = [advise(measured(found, seen, 2, [host]))]
+            of = measured(found, seen, 2, [host])
+            print("MEASURED " + msgspec.json.encode(of).decode())
+            advice = [advise(of) if follows else ()]
             parts = (found.step_s, found.comm_overhead, found.transfer_s, found.data_s)
             print("FIGURES " + json.dumps([*parts, seen[0].averaging_s, use.cpu, host.cpu_utilization]))
         dist.broadcast_object_list(advice)
@@ -153,13 +156,21 @@ def rank_main(rank: int, address: str, port: int, case: str) -> None:
 
 def follow(case: str, network: str | None) -> list[Any]:
     """What was promised and measured in a case, for each piece of advice."""
+    lines = run(case, network)
+    told = [line for line in lines if line.startswith("FIGURES")]
+    print(f"{network or 'loopback'}, {case}: {told}", flush=True)
+    return [json.loads(line.removeprefix("FOUND ")) for line in lines if line.startswith("FOUND ")]
+
+
+def run(case: str, network: str | None, *more: str) -> list[str]:
+    """Lines of rank 0 of a case; `more`: further arguments of its ranks."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     processes = []
     for rank, space in enumerate((FIRST, SECOND)):
         address = "127.0.0.1" if network is None else "10.77.0.1"
-        command = [sys.executable, "-m", "benchmarks.advice", str(rank), address, str(port), case]
+        command = [sys.executable, "-m", "benchmarks.advice", str(rank), address, str(port), case, *more]
         if network is not None:
             command = ["ip", "netns", "exec", space, *command]
         environment = {
@@ -175,10 +186,7 @@ def follow(case: str, network: str | None) -> list[Any]:
     outputs = [process.communicate(timeout=300) for process in processes]
     if any(process.returncode for process in processes):
         raise RuntimeError("\n".join(err[-2000:] for _, err in outputs))
-    lines = outputs[0][0].splitlines()
-    told = [line for line in lines if line.startswith("FIGURES")]
-    print(f"{network or 'loopback'}, {case}: {told}", flush=True)
-    return [json.loads(line.removeprefix("FOUND ")) for line in lines if line.startswith("FOUND ")]
+    return outputs[0][0].splitlines()
 
 
 def main() -> None:
@@ -226,6 +234,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        rank_main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4])
+        rank_main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4], follows=len(sys.argv) == 5)
     else:
         main()

@@ -21,6 +21,7 @@ from dtrain_lab.cells.syntax import check_source
 from dtrain_lab.errors import BadRankSet, BadRequest, Unreachable
 from dtrain_lab.services.connection import Connection, OnOutput
 from dtrain_lab.services.export import write
+from dtrain_lab.services.profiles import speeds
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord
 from dtrain_lab.wire.cluster import Cluster as Info
@@ -414,6 +415,39 @@ class Cluster:
 
     async def _advise(self) -> list[dict[str, Any]]:
         return [msgspec.to_builtins(one) for one in await self.ask(clients.Advise())]
+
+    def forecast(
+        self, nodes: int, ranks_per_node: int | None = None, profile: str | None = None
+    ) -> dict[str, Any]:
+        """Predict the loop that trains, or trained last, on more nodes, with the same batch on each rank.
+
+        Args:
+            nodes: Number of nodes, at least 2.
+            ranks_per_node: Ranks on each; by default as many as on a node of this cluster.
+            profile: Profile of those nodes, whose network `profile check` has measured; by default this
+                cluster's.
+
+        Returns:
+            `gain` (throughput over today's) and `gain_error`, `step_s`, `transfer_s`, `text`.
+
+        Raises:
+            BadRequest: Something that the prediction needs is not known.
+        """
+        return self._portal.call(self._forecast(nodes, ranks_per_node, profile))
+
+    async def forecast_async(
+        self, nodes: int, ranks_per_node: int | None = None, profile: str | None = None
+    ) -> dict[str, Any]:
+        """Async twin of `forecast`."""
+        return await self._portal.wrap(self._forecast(nodes, ranks_per_node, profile))
+
+    async def _forecast(self, nodes: int, ranks_per_node: int | None, profile: str | None) -> dict[str, Any]:
+        info: Info = await self.ask(clients.Info())
+        each = ranks_per_node or max(1, info.world.size // max(1, len(info.nodes)))
+        speed = speeds.of(profile or info.profile)
+        found = await self.ask(clients.ForecastNodes(nodes, nodes * each, speed))
+        told: dict[str, Any] = msgspec.to_builtins(found)
+        return told
 
     def try_advice(self, advice: str) -> dict[str, Any]:
         """Measure what advice gains: steps are run with the change and without it, and taken back.

@@ -172,13 +172,27 @@ def history(name: str, path: str | None, as_json: bool) -> None:
 @cluster.command()
 @click.argument("name")
 @click.option("--try", "tried", metavar="ID", help="Measure what this advice gains, in steps taken back.")
+@click.option("--nodes", type=int, metavar="M", help="Predict throughput on M nodes.")
+@click.option("--ranks-per-node", type=int, metavar="K", help="Default: as many as now.")
+@click.option("--profile", metavar="P", help="Whose network `profile check` has measured; default: its own.")
 @as_json
 @reports_errors
-def advise(name: str, tried: str | None, as_json: bool) -> None:
+def advise(
+    name: str,
+    tried: str | None,
+    nodes: int | None,
+    ranks_per_node: int | None,
+    profile: str | None,
+    as_json: bool,
+) -> None:
     """Say what would make training faster, and by how much; nothing is changed."""
     target = _reach(name)
-    if tried is not None:
-        measured = target.try_advice(tried)
+    if tried is not None or nodes is not None:
+        measured = (
+            target.try_advice(tried)
+            if tried is not None
+            else target.forecast(nodes or 0, ranks_per_node, profile)
+        )
         if as_json:
             print_json(measured)
         else:

@@ -70,7 +70,10 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                 for rank, text in session.cluster().stacks(asked.ranks or None).items():
                     print(f"rank {rank}\n{text}")
             case "advise":
-                session.advise(asked.tried)
+                if asked.nodes is not None:
+                    session.forecast(asked.nodes, asked.ranks_per_node, asked.profile)
+                else:
+                    session.advise(asked.tried)
             case "diagnose":
                 session.diagnose()
             case "where":

@@ -388,6 +388,10 @@ class Session:
         for line in advice_text.lines(cluster.advise(), cluster.cluster()):
             print(line)
 
+    def forecast(self, nodes: int, ranks_per_node: int | None, profile: str | None) -> None:
+        """Print what the loop that trained last would do on more nodes."""
+        print(self.cluster().forecast(nodes, ranks_per_node, profile)["text"])
+
     def diagnose(self) -> None:
         """Print what takes a training step's time."""
         found = self.cluster().diagnose()

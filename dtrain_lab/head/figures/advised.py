@@ -20,6 +20,8 @@ class Advised:
         self._steady = SteadyAdvice()
         self._trained: tuple[str, Measured] | None = None
         """Code of the loop that trained last, and its last figures."""
+        self.measured: Measured | None = None
+        """Figures of that loop, with what was diagnosed of it."""
         self._advice: tuple[Advice, ...] = ()
         self._tried: dict[tuple[str, str, object], Tried] = {}
         """Code of a loop, id and variant of advice → what that gained when it was tried."""
@@ -45,7 +47,8 @@ class Advised:
         """
         if now is not None and now.step_s is not None:
             self._trained = loop, now
-            self.unknown = unknown(with_diagnosis(now, found))
+            self.measured = with_diagnosis(now, found)
+            self.unknown = unknown(self.measured)
         if now is None or found is not None or not sure:
             self._steady.forget()
             # a measured result needs no smoothing, and estimates don't count beside it
@@ -66,7 +69,7 @@ class Advised:
             loop: Code of the diagnosed loop.
         """
         if self._trained is not None and self._trained[0] == loop:
-            of = with_diagnosis(self._trained[1], found)
+            of = self.measured = with_diagnosis(self._trained[1], found)
             self._advice, self.unknown = advise(of), unknown(of)
 
     def tried(self, found: Tried, loop: str) -> None:

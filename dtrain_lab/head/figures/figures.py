@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.head.figures.advised import Advised
 from dtrain_lab.metrics import communication, diagnosis, figures, loops
-from dtrain_lab.metrics.advice.measured import link_share, measured
+from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.verdicts import hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.metrics.verdicts.hysteresis import Steady
@@ -170,6 +170,11 @@ class Figures:
     def advice(self) -> tuple[Advice, ...]:
         """On the training loop that runs, or ran last; unlike the metrics' own, also after its end."""
         return self._advised.advice
+
+    @property
+    def measured(self) -> Measured | None:
+        """What advice and forecasts are derived from; None before any training."""
+        return self._advised.measured
 
     def diagnosed(self, found: Diagnosis, size: int) -> None:
         """The loop that trained last was diagnosed, on `size` ranks."""

@@ -27,10 +27,12 @@ from dtrain_lab.head.ownership.ranks import Ranks
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.head.world_requests import WorldRequests
 from dtrain_lab.machine import supervision
+from dtrain_lab.metrics.forecast import forecast
 from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import WorldPhase
+from dtrain_lab.wire.metrics.forecast import Forecast
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.plan import Plan
@@ -156,6 +158,7 @@ class Owner:
             clients.Diagnose: self._diagnoses.diagnose,
             clients.TryAdvice: self._diagnoses.try_advice,
             clients.Advise: self._advise,
+            clients.ForecastNodes: self._forecast,
         }
 
     @property
@@ -399,6 +402,10 @@ class Owner:
     async def _advise(self, _client: bytes, _order: clients.Advise) -> tuple[Advice, ...]:
         self.cluster()  # looks at the newest samples
         return self._changes.given(self.figures.advice, self.cells.orders)
+
+    async def _forecast(self, _client: bytes, order: clients.ForecastNodes) -> Forecast:
+        nodes = len(self.cluster().nodes)  # looks at the newest samples
+        return forecast(self.figures.measured, nodes, order.nodes, order.ranks, order.speed)
 
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
         running = self.cells.get(cell)

@@ -9,7 +9,7 @@ import msgspec
 
 from dtrain_lab.placement import compatibility, layout
 from dtrain_lab.services.policy import limits
-from dtrain_lab.services.profiles import environment
+from dtrain_lab.services.profiles import environment, speeds
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.node import Check
 from dtrain_lab.wire.plan import Request
@@ -39,6 +39,8 @@ async def check(name: str) -> dict[str, Any]:
     if wrong is not None:
         raise wrong
     between = await backend.speed(found, sys.executable, checks)
+    if between is not None:
+        speeds.keep(name, between)
     facts = await backend.facts(found)
     plan = allowed.plan(facts, Request(profile=name), python=sys.executable, directory="/")
     nodes = [_node(node, one) for node, one in checks.items()]

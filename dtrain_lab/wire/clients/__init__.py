@@ -29,6 +29,7 @@ from dtrain_lab.wire.clients.world import (
     Advise,
     Clock,
     Engines,
+    ForecastNodes,
     Hold,
     Info,
     Interrupt,
@@ -45,6 +46,7 @@ from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links import CellOutput
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
+from dtrain_lab.wire.metrics.forecast import Forecast
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.stacks import Stack
@@ -70,6 +72,7 @@ __all__ = [
     "Diagnose",
     "Engines",
     "Follow",
+    "ForecastNodes",
     "GiveTurn",
     "Hold",
     "HoldDebugger",
@@ -106,6 +109,7 @@ AnyBody = (
     | Diagnose
     | TryAdvice
     | Advise
+    | ForecastNodes
     | Clock
     | Watch
     | Run
@@ -184,6 +188,7 @@ RESULTS: dict[type[Body], Any] = {
     Release: None,
     Info: Cluster,
     Advise: tuple[Advice, ...],
+    ForecastNodes: Forecast,
     Diagnose: Diagnosis,
     TryAdvice: Tried,
     Clock: float,

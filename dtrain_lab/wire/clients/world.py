@@ -7,6 +7,7 @@ from msgspec import Struct
 from dtrain_lab.wire.clients.body import Body
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.kinds import LeaseKind
+from dtrain_lab.wire.node import Speed
 from dtrain_lab.wire.plan import Plan, Request
 
 
@@ -65,6 +66,17 @@ class Watch(Body, frozen=True, tag="watch"):
 
 class Advise(Body, frozen=True, tag="advise"):
     """Ask for advice on the training loop that runs, or ran last."""
+
+
+class ForecastNodes(Body, frozen=True, tag="forecast_nodes"):
+    """Predict the loop that trains, or trained last, on `nodes` with `ranks` in all.
+
+    `speed`: measured between two of those nodes; None where it is not known.
+    """
+
+    nodes: int
+    ranks: int
+    speed: Speed | None = None
 
 
 class Interrupt(Body, frozen=True, tag="interrupt"):

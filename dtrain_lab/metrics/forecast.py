@@ -1,0 +1,102 @@
+"""Predicts throughput on more nodes from a measured loop and a measured network. Pure.
+
+A ring: in an averaging each node's network carries 2 (n − 1) / n of the gradients in each direction, in
+2 (n − 1) turns for each bucket (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+workstations", 2009). What computation hides of averaging today, it hides there; all else of a step stays. On
+several nodes today, the ring's time is scaled by what averaging really takes there.
+"""
+
+from __future__ import annotations
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.metrics.advice.communication import BUCKET
+from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.metrics.units import size_text
+from dtrain_lab.wire.metrics.forecast import Forecast
+from dtrain_lab.wire.node import Speed
+
+SPREAD = 0.25
+"""Error of the ring's time, as a share, where no averaging over a network was measured."""
+MEASURED_SPREAD = 0.10
+"""The same where it was."""
+MEASURE = "Measure the network: dtrain-lab profile check NAME, then name that profile."
+
+
+def forecast(of: Measured | None, nodes_now: int, nodes: int, ranks: int, speed: Speed | None) -> Forecast:
+    """Predict the loop on more nodes.
+
+    Args:
+        of: figures of the loop that trained last; None without one.
+        nodes_now: number of nodes that it ran on.
+        nodes: number of nodes to predict for, at least 2.
+        ranks: number of ranks on all of them.
+        speed: measured speed between two of them; None where none was measured.
+
+    Raises:
+        BadRequest: Something that the prediction needs is not known; the message says what.
+    """
+    if nodes < 2:
+        raise BadRequest(
+            "On one node nothing is predicted: its ranks share processors and memory.",
+            "Start more ranks there and compare: %distributed resize N",
+        )
+    if of is None or of.step_s is None:
+        raise BadRequest("No training steps were measured yet.", "Train a few steps, and ask again.")
+    if of.ranks > 1 and not of.plain_ddp:
+        raise BadRequest("Gradients are not averaged by DDP on all ranks, so nothing is predicted.")
+    if of.gradient_bytes is None or of.transfer_s is None:
+        raise BadRequest("The size of the gradients is not known: train a DDP model on 2 ranks or more.")
+    if speed is None or speed.bytes_per_s <= 0:
+        raise BadRequest("The speed of the network between the nodes is not known.", MEASURE)
+    ring = _ring_s(of.gradient_bytes, ranks, speed)
+    spread = SPREAD
+    if nodes_now > 1 and of.averaging_s:
+        ring *= of.averaging_s / _ring_s(of.gradient_bytes, of.ranks, speed)
+        spread = MEASURED_SPREAD
+    if of.averaging_s is not None:
+        hidden = max(0.0, of.averaging_s - of.transfer_s)
+        doubt = 0.0
+    else:  # between none of it and as much as computation lasts
+        most = min(ring, max(0.0, of.step_s - of.transfer_s - (of.data_s or 0.0)))
+        hidden, doubt = most / 2, most / 2
+    transfer = max(0.0, ring - hidden)
+    step = of.step_s - of.transfer_s + transfer
+    gain = ranks / of.ranks * of.step_s / step
+    error = spread * ring + doubt + of.error * of.step_s
+    return Forecast(
+        nodes=nodes,
+        ranks=ranks,
+        gain=gain,
+        gain_error=gain * min(1.0, error / step),
+        step_s=step,
+        transfer_s=transfer,
+        text=_text(nodes, ranks, gain, gain * min(1.0, error / step), step, transfer, of, speed),
+    )
+
+
+def _ring_s(sent: int, ranks: int, speed: Speed) -> float:
+    """Seconds of one averaging in a ring over the network."""
+    turns = 2 * (ranks - 1)
+    buckets = 1 + sent // BUCKET
+    return turns / ranks * sent / speed.bytes_per_s + turns * buckets * speed.round_trip_s / 2
+
+
+def _text(
+    nodes: int,
+    ranks: int,
+    gain: float,
+    error: float,
+    step: float,
+    transfer: float,
+    of: Measured,
+    speed: Speed,
+) -> str:
+    most = ranks / of.ranks
+    return (
+        f"{ranks} ranks on {nodes} nodes: {gain:.2f} times today's throughput "
+        f"(±{error:.2f}; {most:g} without communication). "
+        f"A step takes {step * 1e3:.3g} ms, {transfer * 1e3:.3g} ms of it averaging that nothing hides. "
+        f"Computed from {size_text(of.gradient_bytes or 0)} of gradients, a ring of {ranks} ranks and the "
+        f"measured {size_text(int(speed.bytes_per_s))} a second between two nodes, with the same batch on "
+        "each rank."
+    )

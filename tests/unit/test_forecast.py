@@ -1,0 +1,72 @@
+"""Throughput on more nodes, predicted from a loop and a network."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.metrics.forecast import forecast
+from dtrain_lab.wire.node import Speed
+
+LOOP = Measured(
+    ranks=2,
+    step_s=0.1,
+    data_s=0.0,
+    transfer_s=0.01,
+    averaging_s=0.01,
+    error=0.0,
+    plain_ddp=True,
+    gradient_bytes=10_000_000,
+    gradient_item=4,
+)
+GIGABIT = Speed(round_trip_s=0.0, bytes_per_s=125e6)
+
+
+def test_a_ring_carries_the_gradients_almost_twice_over_each_nodes_network() -> None:
+    found = forecast(LOOP, 1, 2, 4, GIGABIT)
+    assert found.transfer_s == pytest.approx(2 * 3 / 4 * 10 / 125)
+    assert found.step_s == pytest.approx(0.09 + 0.12)
+    assert found.gain == pytest.approx(2 * 0.1 / 0.21), "fewer than twice the samples a second"
+    assert found.gain_error == pytest.approx(found.gain * 0.25 * 0.12 / 0.21)
+    assert "4 ranks on 2 nodes: 0.95 times today's throughput (±0.14; 2 without communication)." in found.text
+    assert "a ring of 4 ranks" in found.text
+
+
+def test_turns_of_the_ring_take_half_a_round_trip_each_for_every_bucket() -> None:
+    slow = Speed(round_trip_s=0.01, bytes_per_s=1e15)
+    found = forecast(LOOP, 1, 4, 4, slow)
+    assert found.transfer_s == pytest.approx(6 * 0.005)
+
+
+def test_what_computation_hides_today_stays_hidden() -> None:
+    hidden = replace(LOOP, averaging_s=0.05)
+    assert forecast(hidden, 1, 2, 4, GIGABIT).transfer_s == pytest.approx(0.12 - 0.04)
+    unknown = forecast(replace(LOOP, averaging_s=None), 1, 2, 4, GIGABIT)
+    assert unknown.transfer_s == pytest.approx(0.12 - 0.045)
+    assert unknown.gain_error > 0.2
+
+
+def test_on_several_nodes_the_ring_is_scaled_by_what_averaging_takes_there() -> None:
+    now = replace(LOOP, transfer_s=0.16, averaging_s=0.16, step_s=0.25)  # twice the ring's 80 ms
+    found = forecast(now, 2, 4, 4, GIGABIT)
+    assert found.transfer_s == pytest.approx(0.24)
+    assert found.gain_error == pytest.approx(found.gain * 0.1 * 0.24 / 0.33)
+
+
+@pytest.mark.parametrize(
+    ("of", "nodes", "speed", "message"),
+    [
+        (LOOP, 1, GIGABIT, "share processors and memory"),
+        (None, 2, GIGABIT, "No training steps"),
+        (replace(LOOP, plain_ddp=False), 2, GIGABIT, "not averaged by DDP"),
+        (replace(LOOP, gradient_bytes=None), 2, GIGABIT, "size of the gradients"),
+        (LOOP, 2, None, "speed of the network"),
+    ],
+)
+def test_what_is_not_known_is_said(
+    of: Measured | None, nodes: int, speed: Speed | None, message: str
+) -> None:
+    with pytest.raises(BadRequest, match=message):
+        forecast(of, 1, nodes, 4, speed)
