@@ -21,6 +21,7 @@ from dtrain_lab.cells.syntax import check_source
 from dtrain_lab.errors import BadRankSet, BadRequest, Unreachable
 from dtrain_lab.services.connection import Connection, OnOutput
 from dtrain_lab.services.export import write
+from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import speeds
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord
@@ -444,7 +445,7 @@ class Cluster:
     async def _forecast(self, nodes: int, ranks_per_node: int | None, profile: str | None) -> dict[str, Any]:
         info: Info = await self.ask(clients.Info())
         each = ranks_per_node or max(1, info.world.size // max(1, len(info.nodes)))
-        speed = speeds.of(profile or info.profile)
+        speed = speeds.of(profiles.load(profile or info.profile).name)
         found = await self.ask(clients.ForecastNodes(nodes, nodes * each, speed))
         told: dict[str, Any] = msgspec.to_builtins(found)
         return told

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, Conflict, NotFound
+from dtrain_lab.services.profiles import speeds
+from dtrain_lab.wire.node import Between, Speed
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(150)]
@@ -240,6 +242,14 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
     # throughput over today's; what is waiting in the measured share is not won
     saved = 1 - 1 / advice["values"]["every"]
     assert 1.03 < advice["gain"] < 1 / (1 - diagnosed.share * saved) + 0.05
+    with pytest.raises(BadRequest, match="speed of the network"):
+        world.forecast(2)
+    with pytest.raises(NotFound, match="nosuch"):
+        world.forecast(2, profile="nosuch")
+    speeds.keep("local", Between("a", "b", "eth0", Speed(0.0, 1e6)))
+    forecast = world.forecast(2)
+    assert (forecast["nodes"], forecast["ranks"]) == (2, 4)
+    assert 2 < forecast["gain"] < 4.5, "four ranks whose small gradients are soon sent, not 20 ms late"
     before = world.run("print(mark())").stdout
     tried = world.try_advice("accumulate")
     # a batch computes 20 ms, and averaging takes another 20 ms, now once in `every` batches
@@ -256,23 +266,27 @@ def test_workers_are_tried_on_the_loader_that_training_reads(world: dt.Cluster) 
     world.run(SETUP.format(compute=0.02, data=0.06, send=0.0))
     with pytest.raises(NotFound, match="no advice “workers” on the loop that trained last"):
         world.try_advice("workers")
-    cell = world.run_async("for _ in range(1000): train(16)", check=False)
 
-    async def until_advised() -> None:
-        running = asyncio.ensure_future(cell)
+    async def train(then: Callable[[], Awaitable[object]]) -> None:
+        running = asyncio.ensure_future(world.run_async("for _ in range(1000): train(16)", check=False))
         try:
             while not (await world.info_async())["metrics"]["current"]:
                 await asyncio.sleep(0.1)
-            while "workers" not in [a["id"] for a in await world.advise_async()]:
-                await asyncio.sleep(0.1)
-            with pytest.raises(Conflict, match="A cell runs"):
-                await world.try_advice_async("workers")
+            await then()
         finally:
             await world.interrupt_async()
             await running
 
-    asyncio.run(until_advised())
-    world.diagnose()
+    async def nothing() -> None:
+        pass
+
+    async def refused() -> None:
+        with pytest.raises(Conflict, match="A cell runs"):
+            await world.try_advice_async("workers")
+
+    asyncio.run(train(nothing))
+    world.diagnose()  # estimates promise nothing on a busy machine
+    asyncio.run(train(refused))
     with pytest.raises(BadRequest, match="can't be tried by itself"):
         world.try_advice("more_ranks")
     before = world.run("print(mark())").stdout
