@@ -152,7 +152,7 @@ class Figures:
             sure=found is None or found.code != "too_busy",
             busy=self._busiest() is not None,
         )
-        if not current and state.phase == "ready" and (found is None or found.kind not in ALARMS):
+        if not current and (found is None or found.kind not in ALARMS):
             advice = self.advice  # on the loop that has ended: the change is made between two runs
         return replace(
             metrics,
