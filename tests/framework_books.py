@@ -117,6 +117,8 @@ class Total(nn.Cell):
     def construct(self, x):
         return self.reduce(x)
 print("rank", rank, "sum", Total()(ms.Tensor(np.full(3, rank + 1.0, np.float32))))"""
+AGAIN = """\
+print("rank", rank, "again", Total()(ms.Tensor(np.full(3, 2.0 * rank + 2, np.float32))))"""
 MINDSPORE_TRAINING = """\
 import dtrain_lab as dt
 random = np.random.default_rng(rank)

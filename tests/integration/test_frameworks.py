@@ -157,6 +157,21 @@ def test_an_error_of_a_rank_names_its_cell_and_ends_the_others(home: Path, tmp_p
     assert (job.state, error["rank"], error["cell"], error["line"]) == ("failed", 1, "[2]", 2)
 
 
+@pytest.mark.parametrize("case", ["tensorflow-sum", "mindspore"])
+def test_a_second_attempt_finds_its_own_ranks(case: str, home: Path, tmp_path: Path) -> None:
+    """With ports of its own, and MindSpore with another scheduler."""
+    framework, _, (first, *_) = CASES[case]
+    profile(f"here-{framework}", framework)
+    fails = "import os\nif rank == 1 and os.environ['DTRAIN_ATTEMPT'] == '0':\n    raise ValueError('once')"
+    cells = [first, fails, *([books.SUM] if framework == "tensorflow" else [books.AGAIN])]
+    book = write(tmp_path / "again.ipynb", cells)
+    job = dt.submit(book, profile=f"here-{framework}", ranks_per_node=2, retries=1)
+    assert job.wait(150) == "succeeded", job.logs()
+    assert job.info()["attempt"] == 1
+    wanted = "3.0" if framework == "tensorflow" else "[6. 6. 6.]"
+    assert said(job, "sum" if framework == "tensorflow" else "again") == {0: wanted, 1: wanted}
+
+
 def test_ranks_without_torch_are_debugged_and_their_stacks_read(home: Path, tmp_path: Path) -> None:
     profile("here-tensorflow", "tensorflow")
     stop = tmp_path / "stop"
@@ -233,6 +248,7 @@ def slurm_hosts() -> Iterator[Hosts]:
 
 
 @pytest.mark.hosts
+@pytest.mark.timeout(900)  # five jobs, one after the other
 def test_ranks_on_two_nodes_of_slurm_find_each_other(slurm_hosts: Hosts, tmp_path: Path) -> None:
     work = slurm_hosts.root / "work"
     for case in [case for case, (_, ranks, _) in CASES.items() if ranks is not None]:
