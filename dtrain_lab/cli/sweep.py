@@ -46,6 +46,7 @@ def sweep_group() -> None:
 @click.option("--time", "limit", help='Time limit of a trial, "02:00:00".')
 @click.option("--stage", multiple=True, help="Data to copy to each node's own disk; may be repeated.")
 @click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Of Slurm.")
+@click.option("--framework", help="torch, tensorflow or mindspore, in the place of the profile's.")
 @click.option("--retries", type=int, default=0, help="How many times a failed trial is retried.")
 @click.option("--kernel", help="Run in the Python of this kernel, not in the terminal's.")
 @click.option("--files/--no-files", default=True, help="Take the small files of the notebook's folder along.")
