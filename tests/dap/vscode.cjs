@@ -51,10 +51,15 @@ class Session {
     return [(await this.frames(1001))[0].line, (await this.frames(1002))[0].line];
   }
 
-  async count(threadId) {
-    const globals = (await this.frames(threadId)).at(-1);
-    const answer = await this.client.evaluateRequest({ expression: 'n', frameId: globals.id, context: 'watch' });
-    return Number(answer.body.result);
+  /** A number of each rank's cell. */
+  async counts(expression) {
+    const found = [];
+    for (const threadId of [1001, 1002]) {
+      const frameId = (await this.frames(threadId)).at(-1).id;
+      const answer = await this.client.evaluateRequest({ expression, frameId, context: 'watch' });
+      found.push(Number(answer.body.result));
+    }
+    return found;
   }
 
   async values(frameId) {
@@ -149,7 +154,7 @@ const scenarios = {
     const text = (await client.sourceRequest({ source, sourceReference: source.sourceReference })).body.content;
     assert.match(text, /^ended = False\nwhile not ended:/);
     const line = text.split('\n').findIndex(l => l.includes('n += 1')) + 1;
-    const passes = await Promise.all([1001, 1002].map(thread => session.count(thread)));
+    const passes = await session.counts('n');
     // one of them may stand before the line, the other behind it: both have yet to come to this pass
     const condition = `n == ${Math.max(...passes) + 3}`;
     const set = (await client.setBreakpointsRequest({ source, breakpoints: [{ line, condition }] })).body;
@@ -170,8 +175,16 @@ const scenarios = {
 
   /** A running job: its cells are loaded sources, files beside its notebook are mapped to the job's copy. */
   async job() {
-    const session = await begin({}, { source: { path: given.file }, breakpoints: [{ line: 2 }] });
+    const session = await begin({}, null);
     const { client } = session;
+    await client.pauseRequest({ threadId: 1001 });
+    await session.stopped(2);
+    const passes = await session.counts('i');
+    // one of them may stand before the line, the other behind it: both have yet to come to this pass
+    const breakpoints = [{ line: 2, condition: `x == ${Math.max(...passes) + 3}` }];
+    const first = await client.setBreakpointsRequest({ source: { path: given.file }, breakpoints });
+    assert.strictEqual(first.body.breakpoints[0].verified, true);
+    await session.move('continue', { threadId: 1001 });
     await session.stopped(2);
     const [frame, caller] = await session.frames(1001);
     assert.deepStrictEqual([frame.source.path, frame.line], [given.file, 2]);
