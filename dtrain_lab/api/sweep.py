@@ -67,6 +67,16 @@ class Sweep:
         built: dict[str, Any] | None = self.info()["best"]
         return built
 
+    def importance(self) -> dict[str, float]:
+        """Return how much of the objective each parameter decides, by Optuna's PED-ANOVA.
+
+        Returns:
+            Parameter → its share, 0 to 1, the largest first. It is empty where it can't be told, as of a
+            sweep with one parameter or a few trials; `info()["importance"]["missing"]` says why.
+        """
+        found = self.sweep().importance
+        return found.shares if found is not None else {}
+
     def wait(self, timeout: float | None = None, told: Told | None = None) -> str:
         """Wait for the sweep's end.
 

@@ -14,6 +14,7 @@ from dtrain_lab.api.sweep import Sweep, find, sweeps
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.metrics.units import duration
+from dtrain_lab.sweeps.importance import told
 from dtrain_lab.sweeps.space import from_text
 from dtrain_lab.wire.sweeps import Sweep as Info
 from dtrain_lab.wire.sweeps import SweepRequest, Trial
@@ -104,7 +105,7 @@ def listing(as_json: bool) -> None:
 @as_json
 @reports_errors
 def show(identity: str, as_json: bool) -> None:
-    """Show a sweep, and its best trial."""
+    """Show a sweep, its best trial, and which parameters matter."""
     info = find(identity).sweep()
     if as_json:
         print_json(info)
@@ -114,6 +115,8 @@ def show(identity: str, as_json: bool) -> None:
         console.print(info.reason.hint)
     if info.best is not None:
         console.print(f"Best: {_parameters(info.best)}; job {info.best.job}")
+    if info.importance is not None:
+        console.print(f"Importance of parameters: {told(info.importance)}")
     console.print(f"Folder: {info.directory}")
 
 

@@ -85,6 +85,31 @@ def falls_behind(record: SweepRecord, number: int) -> bool:
         return _replay(study, trial)
 
 
+def shares(record: SweepRecord, names: list[str], best: float) -> dict[str, float]:
+    """Return how much each parameter decides whether a trial is among the best.
+
+    Args:
+        record: The sweep; at least two of its trials are done.
+        names: The parameters.
+        best: How many trials are the best, a share of those done.
+
+    Raises:
+        EnvironmentUnfit: Optuna is not installed.
+    """
+    optuna = load()
+    space = parse(record.request.space)
+    distributions = {name: _distribution(optuna, domain) for name, domain in space.items()}
+    done = [trial for trial in record.trials if trial.state == "succeeded"]
+    with _quietly():
+        study = optuna.create_study(direction=record.request.direction)
+        study.add_trials([t for trial in done if (t := _frozen(optuna, trial, distributions))])
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=best)
+        found: dict[str, float] = optuna.importance.get_param_importances(
+            study, evaluator=evaluator, params=names, normalize=False
+        )
+    return found
+
+
 def _replay(study: Any, trial: Trial) -> bool:
     told = study.ask()
     behind = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import TRIAL_ENDED, Sweep, SweepRecord, Trial
+from dtrain_lab.wire.sweeps import TRIAL_ENDED, Importance, Sweep, SweepRecord, Trial
 
 
 def best(record: SweepRecord) -> Trial | None:
@@ -20,12 +20,13 @@ def can_resume(record: SweepRecord) -> bool:
     return record.state in ("stopped", "failed") and left
 
 
-def shown(record: SweepRecord, directory: str) -> Sweep:
+def shown(record: SweepRecord, directory: str, importance: Importance | None = None) -> Sweep:
     """Return a sweep as clients show it.
 
     Args:
         record: The sweep's record.
         directory: Its folder.
+        importance: Of its parameters; None in lists.
     """
     request = record.request
     may = ("stop",) if record.state == "running" else ("resume",) if can_resume(record) else ()
@@ -48,6 +49,7 @@ def shown(record: SweepRecord, directory: str) -> Sweep:
         parallel=record.parallel,
         trials=record.trials,
         best=best(record),
+        importance=importance,
         directory=directory,
         owner=record.owner,
         may=may,

@@ -116,10 +116,21 @@ class Asked(Struct, frozen=True):
     wish: Wish
 
 
+class Importance(Struct, frozen=True):
+    """How much of the objective each parameter decides.
+
+    `shares`: parameter → its share, 0 to 1, the largest first; empty where it can't be told. `missing`: why.
+    """
+
+    shares: dict[str, float]
+    missing: Summary | None = None
+
+
 class Sweep(Struct, frozen=True):
     """A sweep with everything that a client shows of it.
 
     `space`: lists, and the text of ranges. `best`: the trial that succeeded with the best objective.
+    `importance`: null in lists of sweeps.
     """
 
     id: str
@@ -140,6 +151,7 @@ class Sweep(Struct, frozen=True):
     parallel: int
     trials: tuple[Trial, ...]
     best: Trial | None
+    importance: Importance | None
     directory: str
     owner: str
     may: tuple[str, ...]

@@ -2460,6 +2460,19 @@ export interface components {
             pid: number | null;
         };
         /**
+         * Importance
+         * @description How much of the objective each parameter decides.
+         *
+         *     `shares`: parameter → its share, 0 to 1, the largest first; empty where it can't be told. `missing`: why.
+         */
+        Importance: {
+            /** @default null */
+            missing: components["schemas"]["Summary"] | null;
+            shares: {
+                [key: string]: number;
+            };
+        };
+        /**
          * Job
          * @description A job with everything that a client shows of it.
          */
@@ -3496,6 +3509,7 @@ export interface components {
          * @description A sweep with everything that a client shows of it.
          *
          *     `space`: lists, and the text of ranges. `best`: the trial that succeeded with the best objective.
+         *     `importance`: null in lists of sweeps.
          */
         Sweep: {
             best: components["schemas"]["Trial"] | null;
@@ -3505,6 +3519,7 @@ export interface components {
             directory: string;
             ended_at: number | null;
             id: string;
+            importance: components["schemas"]["Importance"] | null;
             may: string[];
             name: string;
             notebook: string;

@@ -12,6 +12,7 @@ import { menuOfJob } from './jobmenu';
 import {
   menuOfSweep,
   sweepGlyph,
+  sweepSentence,
   sweepState,
   sweepTime,
   useSweeps
@@ -56,7 +57,7 @@ export function JobSection(props: {
                 of={entry.sweep}
                 kind={sweepGlyph(entry.sweep)}
                 state={sweepState(entry.sweep, trans)}
-                line={entry.sweep.summary.text}
+                line={sweepSentence(entry.sweep, trans)}
                 time={timeOfSweep(entry.sweep)}
                 menu={menuOfSweep(entry.sweep)}
                 commands={commands}

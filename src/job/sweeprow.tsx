@@ -8,7 +8,13 @@ import { formatSpan } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { openContextMenu } from '../ui/menu';
 import { JobRow } from './listrow';
-import { menuOfSweep, sweepGlyph, sweepState, sweepTime } from './sweeps';
+import {
+  menuOfSweep,
+  sweepGlyph,
+  sweepSentence,
+  sweepState,
+  sweepTime
+} from './sweeps';
 
 /** A sweep in the list of jobs: one row, with the jobs of its trials folded below. */
 export function SweepRow(props: {
@@ -47,7 +53,7 @@ export function SweepRow(props: {
               <b>{sweep.name}</b>
             </button>{' '}
             <span>{sweepState(sweep, trans)}</span>
-            <p className="jp-DtrainUi-under">{sweep.summary.text}</p>
+            <p className="jp-DtrainUi-under">{sweepSentence(sweep, trans)}</p>
             {trials.length > 0 && (
               <button
                 type="button"

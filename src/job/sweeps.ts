@@ -3,6 +3,7 @@ import { useState } from 'react';
 
 import { CommandIDs } from '../commands';
 import { ISweeps, Job, Sweep } from '../tokens';
+import { formatValue } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
 import { IMenuItem } from '../ui/menu';
 import { usePoll } from './poll';
@@ -56,6 +57,30 @@ export function sweepState(sweep: Sweep, trans: TranslationBundle): string {
     failed: trans.__('Failed')
   };
   return words[sweep.state];
+}
+
+/** How a sweep stands, in one sentence: "9 of 16 trials done; best loss 0.213 in trial 6." */
+export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
+  const { best, objective, reason, state } = sweep;
+  const { done, total, failed } = sweep.summary.values as Record<
+    string,
+    number
+  >;
+  let text = failed
+    ? trans.__('%1 of %2 trials done, %3 failed', done, total, failed)
+    : trans.__('%1 of %2 trials done', done, total);
+  if (best) {
+    const value = formatValue(best.value);
+    const where = [objective, value, best.number] as const;
+    text = trans.__('%1; best %2 %3 in trial %4', text, ...where);
+  }
+  const whole: Partial<Record<Sweep['state'], string>> = {
+    stopping: trans.__('Stopping: %1.', text),
+    stopped: trans.__('Stopped: %1.', text),
+    failed: trans.__('Failed: %1.', text)
+  };
+  const said = whole[state] ?? trans.__('%1.', text);
+  return reason ? `${said} ${reason.message}` : said;
 }
 
 /** How long it has run, s. */

@@ -2,17 +2,19 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef } from 'react';
 
 import { sweepEnded } from '../job/sweeps';
-import { Sweep } from '../tokens';
-import { formatSpan } from '../ui/format';
+import { Sweep, Trial } from '../tokens';
+import { formatSpan, formatValue } from '../ui/format';
 import { bestSoFar, linear, timeSteps, scaleOfValues, valuesOf } from './scale';
 import { useWidth } from './width';
-import { formatValue, trialState } from './words';
+import { trialState } from './words';
 
 const HEIGHT = 190;
 const LEFT = 52;
 const RIGHT = 14;
 const TOP = 10;
 const BOTTOM = 24;
+/** More dots than these are small ones. */
+const MANY = 100;
 
 /** The objective over time: a dot a trial, and the best so far as a line. */
 export function Course(props: {
@@ -43,6 +45,28 @@ export function Course(props: {
     })
     .join('');
   const last = best.at(-1);
+  const small = ended.length > MANY ? 2.5 : 4;
+  const dot = (trial: Trial): JSX.Element => (
+    <circle
+      key={trial.number}
+      className="jp-DtrainSweep-dot"
+      data-state={trial.state}
+      data-best={trial.number === sweep.best?.number || undefined}
+      data-marked={trial.number === marked || undefined}
+      cx={x(trial.ended_at ?? from)}
+      cy={y(trial.value ?? 0)}
+      r={trial.number === marked ? 6 : small}
+    >
+      <title>
+        {trans.__(
+          'Trial %1, %2: %3',
+          trial.number,
+          trialState(trial, trans),
+          formatValue(trial.value)
+        )}
+      </title>
+    </circle>
+  );
   const summary = last
     ? trans.__(
         '%1 of %2 trials that ended; the best so far is %3.',
@@ -101,33 +125,14 @@ export function Course(props: {
               {formatSpan(at)}
             </text>
           ))}
+          {ended.filter(trial => trial.number !== sweep.best?.number).map(dot)}
           {last && (
             <path
               className="jp-DtrainSweep-best"
               d={`${line}H${x(until).toFixed(1)}`}
             />
           )}
-          {ended.map(trial => (
-            <circle
-              key={trial.number}
-              className="jp-DtrainSweep-dot"
-              data-state={trial.state}
-              data-best={trial.number === sweep.best?.number || undefined}
-              data-marked={trial.number === marked || undefined}
-              cx={x(trial.ended_at ?? from)}
-              cy={y(trial.value ?? 0)}
-              r={trial.number === marked ? 6 : 4}
-            >
-              <title>
-                {trans.__(
-                  'Trial %1, %2: %3',
-                  trial.number,
-                  trialState(trial, trans),
-                  formatValue(trial.value)
-                )}
-              </title>
-            </circle>
-          ))}
+          {ended.filter(trial => trial.number === sweep.best?.number).map(dot)}
         </svg>
         {!ended.length && (
           <p className="jp-DtrainSweep-wait">

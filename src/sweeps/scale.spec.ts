@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { Sweep, Trial } from '../tokens';
+import { formatValue } from '../ui/format';
 import {
   bestSoFar,
   goodness,
@@ -9,7 +10,7 @@ import {
   scaleOf,
   scaleOfValues
 } from './scale';
-import { bestFirst, formatValue } from './words';
+import { bestFirst } from './words';
 
 const trial = (number: number, more: Partial<Trial>): Trial =>
   ({

@@ -1,5 +1,5 @@
 import { Sweep, Trial } from '../tokens';
-import { formatValue } from './words';
+import { formatValue } from '../ui/format';
 
 /** A mark of an axis: where, 0 to 1, and what is written there. */
 export interface ITick {
@@ -10,6 +10,10 @@ export interface ITick {
 /** An axis: where a value lies, 0 to 1; NaN where it has no place. */
 export interface IScale {
   of(value: unknown): number;
+  /** The value, or the nearest one of a list, that lies there. */
+  text(at: number): string;
+  /** How far apart values of a list lie, 0 to 1; absent for numbers. */
+  step?: number;
   ticks: readonly ITick[];
 }
 
@@ -51,6 +55,7 @@ export function linear(low: number, high: number, most = 4): IScale {
     typeof value === 'number' ? (value - low) / span : NaN;
   return {
     of,
+    text: at => formatValue(low + at * span),
     ticks: roundSteps(low, high, most).map(value => ({
       at: of(value),
       text: formatValue(value)
@@ -71,12 +76,12 @@ export function logarithmic(low: number, high: number): IScale {
   for (let n = Math.ceil(from - 1e-9); n <= to + 1e-9; n += every) {
     ticks.push({ at: of(10 ** n), text: formatValue(10 ** n) });
   }
-  return ticks.length > 1
-    ? { of, ticks }
-    : {
-        of,
-        ticks: [low, high].map(v => ({ at: of(v), text: formatValue(v) }))
-      };
+  const ends = [low, high].map(v => ({ at: of(v), text: formatValue(v) }));
+  return {
+    of,
+    text: at => formatValue(10 ** (from + at * span)),
+    ticks: ticks.length > 1 ? ticks : ends
+  };
 }
 
 /** A scale of the values of a list, in order. */
@@ -91,6 +96,8 @@ export function listed(values: readonly unknown[]): IScale {
   const every = Math.ceil(values.length / 8);
   return {
     of: value => at.get(JSON.stringify(value)) ?? NaN,
+    text: place => formatValue(values[Math.round(place * (values.length - 1))]),
+    step: 1 / last,
     ticks: values
       .map(value => ({
         at: at.get(JSON.stringify(value)) ?? 0,

@@ -4,14 +4,13 @@ import React, { useRef, useState } from 'react';
 
 import { CommandIDs } from '../commands';
 import { Sweep, Trial } from '../tokens';
-import { formatSpan, UNKNOWN } from '../ui/format';
+import { formatSpan, formatValue, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { IMenuItem, openContextMenu } from '../ui/menu';
 import { useSteadyOrder } from '../ui/order';
-import { axesOf, Brushes, within } from './parallel';
+import { axesOf, Brushes, within } from './brush';
 import {
   bestFirst,
-  formatValue,
   passes,
   TrialFilter,
   trialGlyph,

@@ -6,13 +6,21 @@ import { CommandIDs } from '../commands';
 import { moment } from '../job/words';
 import { usePoll } from '../job/poll';
 import { refusalOf } from '../job/refusal';
-import { sweepEnded, sweepGlyph, sweepState } from '../job/sweeps';
+import {
+  sweepEnded,
+  sweepGlyph,
+  sweepSentence,
+  sweepState
+} from '../job/sweeps';
 import { ISweeps, Sweep } from '../tokens';
+import { formatValue } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { Course } from './course';
-import { Brushes, Parallel } from './parallel';
+import { Importance } from './importance';
+import { Brushes } from './brush';
+import { Parallel } from './parallel';
 import { Trials } from './table';
-import { formatValue, parametersLine } from './words';
+import { parametersLine } from './words';
 
 /** How often a sweep that runs is asked for, ms. */
 const LOOK_MS = 1000;
@@ -57,15 +65,18 @@ export function SweepBody(props: ISweepProps): JSX.Element {
     <>
       <Head {...props} sweep={sweep} error={error} take={setSweep} />
       <h2 className="jp-DtrainUi-hidden">{trans.__('Plots')}</h2>
-      <div className="jp-DtrainUi-charts">
-        <Course sweep={sweep} marked={marked} trans={trans} />
-        <Parallel
-          sweep={sweep}
-          brushes={brushes}
-          brush={setBrushes}
-          marked={marked}
-          trans={trans}
-        />
+      <div className="jp-DtrainSweep-plots">
+        <div className="jp-DtrainUi-charts">
+          <Course sweep={sweep} marked={marked} trans={trans} />
+          <Parallel
+            sweep={sweep}
+            brushes={brushes}
+            brush={setBrushes}
+            marked={marked}
+            trans={trans}
+          />
+          <Importance sweep={sweep} trans={trans} />
+        </div>
       </div>
       <Trials {...props} sweep={sweep} brushes={brushes} mark={setMarked} />
     </>
@@ -117,7 +128,9 @@ function Head(
         <Glyph kind={sweepGlyph(sweep)} label={sweepState(sweep, trans)} />
         <div>
           <h1>
-            <span role={failed ? 'alert' : 'status'}>{sweep.summary.text}</span>
+            <span role={failed ? 'alert' : 'status'}>
+              {sweepSentence(sweep, trans)}
+            </span>
           </h1>
           <p className="jp-DtrainUi-under">
             {best
@@ -148,7 +161,7 @@ function Head(
             {best.checkpoint_step !== null &&
               button(
                 trans.__(
-                  'Train on from its checkpoint, step %1',
+                  'Resume from its checkpoint, step %1',
                   best.checkpoint_step.toLocaleString()
                 ),
                 () => job(CommandIDs.resumeJob)

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Sweep, Trial } from '../tokens';
-import { UNKNOWN } from '../ui/format';
+import { formatValue } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
 import { ISweepFault } from './request';
 
@@ -32,26 +32,6 @@ export function trialState(trial: Trial, trans: TranslationBundle): string {
     stopped: trans.__('Stopped')
   };
   return words[trial.state];
-}
-
-/** A number of an objective or parameter, four digits of it: 0.2134, 1.2e-5, 4,096. */
-export function formatValue(value: unknown): string {
-  if (value === null || value === undefined) {
-    return UNKNOWN;
-  }
-  if (typeof value !== 'number') {
-    return typeof value === 'string' ? value : JSON.stringify(value);
-  }
-  const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
-    return value
-      .toExponential(3)
-      .replace(/\.?0+e/, 'e')
-      .replace('e+', 'e');
-  }
-  return Number(value.toPrecision(4)).toLocaleString(undefined, {
-    maximumFractionDigits: 6
-  });
 }
 
 /** A trial's parameters in a line: "lr 0.003, width 64". */

@@ -113,3 +113,23 @@ export function formatRanks(ranks: readonly number[]): string {
 export function errorPercent(error: number): number {
   return Math.max(1, Math.round(error * 100));
 }
+
+/** A number of an objective or parameter, four digits of it: 0.2134, 1.2e-5, 4,096. */
+export function formatValue(value: unknown): string {
+  if (value === null || value === undefined) {
+    return UNKNOWN;
+  }
+  if (typeof value !== 'number') {
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  }
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
+    return value
+      .toExponential(3)
+      .replace(/\.?0+e/, 'e')
+      .replace('e+', 'e');
+  }
+  return Number(value.toPrecision(4)).toLocaleString(undefined, {
+    maximumFractionDigits: 6
+  });
+}

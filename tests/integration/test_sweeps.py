@@ -270,8 +270,10 @@ async def test_a_server_drives_what_it_finds_and_answers_over_rest(jp_fetch: Any
         await asyncio.sleep(0.2)
     assert found["state"] == "succeeded", found
     assert found["best"]["parameters"] == {"lr": 0.1}
+    assert found["importance"]["missing"]["code"] == "one_parameter"
     assert [t["number"] for t in await rest("GET", f"sweeps/{made['id']}/trials")] == [0, 1]
-    assert (await rest("GET", "sweeps"))[0]["id"] == made["id"]
+    listed = (await rest("GET", "sweeps"))[0]
+    assert (listed["id"], listed["importance"]) == (made["id"], None)
 
 
 TOGETHER = """import os, time

@@ -18,9 +18,10 @@ from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.creation import create
+from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.view import can_resume, shown
 from dtrain_lab.wire.profile import Environment
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, Sweep, SweepRecord, SweepRequest, Wish
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, SweepRequest, Wish
 
 Told = Callable[[Sweep], None]
 START_EVERY_S = 5.0
@@ -40,6 +41,8 @@ class Sweeps:
         self._jobs = jobs
         self._started: dict[str, float] = {}
         """Sweep → monotonic time at which a driver was started here."""
+        self._importances: dict[str, tuple[int, Importance]] = {}
+        """Sweep → how many of its trials had succeeded, and what they tell."""
 
     async def create(self, request: SweepRequest, file: Path) -> Sweep:
         """Create a sweep and start its driver.
@@ -126,7 +129,15 @@ class Sweeps:
     async def _seen(self, folder: Path) -> Sweep:
         record = await asyncio.to_thread(folders.read, folder)
         await self._drive_quietly(folder, record)
-        return shown(record, str(folder))
+        return shown(record, str(folder), await self._importance(record))
+
+    async def _importance(self, record: SweepRecord) -> Importance:
+        done = sum(trial.state == "succeeded" for trial in record.trials)
+        known = self._importances.get(record.id)
+        if known is None or known[0] != done:
+            known = done, await asyncio.to_thread(importance, record)
+            self._importances[record.id] = known
+        return known[1]
 
     async def _wish(self, folder: Path, wish: Wish) -> Sweep:
         """Write down a wish, and wait until the driver has heard it."""
@@ -135,7 +146,7 @@ class Sweeps:
         while True:
             record = await asyncio.to_thread(folders.read, folder)
             if record.heard >= asked.number:
-                return shown(record, str(folder))
+                return shown(record, str(folder), await self._importance(record))
             if time.monotonic() > until:
                 raise Unreachable(
                     f"The driver of {record.name} does not answer.", f"See {folder / folders.LOG}."

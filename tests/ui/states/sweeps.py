@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.view import shown
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.job import JobPlan, JobSize
 from dtrain_lab.wire.site import Error
-from dtrain_lab.wire.sweeps import Report, SweepRecord, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import Importance, Report, SweepRecord, SweepRequest, Trial
 from tests.ui.states import jobs
 from tests.ui.states.notebooks import code, notebook
 from tests.ui.states.stage import Stage
@@ -64,7 +65,9 @@ def _sweep(trials: tuple[Trial, ...], **changes: Any) -> Any:
         "5eed", "search", REQUEST, "/x/train.ipynb", JobSize(1, 2), 16, 4, seed=3, owner="ada", host="here",
         system="boot", python="python", created_at=NOW - 3010, trials=trials, first_rung=4,
     )  # fmt: skip
-    return shown(replace(record, **changes), "/home/ada/.local/share/jupyter/dtrain-lab/sweeps/5eed")
+    record = replace(record, **changes)
+    folder = "/home/ada/.local/share/jupyter/dtrain-lab/sweeps/5eed"
+    return shown(record, folder, importance(record))
 
 
 ALL = tuple(_trial(number) for number in range(16))
@@ -99,7 +102,9 @@ RUNNING = _sweep(
         ),
     )
 )
-DONE = _sweep(ALL, state="succeeded", ended_at=NOW - 60)
+# fixed: it must not change a picture that another Optuna reckons otherwise
+SHARES = Importance({"lr": 0.74, "width": 0.19, "optimizer": 0.07})
+DONE = replace(_sweep(ALL, state="succeeded", ended_at=NOW - 60), importance=SHARES)
 STOPPED = _sweep(
     (*ALL[:3], replace(ALL[3], state="stopped", ended_at=NOW - 60)), state="stopped", ended_at=NOW - 60
 )
@@ -158,7 +163,7 @@ def _too_large(stage: Stage) -> None:
     refused = Error("bad_size", message, "Ask for fewer ranks a trial.", {"field": "ranks_per_node"})
     stage.answers("POST", "sweeps", refused, 400)
     form = stage.page.locator(FORM)
-    form.get_by_role("button", name="Begin sweep").click()
+    form.locator("button[aria-disabled='false']", has_text="Begin sweep").click()
     form.get_by_text(message).first.wait_for()
     form.locator("h1").first.click()
     stage.page.mouse.move(0, 0)
@@ -173,6 +178,20 @@ def _view(name: str, sweep: Any, text: str, *, pinned: bool = False) -> State:
         stage.settle()
 
     return State(f"j-{name}", show, (VIEW,), pinned=pinned, contrast=pinned)
+
+
+DONE_VIEW = _view("sweep-done", DONE, "Open the best notebook", pinned=True)
+
+
+def _brushed(stage: Stage) -> None:
+    """Trials are chosen by keys alone."""
+    DONE_VIEW.show(stage)
+    view = stage.page.locator(VIEW)
+    view.get_by_role("slider", name="lr, from").focus()
+    for key in ("PageUp", "PageUp", "ArrowRight", "PageDown", "ArrowRight", "ArrowUp"):
+        stage.page.keyboard.press(key)
+    view.get_by_role("button", name="chosen. Show all").wait_for()
+    stage.settle()
 
 
 def _in_jobs(stage: Stage) -> None:
@@ -191,12 +210,23 @@ def _in_jobs(stage: Stage) -> None:
     stage.page.mouse.move(0, 0)
 
 
+def _many() -> Any:
+    """As many trials as are drawn at once."""
+    every = tuple(
+        replace(ALL[n % 16], number=n, value=1 + math.sin(n) / 2, ended_at=NOW - 2900 + 5 * n)
+        for n in range(500)
+    )
+    return _sweep(every, total=500, state="succeeded", ended_at=NOW - 60)
+
+
 STATES = (
     State("j-sweep-form", _filled, (FORM,), pinned=True),
     State("j-sweep-faults", _refused, (FORM,)),
     State("j-sweep-refused", _too_large, (FORM,)),
     _view("sweep-running", RUNNING, "Stopped early", pinned=True),
-    _view("sweep-done", DONE, "Open the best notebook"),
+    DONE_VIEW,
+    _view("sweep-many", _many(), "500 of 500 trials done"),
+    State("j-sweep-brushed", _brushed, (VIEW,)),
     _view("sweep-begun", BEGUN, "Each trial is a dot"),
     _view("sweep-stopped", STOPPED, "Resume"),
     _view("sweep-failed", NO_OBJECTIVE, "or name another objective"),

@@ -1,0 +1,56 @@
+"""How much of a sweep's objective each parameter decides, by Optuna's PED-ANOVA.
+
+Optuna's usual evaluator needs scikit-learn; this one needs Optuna alone.
+"""
+
+from __future__ import annotations
+
+from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.sweeps import study
+from dtrain_lab.sweeps.space import parse, points
+from dtrain_lab.wire.summary import Summary
+from dtrain_lab.wire.sweeps import Importance, SweepRecord
+
+LEAST_TRIALS = 10
+"""Trials that have to be done: among fewer, chance decides which parameter looks important."""
+BEST_SHARE, LEAST_BEST = 0.1, 5
+"""The best tenth of trials is held against all; at least so many, which Optuna advises."""
+
+
+def importance(record: SweepRecord) -> Importance:
+    """Return the importance of a sweep's parameters, or why it can't be told.
+
+    Returns:
+        Shares that add up to 1, the largest first. Those of the same record are the same.
+    """
+    space = parse(record.request.space)
+    varied = [name for name in space if points({name: space[name]}) != 1]
+    done = [trial for trial in record.trials if trial.state == "succeeded" and trial.value is not None]
+    if len(varied) < 2:
+        return _untold("one_parameter", "Only one parameter varies: it alone decides.")
+    if len(done) < LEAST_TRIALS:
+        values = {"done": len(done), "least": LEAST_TRIALS}
+        return _untold(
+            "few_trials", f"It can be told from {LEAST_TRIALS} trials on; {len(done)} are done.", values
+        )
+    if len({trial.value for trial in done}) == 1:
+        return _untold("all_alike", "All trials have the same value: no parameter decides.")
+    try:
+        found = study.shares(record, varied, max(BEST_SHARE, LEAST_BEST / len(done)))
+    except EnvironmentUnfit as error:
+        return _untold(error.code, f"{error.message} {error.hint}")
+    total = sum(found.values())
+    if not total:
+        return _untold("all_alike", "Good trials have the same parameters as the others: none decides.")
+    return Importance({name: share / total for name, share in sorted(found.items(), key=lambda i: -i[1])})
+
+
+def told(found: Importance) -> str:
+    """Return an importance in a line, as "lr 82 %, width 15 %", or why it can't be told."""
+    if found.missing is not None:
+        return found.missing.text
+    return ", ".join(f"{name} {share:.0%}".replace("%", " %") for name, share in found.shares.items())
+
+
+def _untold(code: str, text: str, values: dict[str, int] | None = None) -> Importance:
+    return Importance({}, Summary(code, dict(values or {}), text))

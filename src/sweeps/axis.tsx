@@ -1,0 +1,140 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useRef } from 'react';
+
+import { Brush, IAxis, moved } from './brush';
+
+/** Half of the width in which an axis is brushed, px. */
+const GRIP = 14;
+/** A shorter brush is a click, which clears it; a share of the axis. */
+const LEAST = 0.02;
+
+/** An axis of parallel coordinates with its brush: dragged along, or each end moved by arrow keys. */
+export function Axis(props: {
+  axis: IAxis;
+  /** Where it stands, px. */
+  x: number;
+  top: number;
+  high: number;
+  /** -1 for the first one, 1 for the last one. */
+  side: -1 | 0 | 1;
+  /** How far the name of an outer axis is moved outwards, px. */
+  shift: number;
+  brush: Brush | undefined;
+  set: (brush: Brush | null) => void;
+  /** Which of its ends is the plot's one tab stop: 0 or 1, else none. */
+  stop: number;
+  /** Focus another end, counted from the lower one of this axis. */
+  go: (end: number) => void;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { axis, x, top, high, side, brush, set, go, trans } = props;
+  const { scale } = axis;
+  const begun = useRef<number | null>(null);
+  const y = (at: number): number => top + (1 - at) * high;
+  const place = (event: React.PointerEvent<SVGElement>): number => {
+    const all = event.currentTarget.ownerSVGElement?.getBoundingClientRect();
+    const at = 1 - (event.clientY - (all?.top ?? 0) - top) / high;
+    return Math.min(1, Math.max(0, at));
+  };
+  const press = (event: React.KeyboardEvent, end: 0 | 1): void => {
+    const across = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const now = moved(brush, end, event.key, scale.step);
+    if (across !== undefined) {
+      go(end + across);
+    } else if (now !== undefined) {
+      set(now);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <g className="jp-DtrainSweep-axis">
+      <g aria-hidden="true">
+        <line x1={x} x2={x} y1={y(0)} y2={y(1)} />
+        <text
+          className="jp-DtrainSweep-axisName"
+          x={x}
+          y={14}
+          dx={side * props.shift}
+          textAnchor={side < 0 ? 'start' : side > 0 ? 'end' : 'middle'}
+        >
+          {axis.name}
+        </text>
+        {scale.ticks.map(tick => (
+          <text
+            key={tick.text}
+            x={x + (side > 0 ? 5 : -5)}
+            y={y(tick.at) + 4}
+            textAnchor={side > 0 ? 'start' : 'end'}
+          >
+            {tick.text}
+          </text>
+        ))}
+      </g>
+      {brush && (
+        <rect
+          className="jp-DtrainSweep-brush"
+          x={x - 6}
+          width={12}
+          y={y(brush[1])}
+          height={y(brush[0]) - y(brush[1])}
+        />
+      )}
+      {([0, 1] as const).map(end => {
+        const at = brush?.[end] ?? end;
+        return (
+          <rect
+            key={end}
+            className="jp-DtrainSweep-end"
+            role="slider"
+            tabIndex={props.stop === end ? 0 : -1}
+            aria-label={
+              end
+                ? trans.__('%1, to', axis.name)
+                : trans.__('%1, from', axis.name)
+            }
+            aria-orientation="vertical"
+            aria-valuemin={0}
+            aria-valuemax={100}
+            aria-valuenow={Math.round(100 * at)}
+            aria-valuetext={scale.text(at)}
+            data-moved={brush ? '' : undefined}
+            x={x - 9}
+            width={18}
+            y={y(at) - 3}
+            height={6}
+            rx={2}
+            onFocus={() => go(end)}
+            onKeyDown={event => press(event, end)}
+          />
+        );
+      })}
+      <rect
+        className="jp-DtrainSweep-grip"
+        x={x - GRIP}
+        width={2 * GRIP}
+        y={y(1)}
+        height={y(0) - y(1)}
+        onPointerDown={event => {
+          event.currentTarget.setPointerCapture(event.pointerId);
+          begun.current = place(event);
+        }}
+        onPointerMove={event => {
+          if (begun.current !== null) {
+            const ends = [begun.current, place(event)].sort((a, b) => a - b);
+            set([ends[0], ends[1]]);
+          }
+        }}
+        onPointerUp={event => {
+          const from = begun.current;
+          begun.current = null;
+          if (from !== null && Math.abs(from - place(event)) < LEAST) {
+            set(null);
+          }
+        }}
+      />
+    </g>
+  );
+}

@@ -1,0 +1,60 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Sweep } from '../tokens';
+import { formatShare } from '../ui/format';
+
+/** Why importance can't be told. */
+function missingText(sweep: Sweep, trans: TranslationBundle): string {
+  const missing = sweep.importance?.missing;
+  switch (missing?.code) {
+    case 'one_parameter':
+      return trans.__('Only one parameter varies: it alone decides.');
+    case 'few_trials':
+      return trans.__(
+        'It can be told from %1 trials on; %2 are done.',
+        Number(missing.values.least),
+        Number(missing.values.done)
+      );
+    case 'all_alike':
+      return trans.__('All trials are alike: no parameter decides.');
+    default:
+      return missing?.text ?? trans.__('Reading…');
+  }
+}
+
+/** How much of the objective each parameter decides: a bar and a number each, the largest first. */
+export function Importance(props: {
+  sweep: Sweep;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { sweep, trans } = props;
+  const shares = Object.entries(sweep.importance?.shares ?? {});
+  return (
+    <section className="jp-DtrainSweep-importance">
+      <h3>{trans.__('Importance for %1', sweep.objective)}</h3>
+      {shares.length ? (
+        <>
+          <ul className="jp-DtrainSweep-shares">
+            {shares.map(([name, share]) => (
+              <li key={name}>
+                <span>{name}</span>
+                <span className="jp-DtrainSweep-share" aria-hidden="true">
+                  <span style={{ width: `${100 * share}%` }} />
+                </span>
+                <b>{formatShare(share)}</b>
+              </li>
+            ))}
+          </ul>
+          <p className="jp-DtrainSweep-legend">
+            {trans.__(
+              'What sets the best trials apart from all; the more trials, the surer.'
+            )}
+          </p>
+        </>
+      ) : (
+        <p className="jp-DtrainUi-under">{missingText(sweep, trans)}</p>
+      )}
+    </section>
+  );
+}
