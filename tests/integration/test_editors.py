@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
+from dtrain_lab.api import target
+from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.adapter.stdio import vscode_entry
+from dtrain_lab.services.debugger.editor import EditorSession
 from tests.books import LOOP, STEP, write
 from tests.dap import Editor
 from tests.integration.test_debugger import RIGHT, STEPS, Running
@@ -152,6 +155,41 @@ def test_what_goes_wrong_is_an_answer_with_a_sentence(cluster: dt.Cluster, modul
             "rank 0: 0",
             "rank 1: 2",
         ]
+
+
+def test_a_file_that_only_the_ranks_have_is_shown_as_their_source(
+    cluster: dt.Cluster, module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on other hosts: the session is told that this machine has no such file."""
+    monkeypatch.setattr("dtrain_lab.services.debugger.editor.is_here", lambda _: False)
+    portal, said = Portal.get(), []
+
+    async def find(arguments: dict[str, Any]) -> target.Target:
+        return await target.find(portal, arguments["cluster"], None)
+
+    session = EditorSession(find, said.append)
+
+    def ask(command: str, **arguments: Any) -> dict[str, Any]:
+        portal.call(session.serve({"seq": 1, "command": command, "arguments": arguments}))
+        answer: dict[str, Any] = [m for m in said if m["type"] == "response"][-1]
+        assert answer["success"], answer
+        body: dict[str, Any] = answer["body"]
+        return body
+
+    ask("initialize")
+    ask("attach", cluster=cluster.name)
+    try:
+        ask("setBreakpoints", source={"path": str(module)}, breakpoints=[{"line": 7}])
+        cell = Running(cluster, "print(steps.train(rank))")
+        wait_until(lambda: sum(m.get("event") == "stopped" for m in said) == 2, 20, "both to stop")
+        source = ask("stackTrace", threadId=1002)["stackFrames"][0]["source"]
+        assert source["sourceReference"] > 0
+        text = ask("source", source=source, sourceReference=source["sourceReference"])
+        assert text["content"] == STEPS
+        ask("disconnect")
+        assert cell.end().stdout == RIGHT
+    finally:
+        portal.call(session.leave())
 
 
 def test_what_is_no_protocol_ends_in_one_line_on_stderr() -> None:

@@ -182,7 +182,7 @@ class EditorSession:
     def _source(self, source: Dap) -> Dap:
         """Give a source that is no file here a reference, by which the editor asks for its text."""
         path = str(source.get("path") or "")
-        if not path or (not path.startswith(CELL) and os.path.exists(path)):
+        if not path or is_here(path):
             return {**source, "sourceReference": 0}
         named = str(source.get("name") or editor.sources(self._state).get(path) or path.removeprefix(CELL))
         name = self._shown.setdefault(path, named)
@@ -249,6 +249,11 @@ class EditorSession:
     def _tell(self, message: Dap) -> None:
         self._seq += 1
         self._send({**message, "seq": self._seq})
+
+
+def is_here(path: str) -> bool:
+    """Whether a source is a file of this machine."""
+    return not path.startswith(CELL) and os.path.exists(path)
 
 
 def _event(name: str, body: Dap) -> Dap:
