@@ -7,7 +7,6 @@ import sys
 import time
 
 import click
-import msgspec
 import psutil
 from rich.table import Table
 
@@ -17,11 +16,8 @@ from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, print_json, print_stacks, reports_errors
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.plan import Request
-
-HISTORY_ROWS = 40
 
 
 @click.group()
@@ -95,7 +91,7 @@ def listing(as_json: bool) -> None:
 @reports_errors
 def show(name: str, as_json: bool) -> None:
     """Show a cluster with its ranks."""
-    info = _reach(name).cluster()
+    info = reach(name).cluster()
     if as_json:
         print_json(info)
     else:
@@ -112,9 +108,9 @@ def show(name: str, as_json: bool) -> None:
 @reports_errors
 def interrupt(name: str, ranks: str, as_json: bool) -> None:
     """Interrupt what runs; variables are kept."""
-    target = _reach(name)
+    target = reach(name)
     target.interrupt(ranks or None)
-    _done(target, f"{name}: interrupted; variables are kept.", as_json)
+    done(target, f"{name}: interrupted; variables are kept.", as_json)
 
 
 @cluster.command()
@@ -124,9 +120,9 @@ def interrupt(name: str, ranks: str, as_json: bool) -> None:
 @reports_errors
 def restart(name: str, ranks: str, as_json: bool) -> None:
     """New processes for ranks; their variables are lost."""
-    target = _reach(name)
+    target = reach(name)
     target.restart(ranks or None)
-    _done(target, f"{name}: restarted; the variables of those ranks are gone.", as_json)
+    done(target, f"{name}: restarted; the variables of those ranks are gone.", as_json)
 
 
 @cluster.command()
@@ -136,92 +132,7 @@ def restart(name: str, ranks: str, as_json: bool) -> None:
 @reports_errors
 def stacks(name: str, ranks: str, as_json: bool) -> None:
     """Print what the threads of each rank do now."""
-    print_stacks(_reach(name).stacks(ranks or None), as_json=as_json)
-
-
-@cluster.command()
-@click.argument("name")
-@click.option("--to", "path", help="A .csv or .json file, or a folder for a TensorBoard event file.")
-@as_json
-@reports_errors
-def history(name: str, path: str | None, as_json: bool) -> None:
-    """Print the figures of a cluster's past, or write them to a file."""
-    target = _reach(name)
-    if path is not None:
-        file = target.export(path)
-        _done(target, f"Written to {file}.", as_json)
-        return
-    points = target.history()
-    if as_json:
-        print_json(points)
-        return
-    table = Table("time", "step", "samples/s", "step", "communication")
-    for point in points[-HISTORY_ROWS:]:
-        at = time.strftime("%H:%M:%S", time.localtime(point["at"]))
-        rate, step_s, share = (point.get(k) for k in ("samples_per_s", "step_s", "comm_overhead"))
-        table.add_row(
-            at,
-            str(point.get("step", "–")),
-            "–" if rate is None else f"{rate:,.0f}",
-            "–" if step_s is None else f"{step_s * 1e3:.1f} ms",
-            "–" if share is None else f"{share * 100:.0f} %",
-        )
-    console.print(table)
-
-
-@cluster.command()
-@click.argument("name")
-@click.option("--try", "tried", metavar="ID", help="Measure what this advice gains, in steps taken back.")
-@click.option("--nodes", type=int, metavar="M", help="Predict throughput on M nodes.")
-@click.option("--ranks-per-node", type=int, metavar="K", help="Default: as many as now.")
-@click.option("--profile", metavar="P", help="Whose network `profile check` has measured; default: its own.")
-@as_json
-@reports_errors
-def advise(
-    name: str,
-    tried: str | None,
-    nodes: int | None,
-    ranks_per_node: int | None,
-    profile: str | None,
-    as_json: bool,
-) -> None:
-    """Say what would make training faster, and by how much; nothing is changed."""
-    target = _reach(name)
-    if tried is not None or nodes is not None:
-        measured = (
-            target.try_advice(tried)
-            if tried is not None
-            else target.forecast(nodes or 0, ranks_per_node, profile)
-        )
-        if as_json:
-            print_json(measured)
-        else:
-            click.echo(measured["text"])
-        return
-    found = target.advise()
-    if as_json:
-        print_json(found)
-        return
-    for line in advice_text.lines(found, target.cluster()):
-        click.echo(line)
-
-
-@cluster.command()
-@click.argument("name")
-@as_json
-@reports_errors
-def diagnose(name: str, as_json: bool) -> None:
-    """Measure what takes a training step's time: communication, or waiting for data."""
-    found = _reach(name).diagnose()
-    if as_json:
-        print_json(msgspec.to_builtins(found))
-        return
-    click.echo(found.text)
-    for check in (found.communication, found.data):
-        if check is not None:
-            click.echo(check.text)
-    for note in found.notes:
-        click.echo(note)
+    print_stacks(reach(name).stacks(ranks or None), as_json=as_json)
 
 
 @cluster.command()
@@ -230,7 +141,7 @@ def diagnose(name: str, as_json: bool) -> None:
 @reports_errors
 def stop(name: str, as_json: bool) -> None:
     """Stop a cluster: its ranks end, and their variables are lost."""
-    target = _reach(name)
+    target = reach(name)
     target.stop()
     if as_json:
         print_json({"id": target.id, "name": target.name, "state": "stopped"})
@@ -246,7 +157,7 @@ def _terminal() -> int:
     return leader
 
 
-def _reach(name: str) -> Cluster:
+def reach(name: str) -> Cluster:
     """Return a cluster without taking a lease, so that this command neither keeps it alive nor stops it."""
     portal = Portal.get("terminal", pid=_terminal())
 
@@ -263,7 +174,8 @@ def _info(target: Cluster) -> Info | None:
         return None
 
 
-def _done(target: Cluster, text: str, as_json: bool) -> None:
+def done(target: Cluster, text: str, as_json: bool) -> None:
+    """Print that an action is done, or the cluster as JSON."""
     if as_json:
         print_json(target.cluster())
     else:

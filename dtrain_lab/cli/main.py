@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dtrain_lab._version import __version__
+from dtrain_lab.cli import measurements
 from dtrain_lab.cli.cluster import cluster
 from dtrain_lab.cli.debug import debug
 from dtrain_lab.cli.doctor import doctor
@@ -43,6 +44,8 @@ def main() -> None:
 
 
 main.add_command(cluster)
+for command in (measurements.history, measurements.advise, measurements.diagnose):
+    cluster.add_command(command)
 main.add_command(profile)
 main.add_command(submit)
 main.add_command(job_group)

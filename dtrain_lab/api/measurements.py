@@ -1,0 +1,155 @@
+"""What a cluster measures of training: history, diagnosis, advice, forecasts."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.export import write
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.profiles import speeds
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+
+
+class Measurements:
+    """Measurements of a cluster's training loops; part of `Cluster`."""
+
+    def __init__(self, portal: Portal, connection: Connection) -> None:
+        self._portal = portal
+        self._connection = connection
+
+    async def ask(self, body: clients.AnyBody, within_s: float | None = 30.0) -> Any:
+        """Send a request to the head; only in the portal's loop."""
+        return await self._connection.ask(body, within_s)
+
+    def history(self, since: float = 0.0) -> list[dict[str, Any]]:
+        """Return the metric history, oldest first: one point per second while a training loop runs.
+
+        Args:
+            since: Seconds since 1970.
+        """
+        return self._portal.call(self._history(since))
+
+    async def history_async(self, since: float = 0.0) -> list[dict[str, Any]]:
+        """Async twin of `history`."""
+        return await self._portal.wrap(self._history(since))
+
+    async def _history(self, since: float) -> list[dict[str, Any]]:
+        return [msgspec.to_builtins(point) for point in await self.ask(clients.ReadHistory(since))]
+
+    def export(self, path: str | Path) -> Path:
+        """Write the metric history to a file.
+
+        Args:
+            path: A `.csv` or `.json` file, or a folder for a TensorBoard event file.
+
+        Returns:
+            Path of the file.
+
+        Raises:
+            BadRequest: The suffix names no known format.
+        """
+        points = self._portal.call(self.ask(clients.ReadHistory(0.0)))
+        return write(points, Path(path))
+
+    async def export_async(self, path: str | Path) -> Path:
+        """Async twin of `export`."""
+        return await asyncio.to_thread(self.export, path)
+
+    def diagnose(self) -> Diagnosis:
+        """Measure what takes a step's time, by running it without communication and without loading data.
+
+        Between cells, the last training step is repeated some dozens of times, and everything that it changes
+        is restored. While a training cell runs, its own metrics are used instead.
+
+        Raises:
+            BadRequest: No training has run yet, or the model can't be run again.
+            Conflict: A cell that does not train is running, or a rank failed.
+        """
+        return self._portal.call(self._connection.diagnose())
+
+    async def diagnose_async(self) -> Diagnosis:
+        """Async twin of `diagnose`."""
+        return await self._portal.wrap(self._connection.diagnose())
+
+    def advise(self) -> list[dict[str, Any]]:
+        """Return advice on the training loop that runs, or ran last; nothing is applied.
+
+        Returns:
+            Best first: `id`, `change`, `gain` (predicted throughput over today's: 1.6 is 60 % more),
+            `gain_error`, `cost`, `diff` (of the cell; empty where its loop is not understood), `values`.
+            Empty where nothing surely helps, or nothing was measured yet.
+        """
+        return self._portal.call(self._advise())
+
+    async def advise_async(self) -> list[dict[str, Any]]:
+        """Async twin of `advise`."""
+        return await self._portal.wrap(self._advise())
+
+    async def _advise(self) -> list[dict[str, Any]]:
+        return [msgspec.to_builtins(one) for one in await self.ask(clients.Advise())]
+
+    def forecast(
+        self, nodes: int, ranks_per_node: int | None = None, profile: str | None = None
+    ) -> dict[str, Any]:
+        """Predict the loop that trains, or trained last, on more nodes, with the same batch on each rank.
+
+        Args:
+            nodes: Number of nodes, at least 2.
+            ranks_per_node: Ranks on each; by default as many as on a node of this cluster.
+            profile: Profile of those nodes, whose network `profile check` has measured; by default this
+                cluster's.
+
+        Returns:
+            `gain` (throughput over today's) and `gain_error`, `step_s`, `transfer_s`, `text`.
+
+        Raises:
+            BadRequest: Something that the prediction needs is not known.
+        """
+        return self._portal.call(self._forecast(nodes, ranks_per_node, profile))
+
+    async def forecast_async(
+        self, nodes: int, ranks_per_node: int | None = None, profile: str | None = None
+    ) -> dict[str, Any]:
+        """Async twin of `forecast`."""
+        return await self._portal.wrap(self._forecast(nodes, ranks_per_node, profile))
+
+    async def _forecast(self, nodes: int, ranks_per_node: int | None, profile: str | None) -> dict[str, Any]:
+        info: Info = await self.ask(clients.Info())
+        each = ranks_per_node or max(1, info.world.size // max(1, len(info.nodes)))
+        speed = speeds.of(profiles.load(profile).name if profile is not None else info.profile)
+        found = await self.ask(clients.ForecastNodes(nodes, nodes * each, speed))
+        told: dict[str, Any] = msgspec.to_builtins(found)
+        return told
+
+    def try_advice(self, advice: str) -> dict[str, Any]:
+        """Measure what advice gains: steps are run with the change and without it, and taken back.
+
+        Args:
+            advice: `id` of the advice, such as "accumulate".
+
+        Returns:
+            `gain` and `gain_error` as measured, `predicted` and `predicted_error`, `steps` (batches that were
+            timed with the change) and `text`.
+
+        Raises:
+            NotFound: There is no such advice now.
+            BadRequest: The change can't be tried on this model.
+            Conflict: A cell is running, or a rank failed.
+        """
+        return self._portal.call(self._try_advice(advice))
+
+    async def try_advice_async(self, advice: str) -> dict[str, Any]:
+        """Async twin of `try_advice`."""
+        return await self._portal.wrap(self._try_advice(advice))
+
+    async def _try_advice(self, advice: str) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(await self._connection.try_advice(advice))
+        return found

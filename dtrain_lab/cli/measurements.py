@@ -1,0 +1,100 @@
+"""`dtrain-lab cluster history|advise|diagnose`: what a cluster measures of training."""
+
+from __future__ import annotations
+
+import time
+
+import click
+import msgspec
+from rich.table import Table
+
+from dtrain_lab.cli.cluster import done, reach
+from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.metrics.advice import text as advice_text
+
+HISTORY_ROWS = 40
+
+
+@click.command()
+@click.argument("name")
+@click.option("--to", "path", help="A .csv or .json file, or a folder for a TensorBoard event file.")
+@as_json
+@reports_errors
+def history(name: str, path: str | None, as_json: bool) -> None:
+    """Print the figures of a cluster's past, or write them to a file."""
+    target = reach(name)
+    if path is not None:
+        file = target.export(path)
+        done(target, f"Written to {file}.", as_json)
+        return
+    points = target.history()
+    if as_json:
+        print_json(points)
+        return
+    table = Table("time", "step", "samples/s", "step", "communication")
+    for point in points[-HISTORY_ROWS:]:
+        at = time.strftime("%H:%M:%S", time.localtime(point["at"]))
+        rate, step_s, share = (point.get(k) for k in ("samples_per_s", "step_s", "comm_overhead"))
+        table.add_row(
+            at,
+            str(point.get("step", "–")),
+            "–" if rate is None else f"{rate:,.0f}",
+            "–" if step_s is None else f"{step_s * 1e3:.1f} ms",
+            "–" if share is None else f"{share * 100:.0f} %",
+        )
+    console.print(table)
+
+
+@click.command()
+@click.argument("name")
+@click.option("--try", "tried", metavar="ID", help="Measure what this advice gains, in steps taken back.")
+@click.option("--nodes", type=int, metavar="M", help="Predict throughput on M nodes.")
+@click.option("--ranks-per-node", type=int, metavar="K", help="Default: as many as now.")
+@click.option("--profile", metavar="P", help="Whose network `profile check` has measured; default: its own.")
+@as_json
+@reports_errors
+def advise(
+    name: str,
+    tried: str | None,
+    nodes: int | None,
+    ranks_per_node: int | None,
+    profile: str | None,
+    as_json: bool,
+) -> None:
+    """Say what would make training faster, and by how much; nothing is changed."""
+    target = reach(name)
+    if tried is not None or nodes is not None:
+        measured = (
+            target.try_advice(tried)
+            if tried is not None
+            else target.forecast(nodes or 0, ranks_per_node, profile)
+        )
+        if as_json:
+            print_json(measured)
+        else:
+            click.echo(measured["text"])
+        return
+    found = target.advise()
+    if as_json:
+        print_json(found)
+        return
+    for line in advice_text.lines(found, target.cluster()):
+        click.echo(line)
+
+
+@click.command()
+@click.argument("name")
+@as_json
+@reports_errors
+def diagnose(name: str, as_json: bool) -> None:
+    """Measure what takes a training step's time: communication, or waiting for data."""
+    found = reach(name).diagnose()
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+        return
+    click.echo(found.text)
+    for check in (found.communication, found.data):
+        if check is not None:
+            click.echo(check.text)
+    for note in found.notes:
+        click.echo(note)
