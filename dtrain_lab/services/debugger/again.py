@@ -49,7 +49,7 @@ class Again:
         supervision.here().keep("debug.again", self._keep)
 
     async def _keep(self) -> None:
-        while self._debugging.holds is self._connection and not self._connection.closed:
+        while self._holds:
             await asyncio.sleep(LOOK_S)
             try:
                 await self._look()
@@ -57,8 +57,14 @@ class Again:
                 continue
         self._over()
 
+    @property
+    def _holds(self) -> bool:
+        return self._debugging.holds is self._connection and not self._connection.closed
+
     async def _look(self) -> None:
         cluster: Cluster = await self._connection.ask(clients.Info())
+        if not self._holds:  # let go meanwhile: nobody may be attached again
+            return
         before = self._debugging.state
         if not lacking(before, cluster, patient=self._looks < PATIENT_LOOKS):
             self._looks = self._looks + 1 if lacking(before, cluster, patient=False) else 0
