@@ -13,10 +13,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 
+from matrix import beside
 from matrix.run import Ran, both, run
 
 ROOT = Path(__file__).parents[1]
@@ -98,10 +100,10 @@ def build(environment: Environment, base: str) -> Path:
     return own
 
 
-def run_part(own: Path, files: tuple[str, ...]) -> Ran:
+def run_part(own: Path, files: tuple[str, ...], marked: str = "not hosts and not browser") -> Ran:
     """Run some of the tests with an environment's Python; those that fail once more, as `make test` does."""
     words = [str(own), "-m", "pytest", "-q", "-o", f"cache_dir={own.parents[1]}/tried"]
-    words += ["-m", "not hosts and not browser", *files]
+    words += ["-m", marked, *files]
     paths = f"{own.parent}:{os.environ['PATH']}"
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": paths}
     ran = run(words, ROOT, environment, LIMIT_S)
@@ -117,7 +119,7 @@ def page(found: dict[str, dict[str, object]]) -> str:
         found: by name of the environment its date and parts, or `reason`: why it was not run.
     """
     lines = [HEAD, f"| Python, torch | {' | '.join(TESTS)} | run on |", "|---" * (len(TESTS) + 2) + "|"]
-    notes, again = [], []
+    told: list[tuple[str, dict[str, Ran]]] = []
     for environment in ENVIRONMENTS:
         title = ", ".join((environment.python, environment.torch, *environment.pins))
         ran = found.get(environment.name)
@@ -127,10 +129,15 @@ def page(found: dict[str, dict[str, object]]) -> str:
                 f"| {title} | {' | '.join('–' for _ in TESTS)} | not run{f': {why}' if why else ''} |"
             )
             continue
-        parts = {name: Ran(**ran[name]) for name in TESTS if name in ran}  # type: ignore[arg-type]
+        parts = read_parts(ran, TESTS)
         lines.append(f"| {title} | {' | '.join(str(parts.get(n, '–')) for n in TESTS)} | {ran['date']} |")
-        notes += [f"- {title}, {n}: `{'`, `'.join(p.failed)}`" for n, p in parts.items() if p.failed]
-        again += [f"- {title}, {n}: `{'`, `'.join(p.again)}`" for n, p in parts.items() if p.again]
+        told.append((title, parts))
+    ran = found.get(beside.NAME)
+    parts = read_parts(ran or {}, beside.TESTS)
+    lines += beside.section(ran, {name: str(part) for name, part in parts.items()})
+    told.append((beside.NAME, parts))
+    notes = [f"- {t}, {n}: `{'`, `'.join(p.failed)}`" for t, ps in told for n, p in ps.items() if p.failed]
+    again = [f"- {t}, {n}: `{'`, `'.join(p.again)}`" for t, ps in told for n, p in ps.items() if p.again]
     if notes:
         lines += ["", "Failed:", "", *notes]
     if again:
@@ -138,14 +145,31 @@ def page(found: dict[str, dict[str, object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def read_parts(ran: dict[str, object], names: Iterable[str]) -> dict[str, Ran]:
+    """How the parts of a run went, by their names."""
+    return {name: Ran(**ran[name]) for name in names if name in ran}  # type: ignore[arg-type]
+
+
 def main() -> int:
     """Run those named, or all."""
     parser = argparse.ArgumentParser(prog="python -m matrix", description=__doc__)
     parser.add_argument("names", nargs="*", help="environments, such as 3.13-torch2.13.0; without one: all")
-    parser.add_argument("--part", action="append", choices=TESTS, help="of the tests; without one: all")
+    parts = [*TESTS, *beside.TESTS]
+    parser.add_argument("--part", action="append", choices=parts, help="of the tests; without one: all")
     wanted = parser.parse_args()
     found: dict[str, dict[str, object]] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
     well = True
+
+    def run_all(name: str, own: Path, tests: dict[str, tuple[str, ...]], *marked: str) -> None:
+        nonlocal well
+        kept = {k: v for k, v in found.get(name, {}).items() if k != "reason"}
+        for part in [p for p in wanted.part or tests if p in tests]:
+            ran = run_part(own, tests[part], *marked)
+            well = well and not ran.failed
+            kept |= {"date": date.today().isoformat(), part: asdict(ran)}
+            found[name] = kept
+            FOUND.write_text(json.dumps(found, indent=1))
+
     for environment in ENVIRONMENTS:
         if wanted.names and environment.name not in wanted.names:
             continue
@@ -154,14 +178,10 @@ def main() -> int:
             found.setdefault(environment.name, {"reason": f"no Python {environment.python} on this machine"})
             continue
         print(f"{environment.name} …", flush=True)
-        own = build(environment, base)
-        kept = {k: v for k, v in found.get(environment.name, {}).items() if k != "reason"}
-        for name in wanted.part or TESTS:
-            part = run_part(own, TESTS[name])
-            well = well and not part.failed
-            kept |= {"date": date.today().isoformat(), name: asdict(part)}
-            FOUND.write_text(json.dumps({**found, environment.name: kept}, indent=1))
-        found[environment.name] = kept
+        run_all(environment.name, build(environment, base), TESTS)
+    if not wanted.names or beside.NAME in wanted.names:
+        print(f"{beside.NAME} …", flush=True)
+        run_all(beside.NAME, beside.build(), beside.TESTS, "not hosts")
     PAGE.write_text(page(found))
     print(PAGE.read_text())
     return 0 if well else 1

@@ -97,8 +97,10 @@ export class CellOutputView extends ReactWidget {
     const run = runs.run(cell);
     const live = runs.isLive(cell);
     const kept = run && !run.cleared;
-    const output =
-      kept || magic ? (trimOutputs(cell), readOutputs(cell)) : null;
+    if ((kept || magic) && runs.trims(cell)) {
+      trimOutputs(cell, runs.isShared);
+    }
+    const output = kept || magic ? readOutputs(cell) : null;
     const found = output && runs.found(cell);
     const standing = output
       ? standingOf(cell, found, run, live, !!output.failure)

@@ -21,13 +21,31 @@ export function isDropped(cell: CodeCell): boolean {
   );
 }
 
+type Future = CodeCell['outputArea']['future'];
+
+/** Those of cells that another page has run since. */
+const past = new WeakSet<Future>();
+
 /** Id of the message by which this page runs a cell now; null where it does not. */
 export function requestOf(cell: CodeCell): string | null {
-  const future = cell.outputArea.future as
-    CodeCell['outputArea']['future'] | undefined;
-  return cell.model.executionState === 'running' && future && !future.isDisposed
+  const future = futureOf(cell);
+  const isOurs = future && !future.isDisposed && !past.has(future);
+  return isOurs && cell.model.executionState === 'running'
     ? future.msg.header.msg_id
     : null;
+}
+
+/** Another page runs the cell now: what this one has asked for is over, which its future does not say. */
+export function forgetRequest(cell: CodeCell): void {
+  const future = futureOf(cell);
+  if (future) {
+    past.add(future);
+  }
+}
+
+/** The future of the cell's last run by this page; undefined where there was none. */
+function futureOf(cell: CodeCell): Future | undefined {
+  return cell.outputArea.future as Future | undefined;
 }
 
 /** Keep a run in the notebook, outside of what can be undone. */

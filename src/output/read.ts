@@ -159,10 +159,16 @@ function kindOf(output: IOutput): DisplayKind {
   return image && !types.includes('text/html') ? 'figure' : 'table';
 }
 
-/** Leave out the middle of streams that are too long for a page, in the notebook that it shows and saves. */
-export function trimOutputs(cell: CodeCell): void {
+/**
+ * Leave out the middle of streams that are too long for a page, in the notebook that it shows and saves.
+ *
+ * @param shared - do other pages follow the notebook? They lose an output that is replaced, and follow changes
+ * of the last one's text.
+ */
+export function trimOutputs(cell: CodeCell, shared: boolean): void {
   const { outputs } = cell.model;
-  for (let i = 0; i < outputs.length; i++) {
+  const first = shared ? Math.max(0, outputs.length - 1) : 0;
+  for (let i = first; i < outputs.length; i++) {
     const model = outputs.get(i);
     if (model.type === 'stream') {
       const output = model.toJSON() as IStream;
@@ -170,7 +176,11 @@ export function trimOutputs(cell: CodeCell): void {
         ? output.text.join('')
         : output.text;
       const short = trimmed(text);
-      if (short !== null) {
+      if (short !== null && shared && model.streamText) {
+        const same = alike(text, short);
+        model.streamText.remove(same, text.length);
+        model.streamText.insert(same, short.slice(same));
+      } else if (short !== null) {
         outputs.set(i, { ...output, text: short });
         // the cell's model stays connected to the text that was there, and would keep all of it
         if (model.streamText) {
@@ -179,6 +189,15 @@ export function trimOutputs(cell: CodeCell): void {
       }
     }
   }
+}
+
+/** How many characters two texts have in common at their beginning. */
+function alike(one: string, other: string): number {
+  let at = 0;
+  while (at < one.length && one.charAt(at) === other.charAt(at)) {
+    at++;
+  }
+  return at;
 }
 
 function cutMiddle(text: string): [string, number] {

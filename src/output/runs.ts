@@ -10,7 +10,6 @@ import { request, RequestError } from '../request/rest';
 import { CellRecord } from '../tokens';
 import { isDistributed, isDropped, put, requestOf, write } from './document';
 import { JournalOutputs } from './journal';
-import { readOutputs } from './read';
 import { CellRecords } from './records';
 import {
   IFound,
@@ -23,6 +22,8 @@ import {
   RUN_KEY,
   runOf
 } from './run';
+import { CellWatch } from './watch';
+import { ISharedNotebook, Writers } from './writer';
 
 type Entry = components['schemas']['Output'];
 
@@ -40,6 +41,18 @@ export class NotebookRuns implements IDisposable {
     private _records: CellRecords,
     private _services: ServiceManager.IManager
   ) {
+    const { model } = _panel.context;
+    this._writers = new Writers(
+      this.isShared ? (model.sharedModel as ISharedNotebook) : null,
+      () => void this._sync()
+    );
+    this._watch = new CellWatch({
+      asked: request => this._writers.claim(request),
+      moved: () => this._records.refresh(),
+      released: request => this._writers.release(request),
+      isForeign: () => this._writers.isForeign,
+      isWriting: () => this._writing
+    });
     _records.changed.connect(this._sync, this);
     _panel.content.modelContentChanged.connect(this._sync, this);
     _panel.sessionContext.kernelChanged.connect(this._sync, this);
@@ -59,6 +72,7 @@ export class NotebookRuns implements IDisposable {
   dispose(): void {
     if (!this._isDisposed) {
       this._isDisposed = true;
+      this._writers.dispose();
       this._records.want(this, false);
       this._records.changed.disconnect(this._sync, this);
       Signal.clearData(this);
@@ -73,7 +87,12 @@ export class NotebookRuns implements IDisposable {
     }
     const found = this._records.find(this._notebook(), cell.model.id);
     const run = this.run(cell);
-    return found && run?.run === found.record.id && !run.cleared ? found : null;
+    const known = run?.run === found?.record.id;
+    // the page that runs it may not have said so in the notebook yet
+    const shown = known
+      ? !run?.cleared
+      : this._writers.isClaimed(found?.record.request ?? null);
+    return shown ? found : null;
   }
 
   /** The run that a cell shows, as the notebook keeps it. */
@@ -84,6 +103,26 @@ export class NotebookRuns implements IDisposable {
   /** Is this page's kernel running the cell, or about to? */
   isLive(cell: CodeCell): boolean {
     return requestOf(cell) !== null;
+  }
+
+  /** May other people have the notebook open, too, and see at once what this page changes? */
+  get isShared(): boolean {
+    return !!this._panel.context.model.collaborative;
+  }
+
+  /** Is it this page that leaves out the middle of what the cell has put out? */
+  trims(cell: CodeCell): boolean {
+    if (!this.isShared || this.isLive(cell)) {
+      return true;
+    }
+    const { id, executionCount, executionState } = cell.model;
+    const record = this._records.find(this._notebook(), id)?.record;
+    // what is known of the cell may be from before another page has run it
+    return (
+      executionState !== 'running' &&
+      (!record || numberOf(record) === executionCount) &&
+      this._writers.writes(record?.id ?? id, record?.request ?? null)
+    );
   }
 
   /** Somebody has pressed Interrupt, or a cell has begun: ask at once. */
@@ -110,7 +149,7 @@ export class NotebookRuns implements IDisposable {
       if (!(cell instanceof CodeCell)) {
         continue;
       }
-      this._watch(cell);
+      this._watch.watch(cell);
       if (this.isLive(cell)) {
         const found = this.found(cell);
         const known = found && runOf(found.record);
@@ -123,13 +162,20 @@ export class NotebookRuns implements IDisposable {
       }
       const found = this._records.find(this._notebook(), cell.model.id);
       if (!found) {
-        this._endUnrecorded(cell);
+        this._watch.endUnrecorded(cell);
         continue;
       }
       const { record } = found;
+      if (!this._writers.writes(record.id, record.request)) {
+        waits =
+          waits ||
+          record.state !== 'ended' ||
+          this._writers.isUnsure(record.id);
+        continue;
+      }
       const run = this.run(cell);
       const { executionCount } = cell.model;
-      const asked = this._asked.get(cell);
+      const asked = this._watch.asked(cell);
       const dropped = !this._mended.has(record.id) && isDropped(cell);
       if (misses(record, run, executionCount, asked, dropped)) {
         if (dropped) {
@@ -137,7 +183,7 @@ export class NotebookRuns implements IDisposable {
         }
         waits = waits || record.state !== 'ended';
         void this._follow(cell, found);
-      } else if (!run?.cleared) {
+      } else if (run?.run !== record.id || !run.cleared) {
         // a cell begun with --no-wait, or one whose end the page was told of before the head's record
         waits = waits || record.state !== 'ended';
         write(cell, runOf(record));
@@ -145,55 +191,6 @@ export class NotebookRuns implements IDisposable {
     }
     this._records.want(this, waits);
     this._changed.emit();
-  }
-
-  /** A cell that failed as its cluster was stopped has no record any more: keep what the kernel has told. */
-  private _endUnrecorded(cell: CodeCell): void {
-    const run = this.run(cell);
-    const ended = this._endedAt.get(cell);
-    if (!run || run.cleared || isOver(run.state) || ended === undefined) {
-      return;
-    }
-    const output = readOutputs(cell);
-    if (output.failure) {
-      const state = output.failure.interrupted ? 'interrupted' : 'failed';
-      write(cell, { ...run, state, ended });
-    }
-  }
-
-  /** Know by which message this page runs a cell, and when somebody clears its outputs. */
-  private _watch(cell: CodeCell): void {
-    if (this._watched.has(cell)) {
-      return;
-    }
-    this._watched.add(cell);
-    const { model } = cell;
-    model.stateChanged.connect((_, { name }) => {
-      if (name === 'executionState') {
-        if (model.executionState === 'running') {
-          this._endedAt.delete(cell);
-        } else if (this._asked.has(cell)) {
-          this._endedAt.set(cell, Math.round(Date.now()) / 1000);
-        }
-        // the message is made right after the state has changed
-        queueMicrotask(() => {
-          const asked = requestOf(cell);
-          if (asked) {
-            this._asked.set(cell, asked);
-          }
-          if (isDistributed(cell) || this.run(cell)) {
-            this._records.refresh();
-          }
-        });
-      }
-    });
-    model.outputs.changed.connect(() => {
-      const run = this.run(cell);
-      const none = !model.outputs.length && !this._writing;
-      if (none && run && !run.cleared && !this.isLive(cell)) {
-        write(cell, { ...run, cleared: true });
-      }
-    });
   }
 
   /** Put back what there is of a run so far. */
@@ -282,11 +279,7 @@ export class NotebookRuns implements IDisposable {
     };
   }
 
-  /** Cell → the message by which this page has run it last. */
-  private _asked = new WeakMap<CodeCell, string>();
   private _changed = new Signal<this, void>(this);
-  /** Cell → when the kernel has told this page that it ended, seconds since 1970. */
-  private _endedAt = new WeakMap<CodeCell, number>();
   private _followed = new WeakMap<
     CodeCell,
     { run: string; journal: JournalOutputs; after: number; busy?: boolean }
@@ -294,7 +287,8 @@ export class NotebookRuns implements IDisposable {
   private _isDisposed = false;
   /** Runs of which the server had dropped output, which was put back. */
   private _mended = new Set<string>();
-  private _watched = new WeakSet<CodeCell>();
+  private _watch: CellWatch;
+  private _writers: Writers;
   /** Outputs change by our own doing. */
   private _writing = false;
 }

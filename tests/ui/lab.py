@@ -113,8 +113,8 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def run_lab(root: Path) -> Iterator[Lab]:
-    """Start JupyterLab with folders of its own."""
+def run_lab(root: Path, *more: str) -> Iterator[Lab]:
+    """Start JupyterLab with folders of its own, and with more options."""
     work = root / "work"
     work.mkdir(parents=True)
     quiet = root / "settings" / "@jupyterlab" / "apputils-extension"
@@ -151,7 +151,9 @@ def run_lab(root: Path) -> Iterator[Lab]:
             "--ServerApp.allow_unauthenticated_access=False",
             "--LabApp.extension_manager=readonly",
             "--LabApp.expose_app_in_browser=True",
+            *more,
         ],
+        cwd=work,
         stdout=log,
         stderr=subprocess.STDOUT,
         env=environment,

@@ -1,0 +1,105 @@
+import { CodeCell } from '@jupyterlab/cells';
+
+import { forgetRequest, isDistributed, requestOf, write } from './document';
+import { readOutputs } from './read';
+import { isOver, readRun, RUN_KEY } from './run';
+
+/** What cells are watched for, and who hears of it. */
+export interface IWatchOptions {
+  /** This page runs a cell by this message. */
+  asked: (request: string) => void;
+  /** Another page runs a cell that this page had run by this message. */
+  released: (request: string) => void;
+  /** A cell of ranks has begun or ended. */
+  moved: () => void;
+  /** Is the document changed by another page? */
+  isForeign: () => boolean;
+  /** Is it changed by ourselves, not by a person? */
+  isWriting: () => boolean;
+}
+
+/** By which message this page has run its cells, when they have ended, and when somebody clears them. */
+export class CellWatch {
+  constructor(private _options: IWatchOptions) {}
+
+  /** The message by which this page has run a cell last. */
+  asked(cell: CodeCell): string | undefined {
+    return this._asked.get(cell);
+  }
+
+  watch(cell: CodeCell): void {
+    if (this._watched.has(cell)) {
+      return;
+    }
+    this._watched.add(cell);
+    const { model } = cell;
+    model.stateChanged.connect((_, { name }) => {
+      if (name === 'executionState') {
+        const asked = this._asked.get(cell);
+        if (model.executionState === 'running') {
+          this._endedAt.delete(cell);
+          if (this._options.isForeign()) {
+            this._release(cell);
+          }
+        } else if (asked) {
+          this._endedAt.set(cell, Math.round(Date.now()) / 1000);
+        }
+        // the message is made right after the state has changed
+        queueMicrotask(() => {
+          const asked = requestOf(cell);
+          if (asked) {
+            this._asked.set(cell, asked);
+            this._options.asked(asked);
+          }
+          if (isDistributed(cell) || readRun(model.getMetadata(RUN_KEY))) {
+            this._options.moved();
+          }
+        });
+      }
+    });
+    model.outputs.changed.connect(() => {
+      const run = readRun(model.getMetadata(RUN_KEY));
+      // another page tells of what is cleared there, and of a run that begins
+      const own = !this._options.isWriting() && !this._options.isForeign();
+      if (
+        own &&
+        !model.outputs.length &&
+        run &&
+        !run.cleared &&
+        requestOf(cell) === null
+      ) {
+        write(cell, { ...run, cleared: true });
+      }
+    });
+  }
+
+  /** Another page runs a cell. */
+  private _release(cell: CodeCell): void {
+    forgetRequest(cell);
+    const asked = this._asked.get(cell);
+    if (asked) {
+      this._asked.delete(cell);
+      this._options.released(asked);
+    }
+  }
+
+  /** A cell that failed as its cluster was stopped has no record any more: keep what the kernel has told. */
+  endUnrecorded(cell: CodeCell): void {
+    const run = readRun(cell.model.getMetadata(RUN_KEY));
+    const ended = this._endedAt.get(cell);
+    if (!run || run.cleared || isOver(run.state) || ended === undefined) {
+      return;
+    }
+    const output = readOutputs(cell);
+    if (output.failure) {
+      const state = output.failure.interrupted ? 'interrupted' : 'failed';
+      write(cell, { ...run, state, ended });
+    }
+  }
+
+  /** Cell → the message by which this page has run it last. */
+  private _asked = new WeakMap<CodeCell, string>();
+  /** Cell → when the kernel has told this page that it ended, seconds since 1970. */
+  private _endedAt = new WeakMap<CodeCell, number>();
+  private _watched = new WeakSet<CodeCell>();
+}
