@@ -8,13 +8,13 @@ export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: frameworks demo test test-front test-hosts test-machine test-browser sheet baselines pictures lab notebooks bench gallery matrix lint lint-python lint-front fix types setup system-packages locks clean
+.PHONY: frameworks demo test test-front test-hosts test-machine test-browser sheet baselines pictures lab notebooks bench gallery matrix hub lint lint-python lint-front fix types setup system-packages locks clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py
 
 test:  ## every test and linter
-	@$(MAKE) --no-print-directory -j2 system-packages $(VENV)/.test
+	@$(MAKE) --no-print-directory -j2 system-packages $(VENV)/.test $(VENV)/.hub
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
 	@$(MAKE) --no-print-directory -j2 test-hosts test-machine test-browser
 
@@ -65,6 +65,8 @@ frameworks: $(VENV)/.frameworks  ## TensorFlow and MindSpore for real, as jobs: 
 
 matrix: setup  ## the short set of tests on other Pythons and torches: writes docs/matrix.md
 	@$(BIN)/python -m matrix
+
+hub: $(VENV)/.hub  ## a JupyterHub and its proxy, for their tests
 
 system-packages:
 	@sh tests/system_packages.sh
@@ -148,6 +150,14 @@ $(VENV)/.frameworks: $(VENV)/.test constraints.txt
 	@$(VENV)/frameworks-tensorflow/bin/python -m pip --disable-pip-version-check -q install tensorflow-cpu==2.21.0
 	@$(VENV)/frameworks-tensorflow/bin/python -m pip --disable-pip-version-check -q install --no-deps tf_keras==2.21.0
 	@$(VENV)/frameworks-mindspore/bin/python -m pip --disable-pip-version-check -q install mindspore==2.10.0
+	@touch $@
+
+# A hub and its proxy, apart from the product's own packages, which its users' servers see all the same.
+$(VENV)/.hub: $(VENV)/.package
+	@$(PYTHON) -m venv $(VENV)/hub
+	@printf '%s\n' "$(CURDIR)" "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" > $$(echo $(VENV)/hub/lib/python*/site-packages)/base.pth
+	@$(VENV)/hub/bin/python -m pip --disable-pip-version-check -q install -c constraints.txt jupyterhub==6.1.1
+	@npm install --prefix $(VENV)/hub --no-audit --no-fund --loglevel=error configurable-http-proxy@5.3.0
 	@touch $@
 
 locks: $(VENV)/.python  ## requirements/*.txt anew, from pyproject.toml and constraints.txt

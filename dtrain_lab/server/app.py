@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Bool, Float, Integer, List, Unicode, observe
+from traitlets import Bool, Float, Integer, List, Unicode, default, observe
 
 from dtrain_lab.machine import supervision
 from dtrain_lab.server.live import Hub
@@ -23,6 +23,10 @@ LIMITS = (
     *("allow_local", "max_ranks", "warm"),
 )
 """Traits from which the policy is made."""
+
+
+HUB_VARIABLE = "JUPYTERHUB_SERVICE_PREFIX"
+"""A server has it in its environment that a JupyterHub has started."""
 
 
 class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
@@ -71,6 +75,11 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         1800.0, config=True, help="Seconds without a cell after which a world on other machines ends."
     )
     poll_floor = Float(30.0, config=True, help="Seconds between two questions to a scheduler, at least.")
+    stop_clusters = Bool(
+        config=True,
+        help="Do this machine's clusters stop with the server? If not, they wait ten minutes for another one"
+        " of their user. By default they wait under a JupyterHub, which stops servers that nobody uses.",
+    )
 
     worlds: Worlds
     jobs: Jobs
@@ -86,6 +95,10 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         self.hub = Hub(self.worlds, self.jobs, 1 / min(4.0, max(1.0, self.updates_per_second)), self.log)
         self.settings.update(dtrain_lab=self)
         process_log.begin("server", self.log)
+
+    @default("stop_clusters")
+    def _default_stop_clusters(self) -> bool:
+        return HUB_VARIABLE not in os.environ
 
     @observe(*LIMITS)
     def _limits_changed(self, _: Any) -> None:
@@ -124,10 +137,11 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         supervision.here().once("server.action", self.sweeps.listing())  # drives those whose driver is gone
 
     async def stop_extension(self) -> None:
-        """Release the server's leases at its end; clusters that no other client holds stop."""
+        """End the server's work; clusters that no other client holds stop, or wait for the next server."""
         self.hub.farewell()
         self.hub.stop()
-        await self.worlds.release()
+        if self.stop_clusters:
+            await self.worlds.release()
         self.worlds.close()
         policy.forget()
         await supervision.here().close()
