@@ -23,8 +23,8 @@ from matrix.run import Ran, both, run
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "matrix.md"
-FOUND = ROOT / ".venv" / "matrix.json"
-"""Of all runs so far: an environment can be run again."""
+FOUND = ROOT / "matrix" / "found.json"
+"""Of all runs so far: an environment can be run again, in another checkout, too."""
 TESTS = {
     "pure logic": ("tests/unit",),
     "cells, data": ("tests/integration/test_cells.py", "tests/integration/test_data.py"),
@@ -168,7 +168,7 @@ def main() -> int:
             well = well and not ran.failed
             kept |= {"date": date.today().isoformat(), part: asdict(ran)}
             found[name] = kept
-            FOUND.write_text(json.dumps(found, indent=1))
+            FOUND.write_text(json.dumps(found, indent=1) + "\n")
 
     for environment in ENVIRONMENTS:
         if wanted.names and environment.name not in wanted.names:

@@ -34,6 +34,16 @@ def lab(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
             yield running
 
 
+@pytest.fixture(autouse=True)
+def only_ours(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Faults of others in a page are theirs: what counts is whether our code is in the stack."""
+    shown = request.getfixturevalue("page")
+    stacks: dict[str, str] = {}
+    shown.on("pageerror", lambda error: stacks.update({str(error): error.stack or ""}))
+    yield
+    shown.problems[:] = [p for p in shown.problems if "dtrain" in stacks.get(p, "dtrain")]
+
+
 def watch_console(shown: Any) -> None:
     """Take errors of ours in the console for problems of a page."""
 
