@@ -157,7 +157,7 @@ $(VENV)/.hub: $(VENV)/.package
 	@$(PYTHON) -m venv $(VENV)/hub
 	@printf '%s\n' "$(CURDIR)" "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" > $$(echo $(VENV)/hub/lib/python*/site-packages)/base.pth
 	@$(VENV)/hub/bin/python -m pip --disable-pip-version-check -q install -c constraints.txt jupyterhub==6.1.1
-	@npm install --prefix $(VENV)/hub --no-audit --no-fund --loglevel=error configurable-http-proxy@5.3.0
+	@npm --prefix $(VENV)/hub --no-audit --no-fund --loglevel=error install configurable-http-proxy@5.3.0
 	@touch $@
 
 locks: $(VENV)/.python  ## requirements/*.txt anew, from pyproject.toml and constraints.txt

@@ -56,8 +56,8 @@ def other(browser: Any, page: Any) -> Iterator[Any]:
     """The page of another person."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     other = context.new_page()
-    other.on("pageerror", lambda error: page.problems.append(f"other: {error}"))
     other.problems = page.problems
+    other.on("pageerror", lambda error: "dtrain" in (error.stack or "") and page.problems.append(str(error)))
     other.set_default_timeout(40_000)
     watch_console(page)
     watch_console(other)
