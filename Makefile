@@ -142,10 +142,11 @@ $(VENV)/.gallery: $(VENV)/.package
 	@touch $@
 
 # Without torch, and with what ranks of other frameworks use of our dependencies.
-LIGHT := cloudpickle debugpy msgspec nvidia-ml-py psutil pyzmq
 $(VENV)/.frameworks: $(VENV)/.test constraints.txt
-	@for framework in tensorflow mindspore; do $(PYTHON) -m venv $(VENV)/frameworks-$$framework; \
-		$(VENV)/frameworks-$$framework/bin/python -m pip --disable-pip-version-check -q install -c constraints.txt $(LIGHT); \
+	@for framework in tensorflow mindspore; do $(PYTHON) -m venv $(VENV)/frameworks-$$framework; done
+	@$(VENV)/frameworks-tensorflow/bin/python -m pip --disable-pip-version-check -q install cloudpickle==3.1.2 debugpy==1.8.22 msgspec==0.22.0 nvidia-ml-py==13.615.71 psutil==7.2.2 pyzmq==27.3.0
+	@$(VENV)/frameworks-mindspore/bin/python -m pip --disable-pip-version-check -q install cloudpickle==3.1.2 debugpy==1.8.22 msgspec==0.22.0 nvidia-ml-py==13.615.71 psutil==7.2.2 pyzmq==27.3.0
+	@for framework in tensorflow mindspore; do \
 		cp -r $(VENV)/lib/python3*/site-packages/*dtrain_lab*.pth $(VENV)/lib/python3*/site-packages/dtrain_lab-*.dist-info $(VENV)/frameworks-$$framework/lib/python3*/site-packages/; done
 	@$(VENV)/frameworks-tensorflow/bin/python -m pip --disable-pip-version-check -q install tensorflow-cpu==2.21.0
 	@$(VENV)/frameworks-tensorflow/bin/python -m pip --disable-pip-version-check -q install --no-deps tf_keras==2.21.0

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.debugger.across import AcrossRow
+from dtrain_lab.debugger.compared import AcrossRow
 from dtrain_lab.debugger.places import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, StepMode
 from dtrain_lab.debugger.view import DebugView, view

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from dtrain_lab._version import __version__
-from dtrain_lab.debugger.across import AcrossRow
+from dtrain_lab.debugger.compared import AcrossRow
 from dtrain_lab.debugger.view import DebugView
 from dtrain_lab.placement.slots import Slots
 from dtrain_lab.services.profiles.files import Listed

@@ -62,6 +62,15 @@ def test_make_installs_nothing_that_is_not_pinned() -> None:
         if "--require-hashes" in words or words[-2:] == ["-e", "."]:
             continue
         names = [word for word in words if word not in ("-c", "constraints.txt", "--no-deps", "\\")]
-        held = names in (["torch"], ["$(LIGHT);"]) and "constraints.txt" in words
+        held = names == ["torch"] and "constraints.txt" in words
         pin = "@" if " --prefix " in command else "=="  # npm's
         assert held or all(pin in name for name in names), command
+
+
+def test_environments_without_torch_have_the_versions_of_the_lock() -> None:
+    lab = locked("lab")
+    light = [line for line in (ROOT / "Makefile").read_text().splitlines() if "install cloudpickle==" in line]
+    assert len(light) == 2
+    for pin in (word for line in light for word in line.partition(" install ")[2].split()):
+        name, _, version = pin.partition("==")
+        assert lab[canonicalize_name(name)] == version, pin

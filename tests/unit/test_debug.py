@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.debugger import across, conditions, events, replies, requests
+from dtrain_lab.debugger import compared, conditions, events, replies, requests
 from dtrain_lab.debugger.places import runs_at
 from dtrain_lab.debugger.state import FIRST_THREAD, Breakpoint, Collective, Dap, State, inward, outward, sized
 from dtrain_lab.debugger.view import view
@@ -437,7 +437,7 @@ def numbers(*values: float) -> str:
 
 def test_equal_values_are_one_group() -> None:
     answers = {r: glance("412", ["", "value", "int", [], "412"]) for r in range(3)}
-    row = across.row("step", answers, {}, {})
+    row = compared.row("step", answers, {}, {})
     assert (row.same, row.text) == (True, "412 on all")
 
 
@@ -447,8 +447,8 @@ def test_what_differs_first_is_named_with_how_far() -> None:
         return glance("Net", same, ["fc.weight", "tensor", "float32", [2], digest])
 
     answers = {0: model("a"), 1: model("b"), 2: model("a")}
-    assert across.wanted_leaf(answers) == ("fc.weight", (0, 1))
-    row = across.row("model", answers, {}, {0: numbers(1, 2), 1: numbers(1, 2.5)})
+    assert compared.wanted_leaf(answers) == ("fc.weight", (0, 1))
+    row = compared.row("model", answers, {}, {0: numbers(1, 2), 1: numbers(1, 2.5)})
     assert row.first == "fc.weight"
     assert row.text == "differs first in fc.weight (float32[2])"
     assert [(g.ranks, g.outlier, g.max_abs) for g in row.groups] == [((0, 2), False, None), ((1,), True, 0.5)]
@@ -456,11 +456,11 @@ def test_what_differs_first_is_named_with_how_far() -> None:
 
 def test_numbers_are_a_range_and_nan_an_outlier() -> None:
     answers = {r: glance(t, ["", "value", "float", [], t]) for r, t in enumerate(["1.7", "1.8", "nan"])}
-    row = across.row("loss", answers, {}, {})
+    row = compared.row("loss", answers, {}, {})
     assert row.text == "1.7 to 1.8"
     assert [g.outlier for g in row.groups] == [False, False, True]
     answers = {r: glance("0", ["", "value", "int", [], str(r)]) for r in range(3)}
-    own = across.row("rank", answers, {}, {})
+    own = compared.row("rank", answers, {}, {})
     assert [g.outlier for g in own.groups] == [False] * 3, "no rank stands out where each has its own"
 
 
@@ -469,13 +469,13 @@ def test_shapes_that_differ_are_said() -> None:
         leaf = ["", "tensor", "float32", [n, 4], str(n)]
         return glance(f"float32[{n}, 4]", leaf, tensor={"shape": [n, 4], "dtype": "float32", "device": "cpu"})
 
-    row = across.row("x", {0: batch(32), 1: batch(32), 2: batch(17)}, {}, {})
+    row = compared.row("x", {0: batch(32), 1: batch(32), 2: batch(17)}, {}, {})
     assert row.text == "shape (32, 4) on ranks 0-1"
     assert row.groups[1].ranks == (2,)
 
 
 def test_errors_are_grouped_and_ranks_that_run_are_said() -> None:
-    row = across.row("y", {}, {0: "name 'y' is not defined", 1: "name 'y' is not defined"}, {}, (2,))
+    row = compared.row("y", {}, {0: "name 'y' is not defined", 1: "name 'y' is not defined"}, {}, (2,))
     assert [g.ranks for g in row.groups] == [(0, 1)]
     assert row.groups[0].error
     assert row.running == (2,)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cli.adapter.stdio import vscode_entry
 from dtrain_lab.debugger import editor, events, framing, requests
-from dtrain_lab.debugger.across import AcrossGroup, AcrossRow
+from dtrain_lab.debugger.compared import AcrossGroup, AcrossRow
 from dtrain_lab.debugger.state import Breakpoint, State, Step
 from dtrain_lab.errors import BadRequest
 from tests.unit.test_debug import attached, paused

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.debugger import across, events, replies, requests
+from dtrain_lab.debugger import compared, events, replies, requests
 from dtrain_lab.debugger.state import Dap, State, sized
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.machine import processes, supervision
@@ -211,7 +211,7 @@ class Debugging:
             self._emit(event)
         return answer
 
-    async def across(self, expression: str) -> across.AcrossRow:
+    async def across(self, expression: str) -> compared.AcrossRow:
         """Evaluate an expression on all ranks: in the current frame if paused, in the namespace if idle."""
         if not expression.strip():
             raise BadRequest("The expression is empty.", "Write one, such as: loss")
@@ -223,13 +223,13 @@ class Debugging:
         arguments = {"expression": expression, "depth": self.state.depth}
         found, errors = _split(await self.ask(requests.Order("look", {r: arguments for r in ranks})))
         values: dict[int, str | None] = {}
-        wanted = across.wanted_leaf(found)
+        wanted = compared.wanted_leaf(found)
         if wanted is not None:
             leaf, some = wanted
             order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
             bodies, _ = _split(await self.ask(order))
             values = {rank: body.get("values") for rank, body in bodies.items()}
-        return across.row(expression, found, errors, values, tuple(self.state.running))
+        return compared.row(expression, found, errors, values, tuple(self.state.running))
 
     async def ask(self, order: requests.Order) -> dict[int, Dap]:
         """Send an order to ranks, and return their answers by rank."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from dtrain_lab.debugger.across import AcrossGroup, AcrossRow
+from dtrain_lab.debugger.compared import AcrossGroup, AcrossRow
 from dtrain_lab.debugger.state import Breakpoint, Collective, Place, RankView
 from dtrain_lab.debugger.state import State as Debugged
 from dtrain_lab.debugger.view import view
