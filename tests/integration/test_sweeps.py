@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound
+from dtrain_lab.machine import processes
 from dtrain_lab.node.sources import warm_client
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 from dtrain_lab.services.sweeps import folder as folders
@@ -379,6 +381,14 @@ async def test_a_warm_rank_is_like_a_child_and_ends_with_its_agent(
     stays = await run("import time\nprint('here', flush=True)\ntime.sleep(600)")
     assert await stays.stdout.readline() == b"here\n"
     began = psutil.Process(stays.pid).create_time()
+    other = await run("import time\nprint('here', flush=True)\ntime.sleep(600)")
+    assert await other.stdout.readline() == b"here\n"
+    real, other.began = other.began, other.began - 10  # as of a process that had this pid before
+    other.send_signal(signal.SIGTERM)
+    assert processes.same(other.pid, real) is not None, "another process is left alone"
+    other.began = real
+    other.send_signal(signal.SIGKILL)
+    assert await exit_code(other) == -9
     stays.connection.close()
     wait_until(
         lambda: not psutil.pid_exists(stays.pid) or psutil.Process(stays.pid).create_time() != began,

@@ -15,6 +15,8 @@ from typing import Any
 
 from dtrain_lab import __version__
 from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import processes
+from dtrain_lab.node.sources.spawned_rank import began_at
 
 ANSWER_S = 5.0
 """Seconds for a rank to be forked; then it starts otherwise."""
@@ -29,6 +31,8 @@ class WarmRank:
 
     Args:
         pid: Its process id.
+        began: When it started, as `processes.started` returns it: the pid may be reused once it was reaped
+            by the process that forked it. 0 where it had ended by then.
         connection: To the process that forked it. The rank ends with it.
         stdout, stderr: Its output.
     """
@@ -36,11 +40,13 @@ class WarmRank:
     def __init__(
         self,
         pid: int,
+        began: float,
         connection: socket.socket,
         stdout: asyncio.StreamReader,
         stderr: asyncio.StreamReader,
     ) -> None:
         self.pid = pid
+        self.began = began
         self.connection = connection
         self.stdout = stdout
         self.stderr = stderr
@@ -49,7 +55,7 @@ class WarmRank:
     def send_signal(self, number: int) -> None:
         """Send it a signal, if it still runs."""
         if self.returncode is None:
-            os.kill(self.pid, number)
+            processes.signal_process(self.pid, self.began, number)
 
     def ended(self) -> None:
         """Take its exit status; without one, the process that forked it was killed, and it with it."""
@@ -118,7 +124,8 @@ async def rank(
             os.close(end)
         return None
     connection.setblocking(False)
-    made = WarmRank(int(said), connection, *[await _reader(open(end, "rb", buffering=0)) for end in ours])  # noqa: ASYNC230
+    readers = [await _reader(open(end, "rb", buffering=0)) for end in ours]  # noqa: ASYNC230
+    made = WarmRank(int(said), began_at(int(said)), connection, *readers)
     asyncio.get_running_loop().add_reader(connection, made.ended)
     return made
 
