@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
@@ -134,6 +135,14 @@ def test_one_user_sees_and_stops_nothing_of_the_other(hub: Hub, work: dict[str, 
         assert hub.ask(BOB, method, path, {}).status_code == 404
         assert hub.ask(ANN, method, path, {}, by=BOB).status_code == 403
     assert clusters(hub, ANN)[identity]["state"] == "ready"
+
+
+def test_ranks_have_none_of_the_hubs_secrets(hub: Hub, work: dict[str, Any]) -> None:
+    ranks = clusters(hub, ANN)[work["cluster"]]["ranks"]
+    for rank in ranks:
+        names = psutil.Process(rank["pid"]).environ()
+        assert "PATH" in names
+        assert not [name for name in names if name.startswith(("JUPYTERHUB", "JPY", "CONFIGPROXY"))]
 
 
 def test_files_and_sockets_of_one_user_are_closed_to_another(hub: Hub, work: dict[str, Any]) -> None:

@@ -113,8 +113,14 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def run_lab(root: Path, *more: str) -> Iterator[Lab]:
-    """Start JupyterLab with folders of its own, and with more options."""
+def run_lab(root: Path, *more: str, below: str = "") -> Iterator[Lab]:
+    """Start JupyterLab with folders of its own.
+
+    Args:
+        root: Where they lie.
+        more: Options of the command.
+        below: Of its URL, such as "/node/HOST/{port}"; by default the root.
+    """
     work = root / "work"
     work.mkdir(parents=True)
     quiet = root / "settings" / "@jupyterlab" / "apputils-extension"
@@ -125,6 +131,7 @@ def run_lab(root: Path, *more: str) -> Iterator[Lab]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    base = below.format(port=port)
     environment = {
         **os.environ,
         "JUPYTER_CONFIG_DIR": str(root / "config"),
@@ -145,6 +152,7 @@ def run_lab(root: Path, *more: str) -> Iterator[Lab]:
             "--allow-root",
             "--ServerApp.ip=127.0.0.1",
             f"--ServerApp.port={port}",
+            f"--ServerApp.base_url={base}/",
             "--ServerApp.port_retries=0",
             f"--IdentityProvider.token={TOKEN}",
             f"--ServerApp.root_dir={work}",
@@ -158,7 +166,7 @@ def run_lab(root: Path, *more: str) -> Iterator[Lab]:
         stderr=subprocess.STDOUT,
         env=environment,
     )
-    lab = Lab(f"http://127.0.0.1:{port}", work, environment)
+    lab = Lab(f"http://127.0.0.1:{port}{base}", work, environment)
     try:
         wait_until(lambda: _answers(lab, process, root), 60, "JupyterLab to answer")
         yield lab
