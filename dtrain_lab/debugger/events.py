@@ -104,13 +104,25 @@ def cell_began(state: State, ranks: Sequence[int]) -> State:
     return replace(state, moving="continue", step=None, failed=False)
 
 
-def cell_ended(state: State, ranks: Sequence[int], *, failed: bool) -> Moved:
-    """Record that a cell has ended on these ranks."""
-    state = replace(state, failed=failed)
+def cell_ended(state: State, ranks: Sequence[int], *, failed: bool, raised: Sequence[int] = ()) -> Moved:
+    """Record that a cell has ended on these ranks.
+
+    Args:
+        state: current state.
+        ranks: ranks that ran the cell.
+        failed: whether it failed on any rank.
+        raised: ranks on which it raised an error.
+    """
+    state = replace(state, failed=failed, raised=tuple(raised))
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "running":
             state = state.rank(rank, phase="idle", place=None, operation=None)
     return state, (told(state),)
+
+
+def post_mortem(state: State) -> State:
+    """Focus a rank that raised an error, before all ranks stop where their last cell ended."""
+    return replace(state, focus=state.raised[0], depth=0) if state.raised else state
 
 
 def stopped(state: State, rank: int) -> Dap:

@@ -108,6 +108,8 @@ class State(Struct, frozen=True):
     depth: int = 0
     failed: bool = False
     """Whether the last cell failed; its frames can still be inspected."""
+    raised: tuple[int, ...] = ()
+    """Ranks on which it raised an error, and which were not only interrupted because of others."""
     notes: tuple[str, ...] = ()
 
     @property

@@ -42,9 +42,10 @@ FIRST_SEQ = 1_000_000
 
 @dataclass
 class Outcome:
-    """Outcome of a cell."""
+    """Outcome of a cell. `raised`: ranks on which it raised an error."""
 
     failed: bool = False
+    raised: tuple[int, ...] = ()
 
 
 class KernelDebugger:
@@ -154,7 +155,7 @@ class KernelDebugger:
         finally:
             self._busy = False
             if self._wanted:
-                self._portal.post(self._ended(ranks, failed=outcome.failed))
+                self._portal.post(self._ended(ranks, outcome))
             if self._later:
                 self._kernel.control_thread.io_loop.add_callback(self._catch_up)
 
@@ -171,8 +172,8 @@ class KernelDebugger:
     async def _began(self, ranks: Sequence[int]) -> None:
         self._debugging.cell_began(ranks)
 
-    async def _ended(self, ranks: Sequence[int], *, failed: bool) -> None:
-        self._debugging.cell_ended(ranks, failed=failed)
+    async def _ended(self, ranks: Sequence[int], outcome: Outcome) -> None:
+        self._debugging.cell_ended(ranks, failed=outcome.failed, raised=outcome.raised)
 
     async def _post_mortem(self, message: Dap) -> Dap:
         """Pause the ranks where their last cell failed or was interrupted (post-mortem)."""
@@ -180,6 +181,7 @@ class KernelDebugger:
             return refused(message, "No cluster is running.")
         ranks = tuple(range(len(self._debugging.state.ranks)))
         order = clients.Run(cell=cell_id(), code="%debug", label="%debug", ranks=ranks, detached=True)
+        self._debugging.state = events.post_mortem(self._debugging.state)
         await self._target.ask(order)
         self._debugging.cell_began(ranks)
         return {**refused(message, ""), "success": True}

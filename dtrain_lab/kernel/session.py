@@ -273,6 +273,7 @@ class Session:
             result = shown.until_end(lambda put: target.run_order(order, check=False, on_output=put))
             if debugged is not None:
                 debugged.failed = not result.ok
+                debugged.raised = tuple(f.rank for f in result.failures if f.kind == "raised")
         result.raise_failure()
 
     def wait(self) -> None:

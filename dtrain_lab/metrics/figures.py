@@ -179,6 +179,22 @@ def _middle(values: Sequence[float | None]) -> float | None:
     return median(known) if known else None
 
 
+def without_steps(sample: RankSample) -> RankSample:
+    """A rank's sample without its steps, which are of an earlier cell than the one that runs on others."""
+    return replace(
+        sample,
+        step=None,
+        steps_per_s=None,
+        samples_per_s=None,
+        tokens_per_s=None,
+        step_s=None,
+        data_s=None,
+        compute_s=None,
+        optimizer_s=None,
+        bound="",
+    )
+
+
 def with_figures(rank: Rank, sample: RankSample, split: Split | None) -> Rank:
     """Add the figures of a rank's latest sample to the rank.
 

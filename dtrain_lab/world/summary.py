@@ -108,8 +108,9 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
         slow = metrics.verdicts[0]
         return Summary(slow.code, slow.values, slow.text)
     if metrics.step_s is not None and metrics.current:
-        text = "Training on 1 rank." if size == 1 else f"Training. All {size:,} ranks keep pace."
-        return _say("training", text, total=size)
+        count = len({rank for cell in running for rank in cell.ranks})
+        text = "Training on 1 rank." if count == 1 else f"Training. All {count:,} ranks keep pace."
+        return _say("training", text, total=count)
     cell = running[0]
     text = f"Running cell {cell.cell} on {rank_names.count(len(cell.ranks))}."
     return _say("running", text, cell=cell.cell, count=len(cell.ranks))

@@ -264,8 +264,12 @@ export function addClusterCommands(
       const trouble = model.clusters.find(isTrouble);
       if (trouble) {
         selection.select(trouble.id);
+        await commands.execute(CommandIDs.showPanel);
+      } else {
+        Notification.info(trans.__('No cluster is in trouble.'), {
+          autoClose: TOAST_MS
+        });
       }
-      await commands.execute(CommandIDs.showPanel);
     },
     describedBy: { args: { type: 'object', properties: {} } }
   });

@@ -34,9 +34,17 @@ export async function showLastOutput(
     pre.textContent = lines.join('\n') || trans.__('It printed nothing.');
     body.node.append(title, pre);
   }
-  await showDialog({
+  const shown = showDialog({
     title: trans.__('Last output: %1', cluster.name),
     body,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]
   });
+  // what came last is what one looks for
+  requestAnimationFrame(() => {
+    body.node.querySelectorAll('pre').forEach(pre => {
+      pre.scrollTop = pre.scrollHeight;
+    });
+    body.node.scrollTop = body.node.scrollHeight;
+  });
+  await shown;
 }

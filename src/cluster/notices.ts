@@ -74,7 +74,7 @@ export function announceLimit(
 /**
  * The end of a long cell is told to somebody who looks elsewhere.
  *
- * @param inView whether a notebook is seen at present, by its path.
+ * @param inView whether a notebook is seen at present, by its path on its kernel's machine.
  */
 export function announceCells(
   model: IClusters,

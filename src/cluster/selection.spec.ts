@@ -48,6 +48,18 @@ it('keeps a cluster that ended while it was shown, until it is forgotten or anot
   expect(selection.cluster?.id).toBe('b');
 });
 
+it('stays at a cluster that its notebook has left, and goes to no other', () => {
+  const { selection, hear } = make();
+  selection.setNotebook({ path: 'x.ipynb', kernel: 'python3', lacks: false });
+  hear({ ...one, notebooks: ['x.ipynb'] }, two);
+  expect(selection.cluster?.id).toBe('a');
+  hear({ ...one, state: 'paused' }, two);
+  expect(selection.cluster?.notebooks).toEqual([]);
+  expect(selection.cluster?.id).toBe('a');
+  hear(one, { ...two, notebooks: ['x.ipynb'] });
+  expect(selection.cluster?.id).toBe('b');
+});
+
 it('tells of what somebody chose, and not of each frame', () => {
   const { selection, hear } = make();
   let told = 0;

@@ -123,6 +123,8 @@ export class Selection implements ISelection {
       return;
     }
     const shown = this._shownBefore();
+    const { path } = this._notebook;
+    const left = path ? attachedTo(this._before, path)?.id : null;
     const before = new Set(this._before.map(c => c.id));
     const now = Date.now() / 1000;
     noteRuns(this._ran, this._seen, clusters);
@@ -132,6 +134,9 @@ export class Selection implements ISelection {
     if (this._ended.some(c => c.id === shown)) {
       const begun = clusters.some(c => !before.has(c.id));
       this._selected = begun ? null : shown;
+    } else if (!this._selected && left && !this._ofNotebook()) {
+      // the notebook has left it, as by a restart of its kernel: that leads to no other cluster
+      this._selected = clusters.some(c => c.id === left) ? left : null;
     }
     this._follow();
   }

@@ -17,6 +17,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CommandToolbarButton } from '@jupyterlab/ui-components';
 
 import { CommandIDs } from '../commands';
+import { narrowItem } from '../notebook/narrow';
 import { IClusters, ISweeps } from '../tokens';
 import { submitIcon } from '../ui/icons';
 import { jobsIcon } from '../ui/views';
@@ -149,6 +150,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
         label: trans.__('Submit')
       });
       button.addClass('jp-DtrainNotebook-submit');
+      narrowItem(panel, 'dtrain-submit', button);
       return button;
     });
     for (const command of [CommandIDs.showJobs, CommandIDs.submitNotebook]) {

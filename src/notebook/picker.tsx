@@ -18,6 +18,8 @@ import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { Glyph } from '../ui/glyph';
+import { distributedIcon } from '../ui/icons';
+import { narrowItem } from './narrow';
 import { pickedOf } from './words';
 
 /** The cluster picker in the notebook's toolbar. */
@@ -34,11 +36,11 @@ export const pickerPlugin: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
-    registry.addFactory<NotebookPanel>(
-      'Notebook',
-      'dtrain-cluster',
-      panel => new Picker(panel, model, app.commands, trans)
-    );
+    registry.addFactory<NotebookPanel>('Notebook', 'dtrain-cluster', panel => {
+      const picker = new Picker(panel, model, app.commands, trans);
+      narrowItem(panel, 'dtrain-cluster', picker);
+      return picker;
+    });
   }
 };
 
@@ -76,7 +78,7 @@ class Picker extends ReactWidget {
           why ??
           (cluster
             ? trans.__('Cluster of this notebook: %1', cluster.name)
-            : trans.__('Cluster of this notebook'))
+            : trans.__('This notebook has no cluster'))
         }
         onClick={event => {
           if (why) {
@@ -86,8 +88,15 @@ class Picker extends ReactWidget {
           }
         }}
       >
-        {glyph && <Glyph kind={glyph} label={word} />}
-        <span>{text}</span>
+        {glyph ? (
+          <Glyph kind={glyph} label={word} />
+        ) : (
+          <distributedIcon.react
+            tag="span"
+            className="jp-DtrainNotebook-none"
+          />
+        )}
+        <span className="jp-DtrainNotebook-name">{text}</span>
         <svg viewBox="0 0 16 16" aria-hidden="true">
           <path d="M4 6l4 4 4-4" />
         </svg>

@@ -24,6 +24,16 @@ const CODES =
 const LINK =
   /\b(?:https?:\/\/|www\.)[^\s<>"'`\u001b]*[^\s<>"'`\u001b.,;:!?)\]}]/g;
 
+/** A text whose escape sequences are blanks: places in it are places in the text. */
+export function blanked(text: string): string {
+  return text.replace(CODES, code => ' '.repeat(code.length));
+}
+
+/** The sequences up to a place of a text: what stands behind it is drawn as they say. */
+export function stylesBefore(text: string, place: number): string {
+  return (text.slice(0, place).match(CODES) ?? []).join('');
+}
+
 interface IStyle {
   fg: string | number | null;
   bg: string | number | null;

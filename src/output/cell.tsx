@@ -213,7 +213,7 @@ export class CellOutputView extends ReactWidget {
       compare: () => ({
         act: can(CommandIDs.compareVariable),
         why: cluster
-          ? trans.__('The debugger is off. Turn it on with Debug.')
+          ? trans.__('The debugger is off. “Debug rank … here” turns it on.')
           : gone
       })
     };

@@ -179,5 +179,26 @@ it('finds numbers with their units and keys, and no others', () => {
     '1,024',
     '-1e-3'
   ]);
-  expect(of('a1 v2 x-3 \u001b[31m4\u001b[0m')).toEqual([]);
+  expect(of('a1 v2 x-3')).toEqual([]);
+});
+
+it('folds coloured lines as plain ones, and what comes after them', () => {
+  const line = (rank: number, text: string): ILine => ({
+    ranks: [rank],
+    text,
+    error: false
+  });
+  const red = (rank: number): string => `\u001b[31mred\u001b[0m plain ${rank}`;
+  const folded = foldLines([
+    line(1, red(1)),
+    line(1, 'rank 1 of 2 on cpu'),
+    line(0, red(0)),
+    line(0, 'rank 0 of 2 on cpu')
+  ]);
+  expect(folded.map(l => [l.ranks, l.range?.low, l.range?.high])).toEqual([
+    [[0, 1], '0', '1'],
+    [[0, 1], '0', '1']
+  ]);
+  const [{ text, range }] = folded;
+  expect(text.slice(range?.start, range?.end)).toBe('0');
 });

@@ -1,3 +1,4 @@
+import { blanked } from './ansi';
 import { ILine } from './lines';
 
 /** A number of a line that may differ between ranks. */
@@ -38,16 +39,12 @@ const IDENTITY = new Set(
 );
 /** From here on a whole number is an id, or a time. */
 const MOST_WHOLE = 1e9;
-const ESCAPE = '\u001b';
 
 /** Numbers that may be folded: no part of a date, a time, an address, a path, a version or a name. */
 export function numbersOf(text: string): INumber[] {
-  if (text.includes(ESCAPE)) {
-    return [];
-  }
   const found: INumber[] = [];
   let before = '';
-  for (const word of text.matchAll(/\S+/g)) {
+  for (const word of blanked(text).matchAll(/\S+/g)) {
     const match = WORD.exec(word[0]);
     if (match && mayDiffer(match[3], match[2] ?? before)) {
       const start = word.index + match[1].length;

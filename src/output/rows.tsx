@@ -1,10 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { formatRanks, formatShare } from '../ui/format';
+import { formatCount, formatRanks, formatShare } from '../ui/format';
 import { IBar, ILine, parseBar } from './lines';
 import { IAreaRow } from './read';
 import { Text } from './text';
+import { stylesBefore } from './ansi';
 
 /** Lines that are drawn at first; the middle of more is left out, and comes in steps of as many. */
 export const MOST_LINES = 2000;
@@ -38,7 +39,12 @@ export function Lines(props: {
     ? []
     : lines.slice(Math.max(first.length, lines.length - half));
   const more = left.gone + lines.length - first.length - last.length;
-  const text = trans._n('%1 more line.', '%1 more lines.', more);
+  const text = trans._n(
+    '%2 more line.',
+    '%2 more lines.',
+    more,
+    formatCount(more)
+  );
   return (
     <ul className="jp-DtrainOutput-lines">
       {first.map((line, i) => (
@@ -123,20 +129,20 @@ function LineText(props: {
   const words = props.trans.__('%1 to %2', low, high);
   return inline ? (
     <>
-      {text.slice(0, start)}
+      <Text text={text.slice(0, start)} />
       <span
         className="jp-DtrainOutput-span"
         role="img"
         aria-label={words}
         title={words}
       >
-        {low}…{high}
+        <Text text={`${stylesBefore(text, start)}${low}…${high}`} />
       </span>
-      {text.slice(end)}
+      <Text text={stylesBefore(text, end) + text.slice(end)} />
     </>
   ) : (
     <>
-      {text}
+      <Text text={text} />
       <span className="jp-DtrainOutput-range">{` (${words})`}</span>
     </>
   );

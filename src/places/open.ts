@@ -77,6 +77,10 @@ export async function showNotebook(
     factory: 'Notebook'
   })) as NotebookPanel | undefined;
   await panel?.context.ready;
+  if (panel) {
+    // one that is open already is only brought to the front where it is named by its path here
+    await commands.execute('docmanager:activate', { path });
+  }
   return panel ?? null;
 }
 
@@ -107,6 +111,8 @@ export async function openPlace(
       content.mode = 'edit';
       moveTo(cell.editor, line);
     }
+  } else if (place.notebook) {
+    await showNotebook(place.notebook, opener);
   } else if (place.file) {
     const path = labPath(place.file, serverRoot());
     if (path === null) {

@@ -3,6 +3,14 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { Cluster } from '../tokens';
 import { indexIn, openNotebookOf } from './open';
 
+/** Is a notebook seen at present? It is called as its kernel calls it. */
+export function notebookInView(
+  tracker: INotebookTracker | null,
+  notebook: string | null
+): boolean {
+  return !document.hidden && !!openNotebookOf(tracker, notebook)?.isVisible;
+}
+
 /** Is a cell that this cluster runs seen at present, with the bar below it? */
 export function cellInView(
   tracker: INotebookTracker | null,

@@ -2,7 +2,12 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, Rank } from '../tokens';
-import { formatMegabytes, formatShare, formatTime } from '../ui/format';
+import {
+  formatMegabytes,
+  formatRate,
+  formatShare,
+  formatTime
+} from '../ui/format';
 
 /** A part of a step; seconds, and its share. */
 export interface IPart {
@@ -117,13 +122,16 @@ function Gradients(props: {
   if (!gradient_bytes) {
     return null;
   }
-  const size = formatMegabytes(gradient_bytes);
+  const small = gradient_bytes < 1e5;
+  const size = small
+    ? trans.__('%1 kB', formatRate(gradient_bytes / 1e3))
+    : trans.__('%1 MB', formatMegabytes(gradient_bytes));
   return (
     <p className="jp-DtrainUi-under">
       {link_share === null
-        ? trans.__('%1 MB of gradients a step', size)
+        ? trans.__('%1 of gradients a step', size)
         : trans.__(
-            '%1 MB of gradients a step, %2 of what the network can carry',
+            '%1 of gradients a step, %2 of what the network can carry',
             size,
             formatShare(link_share)
           )}

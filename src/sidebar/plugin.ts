@@ -17,7 +17,7 @@ import {
 } from '../cluster/notices';
 import { addProfileCommands } from '../cluster/profiles';
 import { CommandIDs } from '../commands';
-import { cellInView } from '../places/seen';
+import { cellInView, notebookInView } from '../places/seen';
 import {
   Cluster,
   IClusterActions,
@@ -67,10 +67,9 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
       announceTrouble(model, trans, cluster => troubleInView(cluster))
     );
     announceLimit(model, trans);
-    announceCells(model, actions, trans, path => {
-      const shown = tracker?.find(panel => panel.context.path === path);
-      return !document.hidden && !!shown?.isVisible;
-    });
+    announceCells(model, actions, trans, notebook =>
+      notebookInView(tracker, notebook)
+    );
     void registry?.load(panelPlugin.id).then(settings => {
       const take = (): void => {
         model.configure(settings.composite as unknown as IPreferences);

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.conftest import shot
+from tests.ui.conftest import open_notebook, shot
 from tests.ui.feed import Feed, run_feed, training
 from tests.ui.lab import TOKEN, Lab
 
@@ -276,3 +276,25 @@ def test_squares_by_keyboard_and_charts_on_one_line(screen: Screen) -> None:
     screen.until(panel.get_by_role("option", name="Rank 255 on gpu-31"), 256, slow=37)
     page.keyboard.press("ArrowUp")
     screen.until(panel.get_by_role("option", name="Rank 223 on gpu-27"), 256, slow=37)
+
+
+def test_picker_and_submit_stay_where_a_notebook_has_a_small_toolbar(lab: Lab, page: Any) -> None:
+    open_notebook(page, lab, lab.notebook("narrow.ipynb", ["print(1)"]))
+    bar = page.locator(".jp-NotebookPanel-toolbar")
+    picker, submit = bar.locator("> .jp-DtrainNotebook-picker"), bar.locator("> .jp-DtrainNotebook-submit")
+    name = picker.locator(".jp-DtrainNotebook-name")
+    page.wait_for_function(f"e => ({BOX})(e)[2] - ({BOX})(e)[0] > 20", arg=name.element_handle())
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.evaluate(RUN, "application:toggle-right-area")
+    more = bar.locator("> [data-jp-item-name='toolbar-popup-opener']")
+    more.wait_for()
+    for item in (picker, submit):
+        item.wait_for()
+        left, _, right, _ = item.evaluate(BOX)
+        assert 24 <= right - left <= 40, "an icon"
+        assert right <= more.evaluate(BOX)[0]
+    assert picker.get_by_role("button", name="No cluster").get_attribute("title")
+    page.evaluate(RUN, "application:toggle-right-area")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.wait_for_function(f"e => ({BOX})(e)[2] - ({BOX})(e)[0] > 20", arg=name.element_handle())
+    submit.get_by_text("Submit").wait_for()

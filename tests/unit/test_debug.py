@@ -381,7 +381,8 @@ def test_a_rank_that_waits_says_for_whom() -> None:
 
 
 def test_a_cell_that_has_ended_leaves_ranks_idle_and_can_be_looked_at_if_it_failed() -> None:
-    state, _ = events.cell_ended(events.cell_began(attached(), [0, 1]), [0, 1], failed=True)
+    state, _ = events.cell_ended(events.cell_began(attached(), [0, 1]), [0, 1], failed=True, raised=[1])
+    assert events.post_mortem(replace(state, focus=0)).focus == 1, "not the one that was only interrupted"
     assert [r.phase for r in state.ranks] == ["idle"] * 3
     assert view(state).failed
     assert not view(events.cell_began(state, [0])).failed

@@ -93,6 +93,21 @@ def test_where_threads_wait_for_cores_it_says_so_instead_of_who_is_slow(world: W
     assert found.metrics.advice == ()
 
 
+def test_a_rank_that_takes_no_part_in_the_cell_has_no_figures_and_waits_for_nobody(world: World) -> None:
+    for _ in range(20):
+        world.tick(EVEN)
+    alone = (Member(0, 100, True, 0, "d", "d"), Member(1, 101, True, 0, None, "c"))
+    world.state = State("ready", members=Members(alone))
+    running = (RunningCell("[4]", "/home/me/train.ipynb", (0,), 0.0),)
+    for _ in range(8):
+        world.tick((0.0, 0.0))
+        found = world.head.cluster(world.state, running, ())
+    assert found.summary.text == "Training on 1 rank."
+    assert (found.metrics.comm_overhead, found.metrics.wait_s) == (0.0, 0.0)
+    assert [rank.step_s for rank in found.ranks] == [0.05, None]
+    assert [rank.wait_s for rank in found.ranks] == [0.0, None]
+
+
 def test_a_rank_that_stays_slow_is_the_headline_and_marked_as_one_episode(world: World) -> None:
     found = [world.tick((0.02, 0.0)) for _ in range(80)]
     last = found[-1]

@@ -111,8 +111,9 @@ class Figures:
 
     def splits(self, state: State) -> dict[int, communication.Split]:
         """Rank → how its step time splits into transfer and waiting."""
-        splits = communication.split(self._current(state), state.size, self._crowded())
-        measured = self.loops.measured(state.size)
+        size = len(taking(state))
+        splits = communication.split(self._current(state), size, self._crowded())
+        measured = self.loops.measured(size)
         if measured is not None and measured.communication is not None:
             check = measured.communication
             splits = communication.with_measured(splits, check.share, check.error)
@@ -122,13 +123,14 @@ class Figures:
         """Metrics of the world, with verdicts and advice."""
         found = self.stuck(state)
         samples = self._current(state)
-        metrics = figures.world_metrics(samples, state.size, self._crowded())
+        size = len(taking(state))
+        metrics = figures.world_metrics(samples, size, self._crowded())
         if metrics.step_s is not None and self.loops.moves(metrics.step_s, time.monotonic()):
             self.loops.steps_take(metrics.step_s)
-        diagnosed = self.loops.measured(state.size)
+        diagnosed = self.loops.measured(size)
         if diagnosed is not None:
             metrics = diagnosis.with_measured(metrics, diagnosed)
-        share = link_share(metrics.gradient_bytes, metrics.step_s, state.size, self.link_bytes_per_s)
+        share = link_share(metrics.gradient_bytes, metrics.step_s, size, self.link_bytes_per_s)
         metrics = replace(metrics, link_share=share)
         current = self._steps_now(state, found, metrics.step_s)
         if found is None:
@@ -146,7 +148,7 @@ class Figures:
                 metrics.link_share,
             )
         advice = self._advised.look(
-            measured(metrics, samples, state.size, self.hosts.values()) if current else None,
+            measured(metrics, samples, size, self.hosts.values()) if current else None,
             self.loops.code,
             diagnosed if metrics.measured else None,
             sure=found is None or found.code != "too_busy",
@@ -213,8 +215,8 @@ class Figures:
     # ----
 
     def _current(self, state: State) -> list[RankSample]:
-        """Samples of a ready world; without all ranks, metrics of the whole are not defined."""
-        return self.samples() if state.phase == "ready" else []
+        """Samples of the ranks at work in a ready world; without all ranks, its metrics are not defined."""
+        return [s for s in self.samples() if s.rank in taking(state)] if state.phase == "ready" else []
 
     def _crowded(self) -> bool:
         return self.plan is not None and any(node.threads == 1 for node in self.plan.nodes)
@@ -235,7 +237,7 @@ class Figures:
         found: Verdict | None = None
         if current:
             found = straggler.slow(samples, metrics.comm_overhead_error or 0.0, self._by_rank())
-            found = found or self._hungry(samples, state.size)
+            found = found or self._hungry(samples, len(taking(state)))
             busy = self._busiest()
             if found is not None and busy is not None and not straggler.is_plain(found):
                 found = straggler.too_busy(busy, self._nodes()[busy], alone=len(self._nodes()) == 1)
@@ -277,6 +279,12 @@ class Figures:
     def _stuck_after_s(self) -> float:
         """How long a collective may block before it counts as a hang; seconds."""
         return self.plan.watch.stuck_after_s if self.plan is not None else hang.STUCK_AFTER_S
+
+
+def taking(state: State) -> tuple[int, ...]:
+    """Ranks that take part in a cell that runs; all ranks while none runs."""
+    cells = {m.cell for m in state.members if m.cell is not None}
+    return tuple(m.rank for m in state.members if not cells or m.last in cells)
 
 
 def _interrupted(state: State) -> bool:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from dtrain_lab.head.figures.figures import Figures
+from dtrain_lab.head.figures.figures import Figures, taking
 from dtrain_lab.metrics import communication
 from dtrain_lab.metrics import figures as estimates
 from dtrain_lab.metrics.verdicts.hang import ALARMS
@@ -138,13 +138,23 @@ class Snapshot:
             return ()
         blamed = {r: v.kind for v in metrics.verdicts for r in v.ranks}
         splits = self.figures.splits(state)
+        at_work = set(taking(state))
         ranks = []
         for node in self.plan.nodes:
             for local in range(node.ranks):
                 member = state.members[node.first_rank + local]
                 device = f"cuda:{local % node.gpus}" if node.gpus else "cpu"
                 ranks.append(
-                    self._rank(member, node.name, local, device, blamed, splits.get(member.rank), running)
+                    self._rank(
+                        member,
+                        node.name,
+                        local,
+                        device,
+                        blamed,
+                        splits.get(member.rank),
+                        running,
+                        takes=member.rank in at_work,
+                    )
                 )
         return tuple(ranks)
 
@@ -157,6 +167,8 @@ class Snapshot:
         blamed: Mapping[int, str],
         split: communication.Split | None,
         running: Sequence[RunningCell],
+        *,
+        takes: bool,
     ) -> Rank:
         seen, sample = self.figures.seen(member.rank)
         state = _rank_state(member, sample, stuck=blamed.get(member.rank) in ALARMS)
@@ -178,6 +190,8 @@ class Snapshot:
             slow=blamed.get(member.rank) == "slow",
             last_seen_s=time.monotonic() - seen if seen is not None else None,
         )
+        if not takes:
+            sample = estimates.without_steps(sample)
         return estimates.with_figures(rank_now, sample, split)
 
     def _progress(self, state: State) -> tuple[Phase, ...]:

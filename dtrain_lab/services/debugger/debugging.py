@@ -251,9 +251,9 @@ class Debugging:
         self.state = events.cell_began(self.state, ranks)
         self._emit(events.told(self.state))
 
-    def cell_ended(self, ranks: Sequence[int], *, failed: bool) -> None:
-        """Called when a cell of this client has ended."""
-        self._show(events.cell_ended(self.state, ranks, failed=failed))
+    def cell_ended(self, ranks: Sequence[int], *, failed: bool, raised: Sequence[int] = ()) -> None:
+        """Called when a cell of this client has ended, on `raised` with an error."""
+        self._show(events.cell_ended(self.state, ranks, failed=failed, raised=raised))
 
     def _heard(self, rank: int, data: bytes) -> None:
         message = json.loads(data)
