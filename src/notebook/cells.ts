@@ -1,5 +1,8 @@
-import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import { CommandRegistry } from '@lumino/commands';
+import { Cell, ICodeCellModel } from '@jupyterlab/cells';
+import { NotebookPanel } from '@jupyterlab/notebook';
+
+import { RUN_KEY } from '../output/run';
+import { IOpener, showNotebook } from '../places/open';
 
 /** A cell as a cluster knows it. */
 export interface ICell {
@@ -11,41 +14,16 @@ export interface ICell {
   line?: number | null;
 }
 
-/** The path under the server's root: a kernel may know its notebook by a longer one. */
-export function openPathOf(
-  open: readonly string[],
-  notebook: string
-): string | null {
-  const name = notebook.split('/').pop();
-  return (
-    open.find(path => path === notebook) ??
-    open.find(path => notebook.endsWith(`/${path}`)) ??
-    open.find(path => path.split('/').pop() === name) ??
-    null
-  );
-}
-
-/** Show a notebook, and in it a cell and a line. */
-export async function showCell(
-  place: ICell,
-  tracker: INotebookTracker,
-  commands: CommandRegistry
-): Promise<void> {
-  const open: NotebookPanel[] = [];
-  tracker.forEach(panel => void open.push(panel));
-  const known = openPathOf(
-    open.map(panel => panel.context.path),
-    place.notebook
-  );
-  const panel = (await commands.execute('docmanager:open', {
-    path: known ?? place.notebook,
-    factory: 'Notebook'
-  })) as NotebookPanel | undefined;
+/** Show a notebook, and in it a cell and a line; the last one that ran on ranks where none is named. */
+export async function showCell(place: ICell, opener: IOpener): Promise<void> {
+  const panel = await showNotebook(place.notebook, opener);
   if (!panel) {
     return;
   }
-  await panel.context.ready;
-  const index = indexOf(panel, place);
+  const index =
+    place.cell_id || place.cell
+      ? indexOf(panel, place)
+      : lastOfRanks(panel.content.widgets);
   if (index < 0) {
     return;
   }
@@ -58,6 +36,14 @@ export async function showCell(
     content.mode = 'edit';
     widget.editor?.setCursorPosition({ line: place.line - 1, column: 0 });
   }
+}
+
+/** Index of the last cell that has an output of ranks; −1 where there is none. */
+export function lastOfRanks(cells: readonly Pick<Cell, 'model'>[]): number {
+  return cells.reduce((found, { model }, i) => {
+    const ran = model.type === 'code' && model.getMetadata(RUN_KEY);
+    return ran && (model as ICodeCellModel).outputs.length ? i : found;
+  }, -1);
 }
 
 function indexOf(panel: NotebookPanel, place: ICell): number {

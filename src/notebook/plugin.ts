@@ -152,7 +152,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       execute: async args => {
         if (typeof args.notebook === 'string') {
           const place = args as unknown as ICell;
-          await showCell(place, tracker, commands);
+          await showCell(place, { commands, tracker, trans });
         }
       },
       describedBy: {

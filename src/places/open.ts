@@ -77,10 +77,6 @@ export async function showNotebook(
     factory: 'Notebook'
   })) as NotebookPanel | undefined;
   await panel?.context.ready;
-  if (panel) {
-    // one that is open already is only brought to the front where it is named by its path here
-    await commands.execute('docmanager:activate', { path });
-  }
   return panel ?? null;
 }
 

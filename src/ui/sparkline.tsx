@@ -42,12 +42,16 @@ export function layout(
   height: number
 ): [number, number][] {
   const known = values.filter((v): v is number => v !== null);
+  // times without a figure at either end take no room: a short run is not drawn as a speck
+  const first = values.findIndex(v => v !== null);
+  const end = values.reduce((n: number, v, i) => (v === null ? n : i + 1), 0);
+  const drawn = values.slice(Math.max(0, first), end);
   const most = Math.max(...known);
   const least = Math.min(...known);
   const span = Math.max(most - least, most * LEAST_SPAN) || 1;
   const base = (most + least - span) / 2;
-  const last = Math.max(1, values.length - 1);
-  return values.map((v, i) => [
+  const last = Math.max(1, drawn.length - 1);
+  return drawn.map((v, i) => [
     (i * (width - 2)) / last + 1,
     v === null ? NaN : height - 2 - ((v - base) / span) * (height - 4)
   ]);

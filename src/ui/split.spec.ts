@@ -23,6 +23,8 @@ it('knows no split without steps', () => {
 });
 
 it('leaves gaps in a line where nothing is known', () => {
+  const idle = layout([null, null, 1, 2, null, null], 100, 20);
+  expect(idle.map(([x]) => x)).toEqual([1, 99]);
   const points = layout([1, null, 2], 100, 20);
   expect(points.map(([, y]) => Number.isNaN(y))).toEqual([false, true, false]);
   expect(points[2][1]).toBeLessThan(points[0][1]);
