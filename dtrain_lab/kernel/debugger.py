@@ -66,6 +66,8 @@ class KernelDebugger:
         self._wanted = False
         self._busy = False
         """Whether a `%%distributed` cell occupies the kernel's main thread."""
+        self._last: tuple[Cluster, Outcome] | None = None
+        """Cluster and outcome of the last cell, which may have ended before the debugger was turned on."""
         self._target: Cluster | None = None
         self._job: tuple[Connection, JobCode] | None = None
         self._later: list[Dap] = []
@@ -154,6 +156,7 @@ class KernelDebugger:
             yield outcome
         finally:
             self._busy = False
+            self._last = (cluster, outcome)
             if self._wanted:
                 self._portal.post(self._ended(ranks, outcome))
             if self._later:
@@ -163,6 +166,9 @@ class KernelDebugger:
         """Attach to a cluster's ranks; returns the reason if that is impossible, else an empty string."""
         try:
             self._adopt()
+            if self._last is not None and self._last[0] is cluster and not self._debugging.state.on:
+                last = self._last[1]
+                self._debugging.state = replace(self._debugging.state, failed=last.failed, raised=last.raised)
             await self._debugging.begin(cluster.connection)
         except DtrainError as error:
             self._say(str(error))

@@ -13,6 +13,11 @@ export interface ICellPlace {
   line?: number | null;
 }
 
+/** "cell [7]"; what runs in the place of a cell has a name of its own: "%debug". */
+export function cellName(cell: string, trans: TranslationBundle): string {
+  return cell.startsWith('[') ? trans.__('cell %1', cell) : cell;
+}
+
 /** A cell's name that leads to it. */
 export function CellLink(props: {
   place: ICellPlace;
@@ -22,7 +27,7 @@ export function CellLink(props: {
   const { place, commands, trans } = props;
   const text = place.line
     ? trans.__('cell %1, line %2', place.cell, place.line)
-    : trans.__('cell %1', place.cell);
+    : cellName(place.cell, trans);
   if (!place.notebook) {
     return <>{text}</>;
   }

@@ -104,6 +104,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
             if (args.pause) {
               await model.send('dtrain/pause', { ranks: [rank] });
             }
+            if (args.failed && model.view?.failed) {
+              await model.send('dtrain/postmortem', {});
+            }
             await model.focus(rank);
           } catch (error) {
             onError(error);
@@ -119,7 +122,11 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
               type: 'string',
               description: 'Of its cluster: its debugger is switched on'
             },
-            pause: { type: 'boolean', description: 'Stop the rank first' }
+            pause: { type: 'boolean', description: 'Stop the rank first' },
+            failed: {
+              type: 'boolean',
+              description: 'Show where its last cell failed'
+            }
           }
         }
       }

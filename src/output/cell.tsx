@@ -202,7 +202,9 @@ export class CellOutputView extends ReactWidget {
       file,
       debug: rank => {
         const lost = cluster?.ranks[rank]?.state === 'lost';
-        const act = lost ? null : can(CommandIDs.debugRank, { rank });
+        const act = lost
+          ? null
+          : can(CommandIDs.debugRank, { rank, failed: true });
         const why = !cluster
           ? gone
           : lost

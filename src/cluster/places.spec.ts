@@ -1,0 +1,10 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { cellName } from './places';
+
+it('calls a cell what is one, and nothing else', () => {
+  const trans = nullTranslator.load('dtrain_lab');
+  expect(cellName('[7]', trans)).toBe('cell [7]');
+  expect(cellName('%debug', trans)).toBe('%debug');
+});
