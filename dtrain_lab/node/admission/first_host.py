@@ -62,6 +62,8 @@ class FirstHost:
             await asyncio.sleep(LOOK_S)
         while not self._gang.gone:
             await self._hear(self._turn.look(), b"")
+            if self._gang.gone:  # there is room for all: nothing to wait for
+                break
             await self._listen_for(LOOK_S)
             if self._gang.gone:
                 break
