@@ -106,7 +106,8 @@ class ForkServer:
                 if name not in OPTIONAL:
                     raise
         gc.collect()
-        gc.freeze()  # keeps the garbage collector from writing to pages shared with children
+        # the collector does not look at what is frozen, in children neither: it would copy all shared pages
+        gc.freeze()
         if threads() != 1:
             raise RuntimeError(f"the fork server has {threads()} threads; a fork would not be safe")
         import torch
@@ -177,7 +178,6 @@ class ForkServer:
                 os.close(end)
             os.setsid()
             _streams(log)
-            gc.unfreeze()
             child()
             code = 0
         except SystemExit as leave:

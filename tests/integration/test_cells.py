@@ -44,6 +44,15 @@ def test_environment_and_threads(pair: dt.Cluster) -> None:
     assert result.stdout[1] == "['1', '1', '2', '2', '0'] 1\n"
 
 
+def test_a_garbage_collection_ends_no_sharing_of_torchs_memory(pair: dt.Cluster) -> None:
+    shared = "print(sum(int(l.split()[1]) for l in open('/proc/self/smaps_rollup') if 'Shared' in l))"
+    before, after = (pair.run(code + shared).stdout for code in ("", "import gc; gc.collect()\n"))
+    for rank in (0, 1):
+        assert int(after[rank]) > 0.8 * int(before[rank]), (
+            "in kB; a copy of each page would be the rank's own"
+        )
+
+
 @pytest.mark.parametrize("code", ["exit()", "quit", "import sys\nsys.exit()", "raise SystemExit(0)"])
 def test_leaving_as_a_script_does_ends_the_cell_and_no_rank(pair: dt.Cluster, code: str) -> None:
     result = pair.run(f"{code}\nprint('not reached')" if "\n" in code else code)

@@ -74,7 +74,7 @@ class Template:
                 if name != "numpy":  # torch does without it
                     raise
         gc.collect()
-        gc.freeze()  # keeps the garbage collector from writing to pages shared with children
+        gc.freeze()  # for good: a collection in a child would copy all pages that they share
         if len(os.listdir("/proc/self/task")) != 1:
             return  # a fork would not be safe
         for end in self._wake:
@@ -153,7 +153,6 @@ class Template:
             if "numpy" in sys.modules:
                 sys.modules["numpy"].random.seed()
                 _set_blas_threads(environment)
-            gc.unfreeze()
             sys.argv = asked["arguments"]
             from dtrain_lab.rank.script import main
 
