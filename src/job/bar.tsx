@@ -1,8 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useId } from 'react';
+import React from 'react';
 
 import { JobPlan } from '../tokens';
 import { submitIcon } from '../ui/icons';
+import { FormBar } from './formbar';
 import { budgetWords, formatHours, moment, roomWords } from './words';
 
 /** How large the job is and what it takes; and the button, which says why it is off. */
@@ -17,49 +18,29 @@ export function SubmitBar(props: {
   keep: () => void;
   send: () => void;
 }): JSX.Element {
-  const { plan, why, sending, trans } = props;
-  const id = useId();
+  const { plan, trans } = props;
+  const size =
+    plan?.size &&
+    trans._n(
+      '%1 node × %2 = %3 ranks%4',
+      '%1 nodes × %2 = %3 ranks%4',
+      plan.size.nodes,
+      plan.size.ranks_per_node,
+      plan.size.nodes * plan.size.ranks_per_node,
+      props.time ? trans.__(', at most %1', props.time) : ''
+    );
   return (
-    <div className="jp-DtrainJob-submitBar">
-      <div className="jp-DtrainJob-submitSize">
-        <b>
-          {plan?.size
-            ? trans._n(
-                '%1 node × %2 = %3 ranks%4',
-                '%1 nodes × %2 = %3 ranks%4',
-                plan.size.nodes,
-                plan.size.ranks_per_node,
-                plan.size.nodes * plan.size.ranks_per_node,
-                props.time ? trans.__(', at most %1', props.time) : ''
-              )
-            : ''}
-        </b>
-        {plan && <Amounts plan={plan} trans={trans} />}
-      </div>
-      <span className="jp-DtrainUi-under" role="status" id={id}>
-        {why}
-      </span>
-      <div className="jp-DtrainJob-submitActs">
-        <button
-          type="button"
-          className="jp-DtrainUi-button"
-          onClick={props.keep}
-        >
-          {props.kept ? trans.__('Saved') : trans.__('Save for later')}
-        </button>
-        <button
-          type="button"
-          className="jp-DtrainUi-button jp-DtrainJob-send jp-mod-primary"
-          aria-disabled={!!why || sending}
-          aria-describedby={id}
-          title={why}
-          onClick={props.send}
-        >
-          <submitIcon.react tag="span" />
-          {sending ? trans.__('Submitting…') : trans.__('Submit')}
-        </button>
-      </div>
-    </div>
+    <FormBar
+      {...props}
+      size={size || ''}
+      under={plan && <Amounts plan={plan} trans={trans} />}
+      icon={submitIcon}
+      words={[trans.__('Submit'), trans.__('Submitting…')]}
+    >
+      <button type="button" className="jp-DtrainUi-button" onClick={props.keep}>
+        {props.kept ? trans.__('Saved') : trans.__('Save for later')}
+      </button>
+    </FormBar>
   );
 }
 
