@@ -30,7 +30,7 @@ def stand(
     failed: bool,
     serving: frozenset[int] = frozenset(),
 ) -> Stand:
-    """Tell an agent, whose own ranks have succeeded, whether the attempt is over.
+    """Tell an agent whether the attempt is over; its own ranks have succeeded, or only serve others.
 
     Args:
         ranks: ranks whose agents have reported.
@@ -42,7 +42,8 @@ def stand(
 
     Returns:
         "done" if all ranks but those that serve succeeded, "failed", "runs", or "unknown" if ranks are
-        missing for `SILENT_S`.
+        missing for `SILENT_S`: an agent without running ranks stops waiting then, one whose ranks still
+        serve asks again, as their chief may only be late.
     """
     mine = {rank: seen for rank, seen in ranks.items() if seen.attempt == attempt}
     if failed or any(seen.code for seen in mine.values()) or lost(ranks, attempt):

@@ -68,12 +68,12 @@ class JobHead:
             for kept in source.kept
         }
         self._ended: list[links.Exited] = []
-        self._heard = 0.0
-        """When the head last reported the state of the attempt; monotonic seconds."""
+        self.heard = 0.0
+        """When the head last reported the state of the attempt, in monotonic seconds; 0 before."""
         self._over = asyncio.Event()
+        """Set once the head has reported the end of the attempt, or that it can't know it."""
         self.stand: links.Stand | None = None
         """What the head last said of this attempt."""
-        """Set once the head has reported the end of the attempt, or that it can't know it."""
         self._agent = Agent(self, len(visible))
         self.connected = self._agent.link.connected
         for kept in source.kept:
@@ -115,7 +115,9 @@ class JobHead:
             self._agent.link.say(self._ended[-1])
 
     async def others_end(self, within_s: float) -> None:
-        """Wait until the ranks of other nodes have ended, too, or the head is gone.
+        """Wait until the ranks of other nodes have ended, too, or the head is gone or can't know it.
+
+        Whoever calls it again after "unknown" asks again.
 
         Args:
             within_s: Seconds to wait for a connection to the head.
@@ -125,8 +127,10 @@ class JobHead:
                 await self.connected.wait()
         except TimeoutError:
             return
-        self._heard = time.monotonic()
-        while not self._over.is_set() and time.monotonic() - self._heard < SILENT_S:
+        began = time.monotonic()
+        if self.stand == "unknown":
+            self._over.clear()
+        while not self._over.is_set() and time.monotonic() - max(began, self.heard) < SILENT_S:
             self._agent.link.say(links.AskEnd(self._source.attempt))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(ASK_S):
@@ -144,7 +148,7 @@ class JobHead:
             case links.Leave():
                 self._source.end_with_peers()
             case links.Attempt(restart, stand) if restart == self._source.attempt:
-                self._heard = time.monotonic()
+                self.heard = time.monotonic()
                 self.stand = stand
                 if stand == "failed":
                     self._source.end_with_peers()

@@ -30,6 +30,8 @@ def write_error(folder: Path, kept: SpawnedRank, code: int, never: str | None, m
     """
     if never is not None:
         kind, message = "Ended", f"could not start: {never}"
+    elif kept.why:
+        kind, message = "Ended", kept.why
     elif kept.stopped:
         kind, message = "Stopped", "was ended with the others"
     elif code < 0:

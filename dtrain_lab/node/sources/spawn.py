@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from dtrain_lab.node.sources.job_head import JobHead
 
 from dtrain_lab.node.sources.frameworks import Adapter
-from dtrain_lab.node.sources.rank_error import complain, write_error
+from dtrain_lab.node.sources.output import PIECE, Output
+from dtrain_lab.node.sources.rank_error import write_error
+from dtrain_lab.node.sources.serving import Serving
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, began_at, exit_code, signal_all
 
 GRACE_S = 5.0
@@ -39,7 +41,6 @@ TELL_WITHIN_S = 20.0
 LOOK_S = 0.5
 WARM_AFTER_S = 1.0
 TAIL_S = 0.5
-PIECE = 1 << 16
 
 
 class SpawnSource:
@@ -62,11 +63,11 @@ class SpawnSource:
         self._size = size
         self._apart = apart
         self._framework = Adapter(node, size, os.environ)
-        self._log = os.open(
-            folder / job_files.log(node), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
-        )
+        self._output = Output(folder, node)
         restart = os.environ.get(job_files.ATTEMPT_VARIABLE) or os.environ.get("TORCHELASTIC_RESTART_COUNT")
         self.attempt = int(restart or "0")
+        serves = [kept for kept in self.kept if self._framework.serves(kept.rank)]
+        self._serving = Serving(serves, self.attempt)
         never = os.environ.get(job_files.NEVER_VARIABLE)
         self._never = json.loads(never)["message"].rstrip(".") if never else None
         """Why the ranks can't start here; reported like the failure of a rank, so that its peers end."""
@@ -101,7 +102,7 @@ class SpawnSource:
         head = JobHead(self)
         supervisor.keep("node.look", self._look)
         supervisor.keep("node.head", head.run)
-        if self._apart and self._serving and not any(kept.rank == 0 for kept in self.kept):
+        if self._apart and self._serving.ranks and not any(kept.rank == 0 for kept in self.kept):
             supervisor.once("node.task", self._wait_for_chief(head))
         await asyncio.gather(*(self._keep(kept, head) for kept in self.kept))
         if self._first is not None and self._size > len(self.kept):
@@ -123,24 +124,9 @@ class SpawnSource:
             return 128 + signal.SIGTERM
         return int(self._peer_failed.is_set())
 
-    @property
-    def _serving(self) -> list[SpawnedRank]:
-        """Ranks that only serve the chief, and never end by themselves."""
-        return [kept for kept in self.kept if self._framework.serves(kept.rank)]
-
     async def _wait_for_chief(self, head: JobHead) -> None:
-        """End ranks that serve a chief on another node, with which this one shares no folder."""
-        while head.stand in (None, "runs"):
-            await head.others_end(TELL_WITHIN_S)
-            await asyncio.sleep(LOOK_S)
-        self._end_serving()
-
-    def _end_serving(self) -> None:
-        """The chief has succeeded: those that serve it have, too."""
-        for kept in self._serving:
-            if kept.process is not None and kept.process.returncode is None:
-                kept.served = True
-                signal_all(kept, signal.SIGKILL)
+        if not await self._serving.wait_for_chief(head):
+            self._end_soon()
 
     # ---- ranks
 
@@ -198,7 +184,7 @@ class SpawnSource:
         supervisor = supervision.here()
         # restarted after an error: a rank whose pipes are not read blocks for ever
         readers = [
-            supervisor.keep("node.output", partial(self._copy, kept.rank, stream, kind))
+            supervisor.keep("node.output", partial(self._output.copy, kept.rank, stream, kind))
             for stream, kind in ((process.stdout, "o"), (process.stderr, "e"))
         ]
         code = await exit_code(process)
@@ -217,32 +203,8 @@ class SpawnSource:
             self._failed(kept, code)
         elif kept.rank == 0 and self._framework.has_chief:
             (self.folder / job_files.finished(self.attempt)).touch()
-            self._end_serving()
+            self._serving.end()
         head.ended(kept, code)
-
-    async def _copy(self, rank: int, stream: asyncio.StreamReader, kind: str) -> None:
-        rest = b""
-        try:
-            while data := await stream.read(PIECE):
-                lines = (rest + data).split(b"\n")
-                rest = lines.pop()
-                if len(rest) > PIECE:  # a very long line
-                    lines.append(rest)
-                    rest = b""
-                self._write(rank, kind, lines)
-        finally:  # also on cancellation, where a child of the rank holds the stream open
-            if rest:
-                self._write(rank, kind, [rest])
-
-    def _write(self, rank: int, kind: str, lines: list[bytes]) -> None:
-        if not lines:
-            return
-        mark = f"{time.time():.3f} {rank} {kind} ".encode()
-        text = b"".join(mark + line.replace(b"\r", b"\\r") + b"\n" for line in lines)
-        try:
-            os.write(self._log, text)
-        except OSError as error:  # a full disk: the training goes on
-            complain(f"the log of node {self.node}: {error.strerror}")
 
     def _failed(self, kept: SpawnedRank, code: int) -> None:
         if self._first is None:
@@ -299,8 +261,8 @@ class SpawnSource:
             if not told and (self.folder / job_files.failed(self.attempt)).exists():
                 told = True
                 self.end_with_peers()
-            if self._serving and (self.folder / job_files.finished(self.attempt)).exists():
-                self._end_serving()
+            if self._serving.ranks and (self.folder / job_files.finished(self.attempt)).exists():
+                self._serving.end()
             if (self.folder / job_files.WARNED).exists():
                 self._warn()
             if (self.folder / job_files.CANCELLED).exists():

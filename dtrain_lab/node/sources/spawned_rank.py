@@ -33,6 +33,8 @@ class SpawnedRank:
         """Whether we ended it."""
         self.served = False
         """Whether we ended it because the chief that it served has succeeded."""
+        self.why = ""
+        """Why we ended it; empty where that was with the others."""
         self.began = 0.0
         """When its process began, as `processes.started` returns it; the pid may be reused later."""
 

@@ -26,7 +26,7 @@ class Attached(Message, frozen=True, tag="attached"):
 
 
 class AskEnd(Message, frozen=True, tag="ask_end"):
-    """All ranks of this agent have succeeded in this attempt; asks whether all other ranks have too."""
+    """All ranks of this agent have succeeded in this attempt, or serve a chief; asks whether it is over."""
 
     restart: int
 

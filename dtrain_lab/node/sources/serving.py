@@ -1,0 +1,87 @@
+"""Ranks that only serve a chief (workers and parameter servers): they never end by themselves, but with it.
+
+Where their node shares a folder with the chief's, a file says that the chief has succeeded. Elsewhere the
+job's head is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from dtrain_lab.node.sources.spawned_rank import SpawnedRank, signal_all
+from dtrain_lab.wire.links import Stand
+
+JOIN_S = 20.0
+"""Seconds to wait for a connection to the head before looking again."""
+LOOK_S = 0.5
+GONE_S = 600.0
+"""Seconds without a word of the head after which the chief counts as lost. Long, as the ranks still train: a
+host that is cut off for some minutes costs no training."""
+
+
+class Head(Protocol):
+    """The job's head, as its agents see it."""
+
+    stand: Stand | None
+    """What it last said of this attempt."""
+    heard: float
+    """When that was, in monotonic seconds; 0 before."""
+
+    async def others_end(self, within_s: float) -> None:
+        """Wait until it has reported an end, can't know it, or is silent."""
+
+
+class Serving:
+    """The ranks of an agent that serve a chief.
+
+    Args:
+        ranks: those ranks; none in most jobs.
+        attempt: number of the attempt; from 1 on the head has been there.
+    """
+
+    def __init__(self, ranks: Sequence[SpawnedRank], attempt: int = 0) -> None:
+        self.ranks = ranks
+        self._attempt = attempt
+
+    def end(self) -> None:
+        """The chief has succeeded: those that serve it have, too."""
+        for kept in self._living():
+            kept.served = True
+            signal_all(kept, signal.SIGKILL)
+
+    async def wait_for_chief(self, head: Head) -> bool:
+        """Wait for a chief on another node, with which this one shares no folder.
+
+        A head that does not know ("unknown") is asked again: the chief's host may start minutes later than
+        this one, and only "done" is the chief's success.
+
+        Args:
+            head: the job's head.
+
+        Returns:
+            False if the head was lost, and the ranks must be ended as ranks that have failed.
+        """
+        began = time.monotonic()
+        while True:
+            await head.others_end(JOIN_S)
+            if head.stand == "done":
+                self.end()
+                return True
+            if head.stand == "failed":  # the agent ends its ranks as it does any
+                return True
+            # before its first word the head may be waiting for a copy of the data
+            heard = head.heard or (began if self._attempt else time.monotonic())
+            if time.monotonic() - heard > GONE_S:
+                why = f"was ended, as the job's head was not heard of for {GONE_S / 60:.0f} minutes"
+                for kept in self._living():
+                    kept.why = why
+                return False
+            await asyncio.sleep(LOOK_S)
+
+    def _living(self) -> list[SpawnedRank]:
+        """Ranks that still run."""
+        return [kept for kept in self.ranks if kept.process is not None and kept.process.returncode is None]
