@@ -41,6 +41,9 @@ export type SweepRequest = Schemas['SweepRequest'];
 /** How the browser stands to the server. */
 export type Link = 'connecting' | 'open' | 'lost';
 
+/** How a server was stopped: its machine's clusters stop with it, or wait for the next one. */
+export type Stopped = 'with clusters' | 'alone';
+
 /** One point of a cluster's recent past; null where not known. */
 export interface IPoint {
   /** When, ms. */
@@ -104,8 +107,8 @@ export interface IClusters {
   readonly seen: Date | null;
   /** When the next attempt to connect is made; null while connected. */
   readonly retryAt: number | null;
-  /** Without a connection: has the server said that it is being stopped? */
-  readonly stopped: boolean;
+  /** Without a connection: what the server has said of its own end; null where it was not stopped. */
+  readonly stopped: Stopped | null;
   reconnect(): void;
   /** Recent figures of a cluster, oldest first. */
   history(id: string): readonly IPoint[];

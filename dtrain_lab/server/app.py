@@ -138,7 +138,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
 
     async def stop_extension(self) -> None:
         """End the server's work; clusters that no other client holds stop, or wait for the next server."""
-        self.hub.farewell()
+        self.hub.farewell(clusters_stop=self.stop_clusters)
         self.hub.stop()
         if self.stop_clusters:
             await self.worlds.release()

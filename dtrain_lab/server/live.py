@@ -29,6 +29,9 @@ JOBS_S = 0.5
 MOST_JOBS = 50
 GOING_AWAY = 1001
 """WebSocket's code of an end that is not a fault."""
+STOPPED_WITH_CLUSTERS = "stopped with clusters"
+STOPPED_ALONE = "stopped alone"
+"""Reasons of such an end; `src/request/live.ts` reads them."""
 
 
 class Hub:
@@ -74,10 +77,14 @@ class Hub:
         if self._keeper is not None:
             self._keeper.cancel()
 
-    def farewell(self) -> None:
-        """Close the sockets of pages as "going away": a page can then say that the server was stopped."""
+    def farewell(self, *, clusters_stop: bool) -> None:
+        """Close the sockets of pages as "going away": a page can then say that the server was stopped.
+
+        Args:
+            clusters_stop: Whether this machine's clusters stop with the server.
+        """
         for socket in tuple(self.sockets):
-            socket.close(GOING_AWAY, "The server is being stopped.")
+            socket.close(GOING_AWAY, STOPPED_WITH_CLUSTERS if clusters_stop else STOPPED_ALONE)
 
     def add(self, viewer: asyncio.Event) -> None:
         """Add a viewer, whose event is set on each change."""

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useReducer } from 'react';
 
-import { IClusters } from '../tokens';
+import { IClusters, Stopped } from '../tokens';
 import { formatSpan } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { Icon } from '../ui/icon';
@@ -29,13 +29,7 @@ export function Disconnected(props: {
           {left > 500
             ? trans.__('Trying again in %1.', formatSpan(left / 1000))
             : trans.__('Trying again…')}{' '}
-          {model.stopped
-            ? trans.__(
-                'It was stopped, and with it the clusters on its machine that nothing else uses. Jobs go on.'
-              )
-            : trans.__(
-                'Ranks and jobs need no server to go on, and their output is kept.'
-              )}
+          {goesOn(model.stopped, trans)}
         </p>
         <button
           type="button"
@@ -47,6 +41,24 @@ export function Disconnected(props: {
       </div>
     </div>
   );
+}
+
+/** What goes on without the server. */
+function goesOn(stopped: Stopped | null, trans: TranslationBundle): string {
+  switch (stopped) {
+    case 'with clusters':
+      return trans.__(
+        'It was stopped, and with it the clusters on its machine that nothing else uses. Jobs go on.'
+      );
+    case 'alone':
+      return trans.__(
+        'It was stopped. The clusters on its machine wait ten minutes for your next server there. Jobs go on.'
+      );
+    case null:
+      return trans.__(
+        'Ranks and jobs need no server to go on, and their output is kept.'
+      );
+  }
 }
 
 /** One may look, and do nothing. */

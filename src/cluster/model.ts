@@ -15,6 +15,7 @@ import {
   Link,
   Profile,
   Site,
+  Stopped,
   Verdict
 } from '../tokens';
 import { asOfNow } from '../ui/now';
@@ -75,8 +76,8 @@ export class ClustersModel implements IClusters, IDisposable {
     return this._live?.retryAt ?? null;
   }
 
-  get stopped(): boolean {
-    return this._live?.stopped ?? false;
+  get stopped(): Stopped | null {
+    return this._live?.stopped ?? null;
   }
 
   get isDisposed(): boolean {

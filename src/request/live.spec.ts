@@ -7,7 +7,7 @@ import { backOff, Live } from './live';
 class FakeSocket {
   static all: FakeSocket[] = [];
   onopen: () => void = () => undefined;
-  onclose: (event: { code: number }) => void = () => undefined;
+  onclose: (event: { code: number; reason?: string }) => void = () => undefined;
   onmessage: (event: { data: string }) => void = () => undefined;
   closed = false;
 
@@ -99,18 +99,24 @@ it('tells a server that was stopped from one that is only not heard', () => {
   const live = connect();
   FakeSocket.all[0].onopen();
   FakeSocket.all[0].onclose({ code: 1006 });
-  expect(live.stopped).toBe(false);
+  expect(live.stopped).toBe(null);
   live.reconnect();
   FakeSocket.all[1].onopen();
-  FakeSocket.all[1].onclose({ code: 1001 });
-  expect(live.stopped).toBe(true);
+  FakeSocket.all[1].onclose({ code: 1001, reason: 'stopped with clusters' });
+  expect(live.stopped).toBe('with clusters');
   // it does not answer yet
   live.reconnect();
   FakeSocket.all[2].onclose({ code: 1006 });
-  expect(live.stopped).toBe(true);
+  expect(live.stopped).toBe('with clusters');
   live.reconnect();
   FakeSocket.all[3].onopen();
-  expect(live.stopped).toBe(false);
+  expect(live.stopped).toBe(null);
+  FakeSocket.all[3].onclose({ code: 1001, reason: 'stopped alone' });
+  expect(live.stopped).toBe('alone');
+  live.reconnect();
+  FakeSocket.all[4].onopen();
+  FakeSocket.all[4].onclose({ code: 1001, reason: 'of a proxy' });
+  expect(live.stopped).toBe(null);
   live.dispose();
 });
 

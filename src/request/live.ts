@@ -3,7 +3,7 @@ import { ServerConnection } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
-import { Frame, Link } from '../tokens';
+import { Frame, Link, Stopped } from '../tokens';
 import { decode } from './frames';
 
 /** Milliseconds before attempt n (from 0): 0.5 s doubling to 15 s, ± 20 %. */
@@ -13,6 +13,11 @@ export function backOff(attempt: number, random = Math.random()): number {
 
 /** The code with which a server that is being stopped closes its sockets. */
 const GOING_AWAY = 1001;
+/** Its reasons (`dtrain_lab/server/live.py`); a proxy in between may close with the same code and another one. */
+const STOPPED: Readonly<Record<string, Stopped>> = {
+  'stopped with clusters': 'with clusters',
+  'stopped alone': 'alone'
+};
 /** Silence after which a server that has sent frames is gone, ms; it sends its last one again every 5 s. */
 const SILENT_MS = 12_000;
 /** Time between two looks at the silence; it takes two, so that a page that was busy or asleep reads first. */
@@ -36,8 +41,8 @@ export class Live implements IDisposable {
     return this._retryAt;
   }
 
-  /** Has the server said, before it was gone, that it is being stopped? */
-  get stopped(): boolean {
+  /** What the server has said of its own end before it was gone; null where it was not stopped. */
+  get stopped(): Stopped | null {
     return this._stopped;
   }
 
@@ -73,7 +78,7 @@ export class Live implements IDisposable {
     const socket = (this._socket = new settings.WebSocket(url));
     socket.onopen = () => {
       this._attempt = 0;
-      this._stopped = false;
+      this._stopped = null;
       this.link.emit('open');
     };
     socket.onmessage = event => {
@@ -93,7 +98,9 @@ export class Live implements IDisposable {
     };
     socket.onclose = event => {
       if (!this._disposed && socket === this._socket) {
-        this._stopped ||= event.code === GOING_AWAY;
+        if (event.code === GOING_AWAY) {
+          this._stopped = STOPPED[event.reason] ?? this._stopped;
+        }
         this._lost();
       }
     };
@@ -128,6 +135,6 @@ export class Live implements IDisposable {
   /** Number of the last frame; null before the first one of a connection. */
   private _seq: number | null = null;
   private _socket: WebSocket | null = null;
-  private _stopped = false;
+  private _stopped: Stopped | null = null;
   private _timer = 0;
 }

@@ -163,13 +163,20 @@ async def test_a_quiet_server_sends_its_last_frame_again(
     socket.close()
 
 
-async def test_a_server_that_is_stopped_says_so_to_its_pages(jp_ws_fetch: Any, jp_serverapp: Any) -> None:
+@pytest.mark.parametrize(
+    ("stop_clusters", "reason"), [(True, "stopped with clusters"), (False, "stopped alone")]
+)
+async def test_a_server_that_is_stopped_says_so_to_its_pages(
+    jp_ws_fetch: Any, jp_serverapp: Any, stop_clusters: bool, reason: str
+) -> None:
     socket = await jp_ws_fetch("dtrain-lab", "live")
     await next_frame(socket, lambda _: True)
-    jp_serverapp.web_app.settings["dtrain_lab"].hub.farewell()
+    app = jp_serverapp.web_app.settings["dtrain_lab"]
+    app.stop_clusters = stop_clusters
+    await app.stop_extension()
     while await socket.read_message() is not None:
         pass
-    assert socket.close_code == 1001
+    assert (socket.close_code, socket.close_reason) == (1001, reason)
     socket.close()
 
 
