@@ -11,6 +11,7 @@ from dtrain_lab.debugger import editor, events, replies, requests
 from dtrain_lab.debugger.places import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, rank_of
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError
+from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.again import Again
 from dtrain_lab.services.debugger.debugging import Debugging, JobCode
@@ -56,21 +57,18 @@ class EditorSession:
         """Serve a request; whatever goes wrong is its answer."""
         command = str(request.get("command"))
         try:
-            answer = await self._answer(command, request)
-        except DtrainError as error:
-            answer = replies.refused(request, str(error))
-        except (KeyError, TypeError, ValueError) as error:  # arguments that the protocol doesn't allow
-            answer = replies.refused(request, f"{command} has no valid arguments: {error!r}.")
-        self._tell({**answer, "type": "response", "request_seq": request.get("seq", 0)})
-        if command == "attach" and answer["success"]:
-            self._tell(_event("initialized", {}))
-            self._threads_began(range(len(self._state.ranks)))
-        if command in editor.MOVES:
-            held, self._held = self._held, None
-            for event in held or ():
-                self._tell(event)
-        if command in ("disconnect", "terminate"):
-            self.disconnected = True
+            answer = await self._answered(command, request)
+            self._tell({**answer, "type": "response", "request_seq": request.get("seq", 0)})
+            if command == "attach" and answer["success"]:
+                self._tell(_event("initialized", {}))
+                self._threads_began(range(len(self._state.ranks)))
+        finally:  # also where the request was cancelled: with its stop held for good a rank looks busy
+            if command in editor.MOVES:
+                held, self._held = self._held, None
+                for event in held or ():
+                    self._tell(event)
+            if command in ("disconnect", "terminate"):
+                self.disconnected = True
 
     async def leave(self) -> None:
         """End the session: the ranks go on."""
@@ -80,6 +78,20 @@ class EditorSession:
     @property
     def _state(self) -> State:
         return self._debugging.state if self._debugging is not None else State()
+
+    async def _answered(self, command: str, request: Dap) -> Dap:
+        """Return the answer; an editor waits for one for good, so an error of any kind is one, too."""
+        try:
+            if not isinstance(request.get("arguments") or {}, dict):
+                raise TypeError("they are no object")
+            return await self._answer(command, request)
+        except DtrainError as error:
+            return replies.refused(request, str(error))
+        except (KeyError, TypeError, ValueError) as error:  # arguments that the protocol doesn't allow
+            return replies.refused(request, f"{command} has no valid arguments: {error!r}.")
+        except Exception as error:  # noqa: BLE001 # a bug of ours, or of the system's
+            supervision.here().fault("debug.request", error)
+            return replies.refused(request, f"{command} failed: {error!r}.")
 
     async def _answer(self, command: str, request: Dap) -> Dap:
         arguments = request.get("arguments") or {}
