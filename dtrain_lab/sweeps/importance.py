@@ -26,7 +26,9 @@ def importance(record: SweepRecord) -> Importance:
     space = parse(record.request.space)
     varied = [name for name in space if points({name: space[name]}) != 1]
     done = [trial for trial in record.trials if trial.state == "succeeded" and trial.value is not None]
-    if len(varied) < 2:
+    if not varied:
+        return _untold("no_parameter", "No parameter varies.")
+    if len(varied) == 1:
         return _untold("one_parameter", "Only one parameter varies: it alone decides.")
     if len(done) < LEAST_TRIALS:
         values = {"done": len(done), "least": LEAST_TRIALS}
@@ -39,6 +41,8 @@ def importance(record: SweepRecord) -> Importance:
         found = study.shares(record, varied, max(BEST_SHARE, LEAST_BEST / len(done)))
     except EnvironmentUnfit as error:
         return _untold(error.code, f"{error.message} {error.hint}")
+    except Exception as error:  # noqa: BLE001 # by its own note its interface may change; a sweep is shown without
+        return _untold("optuna_failed", f"Optuna could not tell it: {error!r}.")
     total = sum(found.values())
     if not total:
         return _untold("all_alike", "Good trials have the same parameters as the others: none decides.")

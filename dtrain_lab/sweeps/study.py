@@ -5,6 +5,7 @@ Optuna keeps nothing: a study is built from the sweep's record each time, so tha
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import warnings
@@ -86,7 +87,7 @@ def falls_behind(record: SweepRecord, number: int) -> bool:
 
 
 def shares(record: SweepRecord, names: list[str], best: float) -> dict[str, float]:
-    """Return how much each parameter decides whether a trial is among the best.
+    """Return how much each parameter decides whether a trial is among the best; safe in a thread.
 
     Args:
         record: The sweep; at least two of its trials are done.
@@ -100,13 +101,14 @@ def shares(record: SweepRecord, names: list[str], best: float) -> dict[str, floa
     space = parse(record.request.space)
     distributions = {name: _distribution(optuna, domain) for name, domain in space.items()}
     done = [trial for trial in record.trials if trial.state == "succeeded"]
-    with _quietly():
-        study = optuna.create_study(direction=record.request.direction)
-        study.add_trials([t for trial in done if (t := _frozen(optuna, trial, distributions))])
-        evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=best)
-        found: dict[str, float] = optuna.importance.get_param_importances(
-            study, evaluator=evaluator, params=names, normalize=False
-        )
+    study = optuna.create_study(direction=record.request.direction)
+    study.add_trials([t for trial in done if (t := _frozen(optuna, trial, distributions))])
+    # Made without the wrapper that warns of what may change: servers call this in a thread, and a filter of
+    # warnings would be that of all threads.
+    kind = optuna.importance.PedAnovaImportanceEvaluator
+    evaluator = kind.__new__(kind)
+    inspect.unwrap(kind.__init__)(evaluator, target_quantile=best)
+    found: dict[str, float] = evaluator.evaluate(study, params=names)
     return found
 
 
@@ -167,5 +169,5 @@ def _untried(space: Space, tried: list[dict[str, Any]]) -> dict[str, Any] | None
 
 
 def _quietly() -> warnings.catch_warnings:
-    """Hide Optuna's notes on what may change in its interface."""
+    """Hide Optuna's notes on what may change in its interface; only for processes that are wholly ours."""
     return warnings.catch_warnings(action="ignore")

@@ -8,6 +8,8 @@ import { formatShare } from '../ui/format';
 function missingText(sweep: Sweep, trans: TranslationBundle): string {
   const missing = sweep.importance?.missing;
   switch (missing?.code) {
+    case 'no_parameter':
+      return trans.__('No parameter varies.');
     case 'one_parameter':
       return trans.__('Only one parameter varies: it alone decides.');
     case 'few_trials':

@@ -31,8 +31,6 @@ from dtrain_lab.sweeps.events import (
     Wished,
     Woke,
 )
-from dtrain_lab.sweeps.importance import importance
-from dtrain_lab.sweeps.importance import told as told_in_a_line
 from dtrain_lab.sweeps.machine import step
 from dtrain_lab.sweeps.view import shown, summary
 from dtrain_lab.wire.jobs.job import JobSize
@@ -341,45 +339,3 @@ def test_without_optuna_a_grid_works_and_the_rest_says_what_to_install(monkeypat
     with pytest.raises(EnvironmentUnfit, match=r'pip install "dtrain-lab\[sweep\]"') as error:
         study.suggest(sweep())
     assert error.value.code == "no_optuna"
-
-
-def searched(values: Any, **asked: Any) -> SweepRecord:
-    """A sweep of 40 trials that are done: `values(lr, width)` is what each reached."""
-    chance = random.Random(5)
-    space = {"lr": "loguniform(1e-5, 1e-1)", "width": [32, 64, None], "seed": [1]}
-    trials = []
-    for number in range(40):
-        found = {"lr": 10 ** chance.uniform(-5, -1), "width": chance.choice([32, 64, None]), "seed": 1}
-        trials.append(Trial(number, "succeeded", found, values(found["lr"], found["width"])))
-    return replace(sweep(40, **{"space": space, **asked}), trials=tuple(trials))
-
-
-def far(lr: float, width: int | None) -> float:
-    return abs(math.log10(lr) + 3) + (0.01 if width else 0.0)
-
-
-@pytest.mark.parametrize(("sign", "direction"), [(1, "minimize"), (-1, "maximize")])
-def test_the_parameter_that_decides_is_the_important_one(sign: int, direction: str) -> None:
-    record = searched(lambda lr, width: sign * far(lr, width), direction=direction)
-    found = importance(record)
-    assert list(found.shares) == ["lr", "width"], "what does not vary is left out"
-    assert sum(found.shares.values()) == pytest.approx(1)
-    assert found.shares["lr"] > 0.8
-    assert found == importance(record)
-    running = replace(record.trials[0], number=40, state="running")
-    assert importance(replace(record, trials=(*record.trials, running))) == found, "it has no value yet"
-    assert told_in_a_line(found).startswith("lr ")
-
-
-def test_importance_that_can_not_be_told_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = searched(far)
-    few = replace(record, trials=record.trials[:9])
-    assert told_in_a_line(importance(few)) == "It can be told from 10 trials on; 9 are done."
-    alike = searched(lambda *_: 1.0)
-    assert told_in_a_line(importance(alike)) == "All trials have the same value: no parameter decides."
-    one = replace(record, request=replace(record.request, space={"lr": [1, 2], "seed": [1]}))
-    assert told_in_a_line(importance(one)) == "Only one parameter varies: it alone decides."
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    missing = importance(record).missing
-    assert missing is not None
-    assert missing.code == "no_optuna"

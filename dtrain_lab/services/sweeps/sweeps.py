@@ -136,7 +136,8 @@ class Sweeps:
         known = self._importances.get(record.id)
         if known is None or known[0] != done:
             known = done, await asyncio.to_thread(importance, record)
-            self._importances[record.id] = known
+            if known[1].missing is None or known[1].missing.code != "no_optuna":  # it may be installed by now
+                self._importances[record.id] = known
         return known[1]
 
     async def _wish(self, folder: Path, wish: Wish) -> Sweep:
