@@ -140,7 +140,10 @@ export class NotebookRuns implements IDisposable {
 
   private async _sync(): Promise<void> {
     const { content, context } = this._panel;
-    if (!context.isReady || this._isDisposed) {
+    if (this._isDisposed) {
+      return;
+    }
+    if (!context.isReady) {
       void context.ready.then(() => this._sync());
       return;
     }
