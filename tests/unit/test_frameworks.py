@@ -1,4 +1,4 @@
-"""Plans of jobs with other frameworks than torch, as values and golden files, and what the check finds."""
+"""Plans of jobs with other frameworks than torch, as values and golden files."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from dtrain_lab.backends import registry, script
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadRequest, BadSize
 from dtrain_lab.head.nodes.attempts import attempt
-from dtrain_lab.jobs.check.frameworks import Chosen
-from dtrain_lab.jobs.check.notebook import Around, check
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.metrics.figures import without_communication, world_metrics
 from dtrain_lab.placement import profile as profiles
-from dtrain_lab.placement.frameworks import adapter, ascend, mindspore, names, tensorflow
+from dtrain_lab.placement.frameworks import adapter, ascend, mindspore, tensorflow
 from dtrain_lab.placement.frameworks.ranks import Started, ports, variables
 from dtrain_lab.services.jobs.request import as_asked, launcher
 from dtrain_lab.wire.framework import FrameworkPlan
-from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.links import RankFigures, RankSample
 from dtrain_lab.wire.profile import Network, Profile, Slurm
@@ -197,78 +194,6 @@ def test_the_request_wins_over_the_profile_and_torchrun_starts_no_other_framewor
     assert launcher(asked, by_profile, traits) == "srun"
     with pytest.raises(BadRequest, match="torchrun starts ranks of PyTorch"):
         launcher(JobRequest("nb.ipynb", launcher="torchrun"), QUEUE, traits)
-
-
-# ---- the check
-
-MADE = "import tensorflow as tf\nstrategy = tf.distribute.{}()"
-FIT = "import keras\nmodel = keras.Sequential()\nmodel.fit(data)"
-DATA = "data = 1"
-
-
-def found(*sources: str, ranks: int = 2, **chosen: Any) -> list[Finding]:
-    cells = [Cell(f"[{n}]", str(n), source) for n, source in enumerate(sources, start=1)]
-    around = Around(ranks=ranks, framework=Chosen(ranks=ranks, **chosen))
-    return [f for f in check(cells, around) if f.code != "framework_unseen"]
-
-
-def codes(*sources: str, **chosen: Any) -> list[tuple[str, str]]:
-    return [(f.severity, f.code) for f in found(*sources, **chosen)]
-
-
-def test_the_framework_is_proposed_from_the_imports() -> None:
-    (told,) = found("import numpy", "import tensorflow as tf\nprint(tf)")
-    assert (told.severity, told.cell, told.line) == ("problem", "[2]", 1)
-    assert told.message.startswith("This notebook imports tensorflow; its ranks would be started for PyTorch")
-    assert (told.field, told.value) == ("framework", "tensorflow")
-    assert codes("import mindspore", ranks=1) == [("note", "framework")], "one rank can't train apart"
-    assert codes("import torch", asked="mindspore") == [("warning", "framework")]
-    assert codes("import torch, tensorflow") == [], "torch comes first: its notebooks import others, too"
-    assert codes("try:\n    import tensorflow\nexcept ImportError:\n    pass") == []
-    assert names.imported(("tf_keras", "numpy")) == ("tensorflow", "tf_keras")
-
-
-@pytest.mark.parametrize("name", ["MultiWorkerMirroredStrategy", "experimental.MultiWorkerMirroredStrategy"])
-def test_keras_3_is_caught_where_it_can_not_fit(name: str) -> None:
-    made = MADE.format(name)
-    (told,) = found(DATA, made, FIT, asked="tensorflow")
-    assert (told.severity, told.code, told.cell, told.line) == ("problem", "keras_strategy", "[2]", 2)
-    assert "tf_keras" in told.fix
-    assert "TF_USE_LEGACY_KERAS=1" in told.fix
-    by_attribute = "model = tf.keras.Sequential()\nmodel.fit(data)"
-    assert codes(DATA, made, by_attribute, asked="tensorflow") == [("problem", "keras_strategy")]
-    for mended in (
-        found(DATA, made, FIT, asked="tensorflow", variables={"TF_USE_LEGACY_KERAS": "1"}),
-        found("import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'", DATA, made, FIT, asked="tensorflow"),
-        found(DATA, made, FIT.replace("import keras", "import tf_keras as keras"), asked="tensorflow"),
-        found(made, "import keras\nmodel = keras.Sequential()", asked="tensorflow"),  # a custom loop
-    ):
-        assert not mended
-    mirrored = MADE.format("MirroredStrategy")
-    assert codes(DATA, mirrored, FIT, ranks=1, asked="tensorflow") == []
-
-
-def test_strategies_that_would_train_apart_are_named() -> None:
-    assert codes("import tensorflow", asked="tensorflow") == [("warning", "no_strategy")]
-    for name in ("MirroredStrategy", "experimental.CentralStorageStrategy"):
-        assert codes(MADE.format(name), asked="tensorflow") == [("problem", "one_process")]
-        assert codes(MADE.format(name), ranks=1, asked="tensorflow") == []
-    assert codes(MADE.format("experimental.ParameterServerStrategy"), asked="tensorflow") == []
-
-
-def test_torch_s_own_names_and_advice_are_for_torch() -> None:
-    assert codes("print(device)", asked="mindspore") == [("problem", "undefined_name")]
-    assert codes("import mindspore\nloss = 1\nloss.backward()", asked="mindspore") == []
-
-
-def test_mindspore_on_ascend_takes_eight_devices_of_each_node() -> None:
-    npus = {"asked": "mindspore", "accelerator": "npu"}
-    assert codes("import mindspore", ranks=8, nodes=2, **npus) == [
-        ("problem", "eight_devices"),
-        ("note", "npu_not_run"),
-    ]
-    assert codes("import mindspore", ranks=16, nodes=2, **npus) == [("note", "npu_not_run")]
-    assert codes("import mindspore", ranks=4, **npus) == [("note", "npu_not_run")]
 
 
 # ---- what else depends on the framework

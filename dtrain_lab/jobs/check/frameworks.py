@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from dtrain_lab.jobs.check.parsed import Parsed, dotted, last, parse
+from dtrain_lab.jobs.check import keras_fit
+from dtrain_lab.jobs.check.parsed import Parsed, last, named, parse
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.placement.frameworks import mindspore, names, tensorflow
 from dtrain_lab.wire.jobs.finding import Finding
@@ -82,51 +83,30 @@ def evaluates(cells: Sequence[Cell]) -> bool:
 def keras(parsed: Sequence[Parsed], variables: Mapping[str, str]) -> list[Finding]:
     """Find `fit` under MultiWorkerMirroredStrategy, which Keras 3 doesn't support: TensorFlow's default.
 
-    A custom loop works, and so does Keras 2, as `tf_keras` or by its variable.
+    A custom loop works, and so does Keras 2, as `tf_keras` or by its variable. Other libraries have a `fit`,
+    too: where the model can't be followed to Keras, that is a warning.
     """
     if variables.get(LEGACY, "").lower() in ("1", "true") or any(map(_chooses_keras_2, parsed)):
         return []
-    uses = any(
-        isinstance(node, ast.Name | ast.Attribute | ast.alias) and "keras" in _name(node).split(".")
-        for one in parsed
-        for node in ast.walk(one.tree)
-    )
-    fits = any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"
-        for one in parsed
-        for node in ast.walk(one.tree)
-    )
-    if not uses or not fits:
+    made = [(one, node) for one, node, kind in _made(parsed) if kind == "multi_worker_mirrored"]
+    fits = keras_fit.calls(parsed) if made else []
+    if not fits:
         return []
-    return [
-        one.finding(
-            "problem",
-            "keras_strategy",
-            "Keras 3 can't fit a model under MultiWorkerMirroredStrategy.",
-            FIX_FIT,
-            node,
-        )
-        for one, node, kind in _made(parsed)
-        if kind == "multi_worker_mirrored"
-    ]
+    if any(call.certain for call in fits):
+        message = "Keras 3 can't fit a model under MultiWorkerMirroredStrategy."
+        return [one.finding("problem", "keras_strategy", message, FIX_FIT, node) for one, node in made]
+    message = "If this fits a Keras 3 model: that fails under MultiWorkerMirroredStrategy."
+    return [fits[0].cell.finding("warning", "keras_strategy", message, FIX_FIT, fits[0].node)]
 
 
 def _chooses_keras_2(one: Parsed) -> bool:
     """Whether a cell imports `tf_keras`, or sets the variable by which tf.keras is Keras 2."""
     for node in ast.walk(one.tree):
-        if isinstance(node, ast.alias | ast.ImportFrom) and _name(node).split(".")[0] == "tf_keras":
+        if isinstance(node, ast.alias | ast.ImportFrom) and named(node).split(".")[0] == "tf_keras":
             return True
         if isinstance(node, ast.Constant) and node.value == LEGACY:
             return True
     return False
-
-
-def _name(node: ast.AST) -> str:
-    if isinstance(node, ast.alias):
-        return node.name
-    if isinstance(node, ast.ImportFrom):
-        return node.module or ""
-    return dotted(node)
 
 
 def _made(parsed: Sequence[Parsed]) -> Iterator[tuple[Parsed, ast.AST, Strategy]]:
@@ -144,6 +124,8 @@ def _other(chosen: Chosen, modules: Mapping[str, tuple[str, int]]) -> list[Findi
     told = names.imported(modules)
     if told is None or told[0] == chosen.name:
         return []
+    if chosen.asked is not None and any(module in modules for module in names.MODULES[chosen.asked]):
+        return []  # it imports that of its job, too
     framework, module = told
     severity: Severity
     if chosen.asked is not None:

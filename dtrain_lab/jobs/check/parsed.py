@@ -48,3 +48,12 @@ def dotted(node: ast.AST) -> str:
 def last(node: ast.AST) -> str:
     """Return the last part of a dotted name."""
     return dotted(node).rpartition(".")[2]
+
+
+def named(node: ast.AST) -> str:
+    """Return the dotted name that a node is, or that it imports; "" for anything else."""
+    if isinstance(node, ast.alias):
+        return node.name
+    if isinstance(node, ast.ImportFrom):
+        return node.module or ""
+    return dotted(node)
