@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import msgspec
 
@@ -18,7 +19,7 @@ from benchmarks.measure import Row, emit
 from benchmarks.overhead_truth import FIRST, SECOND, make_network, remove_network
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.forecast import forecast
-from dtrain_lab.wire.node import Speed
+from dtrain_lab.wire.node import MeasuredSpeed
 
 WITHIN = 1.0
 """A forecast holds where the truth is off by no more than the error that it states."""
@@ -30,7 +31,7 @@ def figures(case: str, network: str | None) -> Measured:
     return msgspec.json.decode(line.removeprefix("MEASURED "), type=Measured)
 
 
-def wire_speed() -> Speed:
+def wire_speed() -> MeasuredSpeed:
     """What `profile check` would measure between the two hosts."""
     words = [sys.executable, "-m", "dtrain_lab.node", "speed", "10.77.0.1", "29411", "secret"]
     there = subprocess.Popen(["ip", "netns", "exec", FIRST, *words, "listen"])
@@ -40,7 +41,8 @@ def wire_speed() -> Speed:
         )
     finally:
         there.wait(30)
-    return msgspec.json.decode(done.stdout.splitlines()[-1], type=Speed)
+    found = msgspec.json.decode(done.stdout.splitlines()[-1])
+    return MeasuredSpeed(found["round_trip_s"], found["bytes_per_s"], time.time())
 
 
 def main() -> None:

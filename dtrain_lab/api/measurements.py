@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.export import write
 from dtrain_lab.services.profiles import files as profiles
@@ -16,6 +17,20 @@ from dtrain_lab.services.profiles import speeds
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+
+
+def check_advise(
+    tried: str | None, nodes: int | None, ranks_per_node: int | None, profile: str | None
+) -> None:
+    """Check the options of `advise`, in the notebook and in the terminal alike.
+
+    Raises:
+        BadRequest: Two questions at once, or options of a forecast without its number of nodes.
+    """
+    if tried is not None and nodes is not None:
+        raise BadRequest("advise can try a change or predict more nodes, not both.", "Leave one of them out.")
+    if nodes is None and (ranks_per_node is not None or profile is not None):
+        raise BadRequest("--ranks-per-node and --profile are of a forecast.", "Say --nodes M, too.")
 
 
 class Measurements:
@@ -111,6 +126,7 @@ class Measurements:
             `gain` (throughput over today's) and `gain_error`, `step_s`, `transfer_s`, `text`.
 
         Raises:
+            NotFound: There is no such profile.
             BadRequest: Something that the prediction needs is not known.
         """
         return self._portal.call(self._forecast(nodes, ranks_per_node, profile))
@@ -124,8 +140,12 @@ class Measurements:
     async def _forecast(self, nodes: int, ranks_per_node: int | None, profile: str | None) -> dict[str, Any]:
         info: Info = await self.ask(clients.Info())
         each = ranks_per_node or max(1, info.world.size // max(1, len(info.nodes)))
-        speed = speeds.of(profiles.load(profile).name if profile is not None else info.profile)
-        found = await self.ask(clients.ForecastNodes(nodes, nodes * each, speed))
+        try:
+            mine = speeds.of(profiles.load(info.profile))
+        except DtrainError:  # the profile was deleted or broken after the cluster's start
+            mine = None
+        speed = speeds.of(profiles.load(profile)) if profile is not None else mine
+        found = await self.ask(clients.ForecastNodes(nodes, nodes * each, speed, mine))
         told: dict[str, Any] = msgspec.to_builtins(found)
         return told
 

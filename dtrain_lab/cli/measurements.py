@@ -8,6 +8,7 @@ import click
 import msgspec
 from rich.table import Table
 
+from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.cli.cluster import done, reach
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
 from dtrain_lab.metrics.advice import text as advice_text
@@ -62,6 +63,7 @@ def advise(
     as_json: bool,
 ) -> None:
     """Say what would make training faster, and by how much; nothing is changed."""
+    check_advise(tried, nodes, ranks_per_node, profile)
     target = reach(name)
     if tried is not None or nodes is not None:
         measured = (

@@ -7,6 +7,7 @@ from typing import Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
+from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.kernel import options
 from dtrain_lab.kernel.session import Session
 
@@ -70,6 +71,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                 for rank, text in session.cluster().stacks(asked.ranks or None).items():
                     print(f"rank {rank}\n{text}")
             case "advise":
+                check_advise(asked.tried, asked.nodes, asked.ranks_per_node, asked.profile)
                 if asked.nodes is not None:
                     session.forecast(asked.nodes, asked.ranks_per_node, asked.profile)
                 else:

@@ -3,17 +3,19 @@
 A ring: in an averaging each node's network carries 2 (n − 1) / n of the gradients in each direction, in
 2 (n − 1) turns for each bucket (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
 workstations", 2009). What computation hides of averaging today, it hides there; all else of a step stays. On
-several nodes today, the ring's time is scaled by what averaging really takes there.
+several nodes today whose speed is known, the ring's time is scaled by what averaging really takes there.
 """
 
 from __future__ import annotations
+
+import time
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.advice.communication import BUCKET
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.metrics.forecast import Forecast
-from dtrain_lab.wire.node import Speed
+from dtrain_lab.wire.node import MeasuredSpeed, Speed
 
 SPREAD = 0.25
 """Error of the ring's time, as a share, where no averaging over a network was measured."""
@@ -22,7 +24,14 @@ MEASURED_SPREAD = 0.10
 MEASURE = "Measure the network: dtrain-lab profile check NAME, then name that profile."
 
 
-def forecast(of: Measured | None, nodes_now: int, nodes: int, ranks: int, speed: Speed | None) -> Forecast:
+def forecast(
+    of: Measured | None,
+    nodes_now: int,
+    nodes: int,
+    ranks: int,
+    speed: MeasuredSpeed | None,
+    speed_now: MeasuredSpeed | None = None,
+) -> Forecast:
     """Predict the loop on more nodes.
 
     Args:
@@ -31,6 +40,7 @@ def forecast(of: Measured | None, nodes_now: int, nodes: int, ranks: int, speed:
         nodes: number of nodes to predict for, at least 2.
         ranks: number of ranks on all of them.
         speed: measured speed between two of them; None where none was measured.
+        speed_now: measured speed between two of the nodes that it ran on; None where none was measured.
 
     Raises:
         BadRequest: Something that the prediction needs is not known; the message says what.
@@ -50,8 +60,8 @@ def forecast(of: Measured | None, nodes_now: int, nodes: int, ranks: int, speed:
         raise BadRequest("The speed of the network between the nodes is not known.", MEASURE)
     ring = _ring_s(of.gradient_bytes, ranks, speed)
     spread = SPREAD
-    if nodes_now > 1 and of.averaging_s:
-        ring *= of.averaging_s / _ring_s(of.gradient_bytes, of.ranks, speed)
+    if nodes_now > 1 and of.averaging_s and speed_now is not None and speed_now.bytes_per_s > 0:
+        ring *= of.averaging_s / _ring_s(of.gradient_bytes, of.ranks, speed_now)
         spread = MEASURED_SPREAD
     if of.averaging_s is not None:
         hidden = max(0.0, of.averaging_s - of.transfer_s)
@@ -89,14 +99,15 @@ def _text(
     step: float,
     transfer: float,
     of: Measured,
-    speed: Speed,
+    speed: MeasuredSpeed,
 ) -> str:
     most = ranks / of.ranks
+    day = time.strftime("%d %b %Y", time.localtime(speed.at))
     return (
         f"{ranks} ranks on {nodes} nodes: {gain:.2f} times today's throughput "
         f"(±{error:.2f}; {most:g} without communication). "
         f"A step takes {step * 1e3:.3g} ms, {transfer * 1e3:.3g} ms of it averaging that nothing hides. "
         f"Computed from {size_text(of.gradient_bytes or 0)} of gradients, a ring of {ranks} ranks and the "
-        f"measured {size_text(int(speed.bytes_per_s))} a second between two nodes, with the same batch on "
-        "each rank."
+        f"{size_text(int(speed.bytes_per_s))} a second measured between two nodes on {day}, with the same "
+        "batch on each rank."
     )

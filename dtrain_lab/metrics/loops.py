@@ -15,6 +15,11 @@ OTHER = 1.5
 """Ratio of step times, either way, from which a loop of the same code is taken for another one."""
 
 
+def alike(one: float, other: float) -> bool:
+    """Whether two step times, seconds, may be those of one loop."""
+    return one / OTHER < other < one * OTHER
+
+
 class Loops:
     """Tracks which cell trains, and keeps the diagnosis of its code until another cell trains."""
 
@@ -95,7 +100,7 @@ class Loops:
         """
         known = self._step_s
         same = self._found is not None and self._found[0] == self._loop
-        if same and known is not None and not known / OTHER < step_s < known * OTHER:
+        if same and known is not None and not alike(known, step_s):
             self._found = self._step_s = None
 
     def measured(self, size: int) -> Diagnosis | None:

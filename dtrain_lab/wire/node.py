@@ -30,6 +30,12 @@ class Speed(Struct, frozen=True):
     bytes_per_s: float
 
 
+class MeasuredSpeed(Speed, frozen=True):
+    """A speed that was measured earlier. `at`: when, seconds since 1970."""
+
+    at: float
+
+
 class Between(Struct, frozen=True):
     """A measured speed, with the two nodes and the interface of the first node."""
 

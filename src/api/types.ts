@@ -2112,7 +2112,7 @@ export interface components {
          *
          *     `gain`: predicted throughput relative to the current one (1.6 is 60 % more), give or take `gain_error`.
          *     `change` and `cost` are in English; `id` and `values` are for translation. `tried`: what it gained when it
-         *     was tried; None before.
+         *     was tried; None before. `tryable`: whether ranks can try it by themselves.
          */
         Advice: {
             change: string;
@@ -2123,6 +2123,8 @@ export interface components {
             id: string;
             /** @default null */
             tried: components["schemas"]["Tried"] | null;
+            /** @default false */
+            tryable: boolean;
             /** @default {} */
             values: {
                 [key: string]: unknown;

@@ -109,7 +109,7 @@ it('says nothing where nothing is known, or it was dismissed', () => {
 });
 
 it('says what was measured when it was tried, and offers to keep it', () => {
-  expect(text(accumulate, 1286)).toContain('|Try it|');
+  expect(text({ ...accumulate, tryable: true }, 1286)).toContain('|Try it|');
   expect(text(ranks, 1286)).not.toContain('Try it');
   const tried = {
     id: 'accumulate',
@@ -120,11 +120,16 @@ it('says what was measured when it was tried, and offers to keep it', () => {
     steps: 20,
     text: ''
   };
-  const said = text({ ...accumulate, diff: '@@', tried } as never, 1286);
+  const own = { ...accumulate, diff: '@@', tryable: true };
+  const said = text({ ...own, tried } as never, 1286);
+  expect(said).toContain('Accumulate 4 batches: 48 % faster, measured');
   expect(said).toContain(
-    'Measured over 20 batches: 1.48 times as fast (predicted 1.60 ± 0.20).'
+    'Measured over 20 batches: 1.48 ± 0.05 times as fast (predicted 1.60 ± 0.20).'
   );
   expect(said).toContain('|Try again|');
   expect(said).toContain('|Keep|');
   expect(text({ ...accumulate, tried } as never, 1286)).not.toContain('Keep');
+  const vain = { ...own, tried: { ...tried, gain: 1.02 } };
+  expect(text(vain as never, 1286)).toContain('no faster when it was tried');
+  expect(text(vain as never, 1286)).not.toContain('Keep');
 });

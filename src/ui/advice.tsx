@@ -2,8 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Advice, Metrics } from '../tokens';
-import { isTryable, triedText } from './adviceTried';
-import { formatRate, formatShare } from './format';
+import { adviceTitle, helped, triedText } from './adviceTried';
+import { formatRate } from './format';
 import { Icon } from './icon';
 import { words } from './adviceWords';
 
@@ -94,15 +94,7 @@ function Item(
   return (
     <>
       <p>
-        <b>
-          {faster
-            ? trans.__(
-                '%1: about %2 faster',
-                change,
-                formatShare(item.gain - 1).replace(' ', '\u00a0')
-              )
-            : change}
-        </b>
+        <b>{adviceTitle(change, item, trans)}</b>
       </p>
       <p>
         {!tried && faster && rate !== null && (
@@ -118,8 +110,8 @@ function Item(
       </p>
       {tried && <p>{triedText(tried, trans)}</p>}
       <p className="jp-DtrainUi-links">
-        {isTryable(item) && <Try {...props} />}
-        {tried && item.diff !== '' && (
+        {item.tryable && <Try {...props} />}
+        {tried && helped(tried) && item.diff !== '' && (
           <button
             type="button"
             className="jp-DtrainUi-link"

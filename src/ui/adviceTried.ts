@@ -1,21 +1,40 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Advice, Tried } from '../tokens';
+import { formatShare } from './format';
 
-/** Advice that ranks can try by themselves; the head refuses other advice with a sentence. */
-const TRYABLE = ['accumulate', 'bf16', 'workers'];
+/** Whether a change has surely made training faster when it was tried. */
+export function helped(tried: Tried): boolean {
+  return tried.gain - 1 > tried.gain_error;
+}
 
-/** Whether a change can be measured in steps that are taken back. */
-export function isTryable(advice: Advice): boolean {
-  return TRYABLE.includes(advice.id);
+/** The title of advice: what it brings, as measured once it was tried. */
+export function adviceTitle(
+  change: string,
+  advice: Advice,
+  trans: TranslationBundle
+): string {
+  const { tried } = advice;
+  if (tried && !helped(tried)) {
+    return trans.__('%1: no faster when it was tried', change);
+  }
+  const gain = tried?.gain ?? advice.gain;
+  if (gain <= 1) {
+    return change;
+  }
+  const more = formatShare(gain - 1).replace(' ', '\u00a0');
+  return tried
+    ? trans.__('%1: %2 faster, measured', change, more)
+    : trans.__('%1: about %2 faster', change, more);
 }
 
 /** What a change has gained when it was tried, beside what was predicted. */
 export function triedText(tried: Tried, trans: TranslationBundle): string {
   return trans.__(
-    'Measured over %1 batches: %2 times as fast (predicted %3 ± %4).',
+    'Measured over %1 batches: %2 ± %3 times as fast (predicted %4 ± %5).',
     tried.steps,
     tried.gain.toFixed(2),
+    tried.gain_error.toFixed(2),
     tried.predicted.toFixed(2),
     tried.predicted_error.toFixed(2)
   );

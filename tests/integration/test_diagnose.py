@@ -11,6 +11,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, Conflict, NotFound
+from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import speeds
 from dtrain_lab.wire.node import Between, Speed
 from tests.waiting import wait_until
@@ -246,7 +247,7 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
         world.forecast(2)
     with pytest.raises(NotFound, match="nosuch"):
         world.forecast(2, profile="nosuch")
-    speeds.keep("local", Between("a", "b", "eth0", Speed(0.0, 1e6)))
+    speeds.keep(profiles.load("local"), Between("a", "b", "eth0", Speed(0.0, 1e6)))
     forecast = world.forecast(2)
     assert (forecast["nodes"], forecast["ranks"]) == (2, 4)
     assert 2 < forecast["gain"] < 4.5, "four ranks whose small gradients are soon sent, not 20 ms late"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
+from torch import multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.rank.diagnosis.change import _accumulating, _cannot_apply, _compressing
@@ -25,8 +27,16 @@ def seen(tmp_path: Path) -> Iterator[types.SimpleNamespace]:
     torch.manual_seed(0)
     model = DistributedDataParallel(torch.nn.Linear(4, 4))
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.1)]
-    yield types.SimpleNamespace(model=model, optimizers=optimizers, loader=None)
+    yield types.SimpleNamespace(model=model, optimizers=optimizers, loader=None, passes=(True,))
     dist.destroy_process_group()
+
+
+class Stream(torch.utils.data.IterableDataset[int]):
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(60))
+
+    def __len__(self) -> int:
+        return 60
 
 
 def train(seen: types.SimpleNamespace) -> None:
@@ -65,12 +75,48 @@ def test_the_optimizer_steps_once_in_so_many_batches_while_that_is_tried(
 def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
     assert "No DataLoader" in _cannot_apply(seen, Change("workers", 2))
     seen.loader = torch.utils.data.DataLoader(list(range(6)), batch_size=2)
-    assert _cannot_apply(seen, Change("workers", 2)) == "The loader has 3 batches, too few to try 2 workers."
-    seen.loader = torch.utils.data.DataLoader(list(range(6)), batch_size=None)
+    assert _cannot_apply(seen, Change("workers", 2)) == "The loader has 3 batches, too few to tell."
+    seen.loader = torch.utils.data.DataLoader(list(range(100)), num_workers=1, prefetch_factor=128)
+    assert _cannot_apply(seen, Change("workers", 2)) == "The loader has 100 batches, too few to tell."
+    seen.loader = torch.utils.data.DataLoader(Stream())
+    assert "a stream" in _cannot_apply(seen, Change("workers", 2))
+    seen.loader = torch.utils.data.DataLoader(list(range(60)), batch_size=None)
     assert "makes no batches of its own" in _cannot_apply(seen, Change("workers", 2))
     assert not _cannot_apply(seen, Change("bf16"))
     seen.model.register_comm_hook(None, lambda state, bucket: None)
     assert "hook already" in _cannot_apply(seen, Change("bf16"))
     assert "No optimizer" in _cannot_apply(
-        types.SimpleNamespace(model=seen.model, optimizers=[], loader=None), Change("accumulate", 2)
+        types.SimpleNamespace(model=seen.model, optimizers=[], loader=None, passes=(True,)),
+        Change("accumulate", 2),
     )
+
+
+def test_ranks_train_on_alike_when_compression_was_tried(tmp_path: Path) -> None:
+    multiprocessing.spawn(_train_in_all_ways, (f"file://{tmp_path}/store",), nprocs=2)
+
+
+def _train_in_all_ways(rank: int, store: str) -> None:
+    dist.init_process_group("gloo", init_method=store, rank=rank, world_size=2)
+    for options in ({}, {"gradient_as_bucket_view": True}, {"static_graph": True}):
+        _try_and_train(options)
+    os._exit(0)  # without C++ destructors: torch's threads may abort a process that still has models
+
+
+def _try_and_train(options: dict[str, bool]) -> None:
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(4, 64), torch.nn.Linear(64, 4)]
+    model = DistributedDataParallel(torch.nn.Sequential(*layers), **options)
+    optimizers = [torch.optim.SGD(model.parameters(), lr=0.1)]
+    seen = types.SimpleNamespace(model=model, optimizers=optimizers, loader=None, passes=(True,))
+    for _ in range(3):
+        train(seen)
+        with _compressing(seen, 0):
+            train(seen)
+            train(seen)
+    train(seen)
+    weights = torch.cat([p.detach().flatten() for p in model.parameters()])
+    both = [torch.empty_like(weights) for _ in range(2)]
+    dist.all_gather(both, weights)
+    assert torch.equal(both[0], both[1])
+    gradients = torch.cat([p.grad.flatten() for p in model.parameters()])
+    assert not torch.equal(gradients, gradients.bfloat16().float()), "in 32 bits again"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.forecast import forecast
-from dtrain_lab.wire.node import Speed
+from dtrain_lab.wire.node import MeasuredSpeed
 
 LOOP = Measured(
     ranks=2,
@@ -21,7 +22,7 @@ LOOP = Measured(
     gradient_bytes=10_000_000,
     gradient_item=4,
 )
-GIGABIT = Speed(round_trip_s=0.0, bytes_per_s=125e6)
+GIGABIT = MeasuredSpeed(round_trip_s=0.0, bytes_per_s=125e6, at=0.0)
 
 
 def test_a_ring_carries_the_gradients_almost_twice_over_each_nodes_network() -> None:
@@ -31,11 +32,13 @@ def test_a_ring_carries_the_gradients_almost_twice_over_each_nodes_network() -> 
     assert found.gain == pytest.approx(2 * 0.1 / 0.21), "fewer than twice the samples a second"
     assert found.gain_error == pytest.approx(found.gain * 0.25 * 0.12 / 0.21)
     assert "4 ranks on 2 nodes: 0.95 times today's throughput (±0.14; 2 without communication)." in found.text
-    assert "a ring of 4 ranks" in found.text
+    assert (
+        "a ring of 4 ranks and the 125.0 MB a second measured between two nodes on 01 Jan 1970" in found.text
+    )
 
 
 def test_turns_of_the_ring_take_half_a_round_trip_each_for_every_bucket() -> None:
-    slow = Speed(round_trip_s=0.01, bytes_per_s=1e15)
+    slow = MeasuredSpeed(round_trip_s=0.01, bytes_per_s=1e15, at=0.0)
     found = forecast(LOOP, 1, 4, 4, slow)
     assert found.transfer_s == pytest.approx(6 * 0.005)
 
@@ -50,9 +53,14 @@ def test_what_computation_hides_today_stays_hidden() -> None:
 
 def test_on_several_nodes_the_ring_is_scaled_by_what_averaging_takes_there() -> None:
     now = replace(LOOP, transfer_s=0.16, averaging_s=0.16, step_s=0.25)  # twice the ring's 80 ms
-    found = forecast(now, 2, 4, 4, GIGABIT)
+    found = forecast(now, 2, 4, 4, GIGABIT, GIGABIT)
     assert found.transfer_s == pytest.approx(0.24)
     assert found.gain_error == pytest.approx(found.gain * 0.1 * 0.24 / 0.33)
+    faster = forecast(now, 2, 4, 4, MeasuredSpeed(0.0, 1250e6, 0.0), GIGABIT)
+    assert faster.transfer_s == pytest.approx(0.024), "nodes with another network"
+    unknown = forecast(now, 2, 4, 4, GIGABIT)
+    assert unknown.transfer_s == pytest.approx(0.12), "by the ring alone"
+    assert unknown.gain_error == pytest.approx(unknown.gain * 0.25 * 0.12 / 0.21)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +74,16 @@ def test_on_several_nodes_the_ring_is_scaled_by_what_averaging_takes_there() -> 
     ],
 )
 def test_what_is_not_known_is_said(
-    of: Measured | None, nodes: int, speed: Speed | None, message: str
+    of: Measured | None, nodes: int, speed: MeasuredSpeed | None, message: str
 ) -> None:
     with pytest.raises(BadRequest, match=message):
         forecast(of, 1, nodes, 4, speed)
+
+
+def test_advise_answers_one_question() -> None:
+    check_advise("bf16", None, None, None)
+    check_advise(None, 4, 2, "gpus")
+    with pytest.raises(BadRequest, match="not both"):
+        check_advise("bf16", 4, None, None)
+    with pytest.raises(BadRequest, match="of a forecast"):
+        check_advise(None, None, 2, None)

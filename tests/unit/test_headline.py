@@ -6,6 +6,7 @@ import random
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from dtrain_lab.head.figures import figures
 from dtrain_lab.head.figures.figures import Figures
@@ -13,7 +14,7 @@ from dtrain_lab.head.figures.snapshot import Snapshot
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
+from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Tried
 from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.world.members import Member, Members
@@ -171,3 +172,19 @@ def test_a_loop_that_was_diagnosed_after_its_end_is_advised_by_what_was_measured
     [advice] = world.figures.advice
     assert (advice.id, advice.gain) == ("accumulate", pytest.approx(1.6))
     assert world.look().metrics.advice == (advice,), "the change is made between two runs"
+
+
+def test_what_was_tried_is_shown_for_that_loop_only(world: World) -> None:
+    for _ in range(20):
+        world.tick((0.0005, 0.0005))
+    diagnosed = Diagnosis("", "replayed", Check(0.5, 0.02, 0.05, 0.025, ""), None)
+    world.figures.diagnosed(diagnosed, 2)
+    world.figures.tried(Tried("accumulate", 1.5, 0.1, 1.6, 0.2, 20, ""))
+    [advice] = world.figures.advice
+    assert advice.tryable
+    assert advice.tried is not None
+    loop, of = world.figures._advised._trained or ("", None)
+    assert of is not None
+    for other in (replace(of, ranks=4), replace(of, step_s=2 * (of.step_s or 0))):
+        world.figures._advised._trained = loop, other
+        assert [a.tried for a in world.figures.advice] == [None]

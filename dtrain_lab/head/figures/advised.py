@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import Measured, unknown, with_diagnosis
 from dtrain_lab.metrics.advice.steady import SteadyAdvice
+from dtrain_lab.metrics.advice.tried import is_tryable
+from dtrain_lab.metrics.loops import alike
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -23,15 +25,15 @@ class Advised:
         self.measured: Measured | None = None
         """Figures of that loop, with what was diagnosed of it."""
         self._advice: tuple[Advice, ...] = ()
-        self._tried: dict[tuple[str, str, object], Tried] = {}
-        """Code of a loop, id and variant of advice → what that gained when it was tried."""
+        self._tried: dict[tuple[str, int, str, object], tuple[float, Tried]] = {}
+        """Code of a loop, its ranks, id and variant of advice → the loop's step then, seconds, and gain."""
         self.unknown: tuple[str, ...] = ()
         """What could not be judged of that loop."""
 
     @property
     def advice(self) -> tuple[Advice, ...]:
         """On the loop that runs, or ran last; unlike what `look` returns, also after its end."""
-        return self._with_tried(self._advice, self._trained[0] if self._trained is not None else "")
+        return self._with_tried(self._advice)
 
     def look(
         self, now: Measured | None, loop: str, found: Diagnosis | None, *, sure: bool, busy: bool
@@ -55,11 +57,11 @@ class Advised:
             measured = advise(with_diagnosis(now, found)) if now is not None and found is not None else ()
             if now is not None:
                 self._advice = measured
-            return self._with_tried(measured, loop)
+            return self._with_tried(measured)
         current = () if busy else advise(now)
         shown = self._steady.look(current, time.monotonic())
         self._advice = shown or current
-        return self._with_tried(shown, loop)
+        return self._with_tried(shown)
 
     def diagnosed(self, found: Diagnosis, loop: str) -> None:
         """Judge the loop that ran last by what was measured of it.
@@ -72,16 +74,25 @@ class Advised:
             of = self.measured = with_diagnosis(self._trained[1], found)
             self._advice, self.unknown = advise(of), unknown(of)
 
-    def tried(self, found: Tried, loop: str) -> None:
-        """Remember what advice gained when it was tried.
-
-        Args:
-            found: What was measured.
-            loop: Code of the loop that trained last.
-        """
+    def tried(self, found: Tried) -> None:
+        """Remember what advice on the loop that trained last gained when it was tried."""
         advice = next((a for a in self._advice if a.id == found.id), None)
-        if advice is not None:
-            self._tried[loop, advice.id, advice.values.get("variant")] = found
+        if advice is not None and self._step_s is not None:
+            self._tried[self._key(advice)] = self._step_s, found
 
-    def _with_tried(self, advice: tuple[Advice, ...], loop: str) -> tuple[Advice, ...]:
-        return tuple(replace(a, tried=self._tried.get((loop, a.id, a.values.get("variant")))) for a in advice)
+    @property
+    def _step_s(self) -> float | None:
+        return self._trained[1].step_s if self._trained is not None else None
+
+    def _with_tried(self, advice: tuple[Advice, ...]) -> tuple[Advice, ...]:
+        return tuple(replace(a, tried=self._tried_of(a), tryable=is_tryable(a)) for a in advice)
+
+    def _tried_of(self, advice: Advice) -> Tried | None:
+        """What advice gained; None where steps of the same code take another time since then."""
+        step_s, found = self._tried.get(self._key(advice), (0.0, None))
+        now = self._step_s
+        return found if now is not None and step_s and alike(step_s, now) else None
+
+    def _key(self, advice: Advice) -> tuple[str, int, str, object]:
+        loop, of = self._trained if self._trained is not None else ("", Measured(ranks=0))
+        return loop, of.ranks, advice.id, advice.values.get("variant")

@@ -186,7 +186,7 @@ class Figures:
 
     def tried(self, found: Tried) -> None:
         """Advice on the loop that trained last was tried."""
-        self._advised.tried(found, self.loops.code)
+        self._advised.tried(found)
 
     def suspects(self, state: State) -> tuple[int, ...]:
         """Ranks that others have waited for so long that their location should be queried."""

@@ -405,7 +405,7 @@ class Owner:
 
     async def _forecast(self, _client: bytes, order: clients.ForecastNodes) -> Forecast:
         nodes = len(self.cluster().nodes)  # looks at the newest samples
-        return forecast(self.figures.measured, nodes, order.nodes, order.ranks, order.speed)
+        return forecast(self.figures.measured, nodes, order.nodes, order.ranks, order.speed, order.speed_now)
 
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
         running = self.cells.get(cell)

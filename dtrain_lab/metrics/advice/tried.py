@@ -19,9 +19,14 @@ def change(advice: Advice) -> Change | None:
     Args:
         advice: the advice.
     """
-    if advice.id not in NUMBERS:
+    if not is_tryable(advice):
         return None
     return Change(advice.id, int(advice.values.get(NUMBERS[advice.id], 0)))
+
+
+def is_tryable(advice: Advice) -> bool:
+    """Whether ranks can try advice by themselves."""
+    return advice.id in NUMBERS
 
 
 def tried(reports: Sequence[Report], advice: Advice) -> Tried:
@@ -69,5 +74,5 @@ def _by_cycle(ranks: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _error(values: Sequence[float]) -> float:
-    """Standard error of a mean."""
-    return stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    """Standard error of a mean; the value itself where only one was measured, as nothing is known of it."""
+    return stdev(values) / len(values) ** 0.5 if len(values) > 1 else values[0]

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, scheme
-from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat
+from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat, feeds
 from dtrain_lab.rank.diagnosis.replay import Replay, iterator, kept, of_all, timed
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
@@ -86,22 +86,24 @@ def _cannot_apply(seen: Any, change: Change) -> str:
             return error.message
         return ""
     if change.id == "workers":
-        return _cannot_read(seen.loader, change)
+        return _cannot_read(seen.loader, len(seen.passes), change)
     return "This change can't be tried: make it in a cell, and compare."
 
 
-def _cannot_read(loader: Any, change: Change) -> str:
-    """Why a loader can't be read with more workers; empty where it can."""
-    if loader is None:
-        return "No DataLoader that training has read is left: keep it in a variable."
+def _cannot_read(loader: Any, batches: int, change: Change) -> str:
+    """Why a loader can't be read with more workers; empty where it can.
+
+    Args:
+        loader: the loader that training has read; None where it is gone.
+        batches: batches that one step reads.
+        change: names the number of workers.
+    """
+    for workers in (None, change.number):
+        why = feeds(loader, batches, workers)[2]
+        if why:
+            return why
     if loader.batch_sampler is None:
         return "The loader makes no batches of its own, so it can't be made anew with more workers."
-    try:
-        count = len(loader)
-    except TypeError:
-        return "The loader has no length."
-    if count < 2 * change.number + FEWEST_STEPS:
-        return f"The loader has {count} batches, too few to try {change.number} workers."
     return ""
 
 
@@ -157,13 +159,14 @@ def _with_workers(seen: Any, passes: tuple[bool, ...], change: Change) -> Report
     replay, loader = Replay(seen), seen.loader
     before = _fed(replay, passes, loader)
     after = _fed(replay, passes, _with_more(loader, change.number))
-    return Report(with_sync=before, changed=after, steps=len(after))
+    return Report(with_sync=before, changed=after, steps=len(after) * len(passes))
 
 
 def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, ...]:
     """Seconds per batch for each step that reads a loader, without those that its workers have read ahead."""
-    ahead = 1 + loader.num_workers * (loader.prefetch_factor or 0) // len(passes)
-    available = min(of_all(len(loader) // len(passes)))
+    # the ranks' loaders may differ, and each step is a collective
+    plans = of_all(feeds(loader, len(passes))[:2])
+    available, ahead = min(steps for steps, _ in plans), max(first for _, first in plans)
     found: list[float] = []
     with iterator(loader) as given:
 
@@ -185,10 +188,12 @@ def _with_more(loader: Any, count: int) -> Any:
         loader.dataset,
         batch_sampler=loader.batch_sampler,
         num_workers=count,
+        prefetch_factor=loader.prefetch_factor,
         collate_fn=loader.collate_fn,
         pin_memory=loader.pin_memory,
         timeout=loader.timeout,
         worker_init_fn=loader.worker_init_fn,
         multiprocessing_context=loader.multiprocessing_context,
         generator=loader.generator,
+        **({"in_order": loader.in_order} if hasattr(loader, "in_order") else {}),
     )

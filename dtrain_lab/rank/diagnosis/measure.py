@@ -18,6 +18,8 @@ from dtrain_lab.training.gradients import accumulation
 from dtrain_lab.wire.metrics.diagnosis import Report
 
 NO_MONITOR = "The monitor is off (--no-monitor): start the cluster with it."
+PREFETCHED = 2
+"""Batches that each worker reads ahead, where the loader does not say how many; torch's default."""
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
 
 
@@ -120,12 +122,13 @@ def _measure(seen: Any, passes: tuple[bool, ...], loader: tuple[int, int], skipp
     return Report(tuple(synced), tuple(alone), tuple(real), skipped=skipped)
 
 
-def feeds(loader: Any, batches: int) -> tuple[int, int, str]:
+def feeds(loader: Any, batches: int, workers: int | None = None) -> tuple[int, int, str]:
     """How many steps a loader can feed.
 
     Args:
         loader: a DataLoader, or None.
         batches: batches that one step reads.
+        workers: number of worker processes; None for the loader's own.
 
     Returns:
         Number of steps in the loader, number of steps that its workers read ahead, and the reason why it
@@ -140,7 +143,8 @@ def feeds(loader: Any, batches: int) -> tuple[int, int, str]:
     except TypeError:
         return 0, 0, "The loader has no length."
     # batches that its workers may have prefetched before timing began
-    ahead = 1 + loader.num_workers * (loader.prefetch_factor or 0) // batches
+    reading = loader.num_workers if workers is None else workers
+    ahead = 1 + reading * (loader.prefetch_factor or PREFETCHED) // batches
     if count // batches < FEWEST_STEPS + ahead - 1:
         return 0, 0, f"The loader has {count} batches, too few to tell."
     return count // batches, ahead, ""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy
 import torch
 import torch.distributed as dist
 
@@ -145,7 +146,7 @@ def kept(model: Any, optimizers: list[Any]) -> Iterator[None]:
     grads = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in model.parameters()]
     modes = [(m, m.training) for m in model.modules()]
     states = [(o, {p: _copied(s) for p, s in o.state.items()}) for o in optimizers]
-    numbers = torch.get_rng_state(), random.getstate()
+    numbers = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
     devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     for parameter in model.parameters():
         parameter.grad = None
@@ -166,6 +167,7 @@ def kept(model: Any, optimizers: list[Any]) -> Iterator[None]:
             module.training = mode
         torch.set_rng_state(numbers[0])
         random.setstate(numbers[1])
+        numpy.random.set_state(numbers[2])
         if devices:
             torch.cuda.set_rng_state_all(devices)
 

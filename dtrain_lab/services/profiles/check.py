@@ -40,7 +40,7 @@ async def check(name: str) -> dict[str, Any]:
         raise wrong
     between = await backend.speed(found, sys.executable, checks)
     if between is not None:
-        speeds.keep(name, between)
+        speeds.keep(found, between)
     facts = await backend.facts(found)
     plan = allowed.plan(facts, Request(profile=name), python=sys.executable, directory="/")
     nodes = [_node(node, one) for node, one in checks.items()]

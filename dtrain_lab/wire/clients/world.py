@@ -7,7 +7,7 @@ from msgspec import Struct
 from dtrain_lab.wire.clients.body import Body
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.kinds import LeaseKind
-from dtrain_lab.wire.node import Speed
+from dtrain_lab.wire.node import MeasuredSpeed
 from dtrain_lab.wire.plan import Plan, Request
 
 
@@ -71,12 +71,14 @@ class Advise(Body, frozen=True, tag="advise"):
 class ForecastNodes(Body, frozen=True, tag="forecast_nodes"):
     """Predict the loop that trains, or trained last, on `nodes` with `ranks` in all.
 
-    `speed`: measured between two of those nodes; None where it is not known.
+    `speed`: measured between two of those nodes; `speed_now`: between two of the nodes on which it trains.
+    None where not known.
     """
 
     nodes: int
     ranks: int
-    speed: Speed | None = None
+    speed: MeasuredSpeed | None = None
+    speed_now: MeasuredSpeed | None = None
 
 
 class Interrupt(Body, frozen=True, tag="interrupt"):

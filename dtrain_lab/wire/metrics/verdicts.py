@@ -54,7 +54,7 @@ class Advice(Struct, frozen=True):
 
     `gain`: predicted throughput relative to the current one (1.6 is 60 % more), give or take `gain_error`.
     `change` and `cost` are in English; `id` and `values` are for translation. `tried`: what it gained when it
-    was tried; None before.
+    was tried; None before. `tryable`: whether ranks can try it by themselves.
     """
 
     id: str
@@ -65,3 +65,4 @@ class Advice(Struct, frozen=True):
     diff: str
     values: dict[str, Any] = {}
     tried: Tried | None = None
+    tryable: bool = False

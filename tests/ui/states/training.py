@@ -23,10 +23,20 @@ ADVICE = Advice(
     cost="The effective batch becomes 512; scale the learning rate by 2 (linear) or 1.4 (square root).",
     diff="",
     values={"every": 2, "times": 2, "root": "1.4", "batch": 512, "code": "dt.optimize(...)"},
+    tryable=True,
 )
 MORE_ADVICE = (
     ADVICE,
-    Advice("bf16", "Send gradients in bf16", 1.06, 0.02, "", "", {"item": 4, "code": "dt.optimize(...)"}),
+    Advice(
+        "bf16",
+        "Send gradients in bf16",
+        1.06,
+        0.02,
+        "",
+        "",
+        {"item": 4, "code": "dt.optimize(...)"},
+        tryable=True,
+    ),
     Advice(
         "more_ranks", "More ranks will not help: training is input-bound", 1.0, 0.02, "", "", {"share": 0.31}
     ),
