@@ -22,6 +22,7 @@ from dtrain_lab.placement.frameworks.ranks import Started, ports, variables
 from dtrain_lab.services.jobs.request import as_asked, launcher
 from dtrain_lab.wire.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRequest
+from dtrain_lab.wire.kinds import Strategy
 from dtrain_lab.wire.links import RankFigures, RankSample
 from dtrain_lab.wire.profile import Network, Profile, Slurm
 from tests.unit.test_job_script import GOLDEN, record
@@ -128,12 +129,37 @@ def test_parameter_servers_need_three_ranks() -> None:
         tensorflow.plan("parameter_server", 2)
 
 
-def test_each_rank_sees_its_share_of_the_gpus() -> None:
-    workers, servers = tensorflow.plan(None, 4), tensorflow.plan("parameter_server", 4)
-    assert tensorflow.own_gpus(workers, ("0", "1", "2", "3"), 3, 2) == ("2", "3")
-    assert tensorflow.own_gpus(workers, ("4", "7"), 1, 4) is None, "fewer GPUs than ranks: all see all"
-    assert tensorflow.own_gpus(workers, (), 1, 2) is None
-    assert tensorflow.own_gpus(servers, ("0", "1"), 3, 2) == (), "a parameter server computes nothing"
+ALL = "all of them"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "ranks", "gpus", "wanted"),
+    [
+        (None, 2, "0 1 2 3", ["0 1", "2 3"]),
+        (None, 2, "4 7", ["4", "7"]),
+        (None, 1, "0 1", [ALL]),
+        (None, 2, "", [ALL, ALL]),
+        (None, 3, "4 7", ["4 shared", "7 shared", "4 shared"]),
+        ("parameter_server", 3, "0 1", ["0", "1", ""]),  # chief, worker, and a server that computes nothing
+        ("parameter_server", 4, "0 1 2 3 4 5", ["0 1", "2 3", "4 5", ""]),
+        ("parameter_server", 3, "5", ["5 shared", "5 shared", ""]),
+        ("mirrored", 1, "0 1", [ALL]),
+        ("mirrored", 2, "0 1", ["0", "1"]),
+    ],
+)
+def test_each_rank_sees_its_share_of_the_gpus(
+    strategy: Strategy | None, ranks: int, gpus: str, wanted: list[str]
+) -> None:
+    plan = tensorflow.plan(strategy, ranks)
+    shares = [tensorflow.own_gpus(plan, gpus.split(), rank, ranks) for rank in range(ranks)]
+    said = [ALL if s is None else " ".join([*s.gpus, *["shared"] * s.shared]) for s in shares]
+    assert said == wanted
+
+
+def test_gpus_are_shared_by_the_ranks_of_their_node() -> None:
+    servers = tensorflow.plan("parameter_server", 4)  # chief and worker, worker and ps
+    of_node_1 = [tensorflow.own_gpus(servers, ("0", "1"), rank, 2) for rank in (2, 3)]
+    assert of_node_1 == [None, tensorflow.Share(())], "the only one that computes there has both"
 
 
 def test_a_strategy_of_one_process_has_one_rank_a_node_unless_told_otherwise() -> None:

@@ -70,7 +70,9 @@ class Adapter:
 
             own = tensorflow.own_gpus(self.plan, gpus.usable(environment), rank, self._started.per_node)
             if own is not None:
-                found |= gpus.only(own)
+                found |= gpus.only(own.gpus)
+            if own is not None and own.shared:
+                found[tensorflow.GROWTH] = environment.get(tensorflow.GROWTH, "true")
         return found
 
     async def start_scheduler(self, folder: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from dtrain_lab.errors import BadSize
 from dtrain_lab.placement.frameworks.ranks import Started
 from dtrain_lab.wire.framework import FrameworkPlan
@@ -21,8 +23,17 @@ STRATEGIES: dict[str, Strategy] = {
 """Names of the classes, in `tf.distribute` or still in `tf.distribute.experimental`."""
 ALONE: tuple[Strategy, ...] = ("mirrored", "central_storage")
 """Strategies of one process, which trains on all GPUs of its node."""
+GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
+"""With it, TensorFlow takes memory of a GPU as it needs it, so that several processes can have one."""
 WORKERS_PER_SERVER = 4
 LEAST_WITH_SERVERS = 3
+
+
+class Share(Struct, frozen=True):
+    """GPUs that a rank may see. `shared`: other ranks have the same one."""
+
+    gpus: tuple[str, ...]
+    shared: bool = False
 
 
 def plan(strategy: Strategy | None, size: int, *, evaluates: bool = False) -> FrameworkPlan:
@@ -79,24 +90,35 @@ def variables(plan: FrameworkPlan, started: Started, rank: int) -> dict[str, str
     return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": role, "index": index}})}
 
 
-def own_gpus(plan: FrameworkPlan, visible: Sequence[str], rank: int, per_node: int) -> tuple[str, ...] | None:
+def own_gpus(plan: FrameworkPlan, visible: Sequence[str], rank: int, per_node: int) -> Share | None:
     """Return the GPUs that a rank may see: TensorFlow takes all memory of those that it sees.
+
+    They are divided by the ranks of the node that compute. Where these are more than the GPUs, each has one
+    GPU, by turns.
 
     Args:
         plan: the job's.
         visible: GPUs of the job on this node.
         rank: number of the rank.
-        per_node: ranks on this node.
+        per_node: ranks on each node.
 
     Returns:
         None if the rank may see all of them.
     """
     if not visible:
         return None
-    if plan.roles and plan.roles[rank] == "ps":
-        return ()
-    each = len(visible) // per_node
-    if per_node == 1 or not each:
+    if _only_stores(plan, rank):
+        return Share(())
+    first = rank - rank % per_node
+    computing = [other for other in range(first, first + per_node) if not _only_stores(plan, other)]
+    if len(computing) == 1:
         return None
-    local = rank % per_node
-    return tuple(visible[local * each : (local + 1) * each])
+    place, each = computing.index(rank), len(visible) // len(computing)
+    if not each:
+        return Share((visible[place % len(visible)],), shared=True)
+    return Share(tuple(visible[place * each : (place + 1) * each]))
+
+
+def _only_stores(plan: FrameworkPlan, rank: int) -> bool:
+    """Whether a rank is a parameter server, which computes nothing."""
+    return bool(plan.roles) and plan.roles[rank] == "ps"
