@@ -40,7 +40,8 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
     nodes = range(len(plan.nodes)) if node is None else [node]
     per_node = plan.nodes[0].ranks
     local = len(plan.nodes) == 1 or node is None
-    ports = allowed_ports(record)
+    ports, count = allowed_ports(record), needed_ports(record)
+    each = f" * {count}" if count > 1 else ""  # a port of an attempt may still be taken in the next
     apart = "" if local else " apart"
     peer = "" if local or node else plan.nodes[-1].address or plan.nodes[-1].name
     lines = [
@@ -74,8 +75,8 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         f"for attempt in $(seq 0 {record.request.retries}); do",
         f"  echo $attempt > {job_files.ATTEMPT}",
         f"  export {job_files.ATTEMPT_VARIABLE}=$attempt",
-        f"  port=$(({ports[0]} + (first - {ports[0]} + attempt) % {len(ports)}))",
-        *(["  " + next_free(ports, needed_ports(record))] if local else []),
+        f"  port=$(({ports[0]} + (first - {ports[0]} + attempt{each}) % {len(ports)}))",
+        *(["  " + next_free(ports, count)] if local else []),
         "  " + EXPORT,
         "  pids=()",
         *(

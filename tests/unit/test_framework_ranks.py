@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -35,3 +39,51 @@ def test_ranks_that_share_a_gpu_take_memory_as_they_need_it(monkeypatch: pytest.
     roomy = crowded.variables(1, {gpus.VISIBLE: "3,4"})
     assert roomy[gpus.VISIBLE] == "4"
     assert tensorflow.GROWTH not in roomy
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port on which another process listens."""
+    with socket.socket() as listening:
+        listening.bind(("", 0))
+        listening.listen()
+        yield listening.getsockname()[1]
+
+
+def test_a_taken_port_of_a_rank_is_named_before_the_ranks_start(taken: int) -> None:
+    workers = adapter(tensorflow.plan(None, 4), 4, port=str(taken - 2))
+    wanted = f"port {taken}, where rank 2 would listen, is taken by another process"
+    assert workers.cannot_listen([2]) == wanted
+    assert workers.cannot_listen([]) is None, "ports of other nodes are looked at there"
+    with_evaluator = adapter(tensorflow.plan("parameter_server", 4, evaluates=True), 4, port=str(taken - 3))
+    assert with_evaluator.cannot_listen([3]) is None, "an evaluator is in no cluster"
+    assert adapter(FrameworkPlan("mindspore"), 4, port=str(taken - 2)).cannot_listen([2]) is None
+    assert Adapter(0, 4, {}).cannot_listen([0, 1, 2, 3]) is None, "torch finds its ranks in another way"
+
+
+@pytest.mark.asyncio
+async def test_a_scheduler_that_fails_is_told_with_its_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await adapter(tensorflow.plan(None, 2), 2).scheduler_failed(tmp_path) is None, "it has none"
+    (tmp_path / "mindspore.py").write_text("raise OSError('address in use')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    ours = adapter(FrameworkPlan("mindspore"), 2)
+    await ours.start_scheduler(tmp_path)
+    wanted = "lost MindSpore's scheduler, which ended with code 1: OSError: address in use"
+    assert await ours.scheduler_failed(tmp_path) == wanted
+
+
+@pytest.mark.asyncio
+async def test_a_scheduler_whose_workers_have_left_has_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "mindspore"
+    package.mkdir()
+    (package / "__init__.py").write_text("def set_context(**_): pass")
+    (package / "communication.py").write_text("def init(): print('all have left')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    ours = adapter(FrameworkPlan("mindspore"), 2)
+    await ours.start_scheduler(tmp_path)
+    assert await ours.scheduler_failed(tmp_path) is None
+    assert "all have left" in (tmp_path / job_files.SCHEDULER_LOG).read_text()

@@ -17,6 +17,7 @@ from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine.curve import Curve
 from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, LOOK_S, Failed, HostTicket
+from dtrain_lab.node.network import is_free
 from dtrain_lab.placement import gang, network
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -121,7 +122,7 @@ class FirstHost:
         self._gang, answers = gang.hear(self._gang, said, time.monotonic())
         if self._gang.gone and not self._meeting:  # late: a free port may be taken while hosts wait
             left = self._ports[gang.PORTS :]
-            self._meeting = next((port for port in left if _is_free(port)), left[0])
+            self._meeting = next((port for port in left if is_free(port)), left[0])
         for node, answer in answers.items():
             word: wire.Answer = wire.Heard()
             if answer == "go":
@@ -160,13 +161,3 @@ def _listen(context: zmq.Context[Any], curve: Curve, ports: Sequence[int]) -> tu
             continue
         return made, port
     raise Failed(f"Ports {ports[0]} to {ports[-1]} are taken on {socket.gethostname()}.")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True

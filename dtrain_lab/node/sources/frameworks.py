@@ -10,13 +10,14 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.jobs import files as job_files
+from dtrain_lab.node import network
 from dtrain_lab.node.sources.launcher import own_address
 from dtrain_lab.placement.frameworks import mindspore, tensorflow
 from dtrain_lab.placement.frameworks import ranks as of_ranks
@@ -75,6 +76,18 @@ class Adapter:
                 found[tensorflow.GROWTH] = environment.get(tensorflow.GROWTH, "true")
         return found
 
+    def cannot_listen(self, ranks: Sequence[int]) -> str | None:
+        """Say which port of ranks of this node another process has; None if all are free.
+
+        Args:
+            ranks: numbers of those ranks.
+        """
+        for rank in ranks:
+            port = self._started.port + rank
+            if self.plan is not None and of_ranks.listens(self.plan, rank) and not network.is_free(port):
+                return f"port {port}, where rank {rank} would listen, is taken by another process"
+        return None
+
     async def start_scheduler(self, folder: Path) -> None:
         """Start the process that MindSpore's workers register with; called by the agent of rank 0.
 
@@ -92,6 +105,22 @@ class Adapter:
                 env={**os.environ, **mindspore.scheduler(self._started)},
                 start_new_session=True,
             )
+
+    async def scheduler_failed(self, folder: Path) -> str | None:
+        """Wait until that process has ended, which it does by itself once all workers have left.
+
+        Args:
+            folder: the job's folder.
+
+        Returns:
+            What has become of it, with its last line, where it failed; None if it did not, or there is none.
+        """
+        code = await self._scheduler.wait() if self._scheduler is not None else 0
+        if not code:
+            return None
+        lines = (folder / job_files.SCHEDULER_LOG).read_text(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "it has printed nothing")
+        return f"lost MindSpore's scheduler, which ended with code {code}: {last}"
 
     async def end_scheduler(self) -> None:
         """End that process, if it still runs: it waits for workers that have failed."""

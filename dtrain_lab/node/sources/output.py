@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine import supervision
 from dtrain_lab.node.sources.rank_error import complain
+from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 
+TAIL_S = 0.5
+"""Seconds for the rest of the output of a rank that has ended."""
 PIECE = 1 << 16
 """Bytes that are read at once, and the most that a line has."""
 
@@ -27,14 +33,28 @@ class Output:
         path = folder / job_files.log(node)
         self._log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
-    async def copy(self, rank: int, stream: asyncio.StreamReader, kind: str) -> None:
-        """Copy a stream of a rank until it ends.
+    async def until_end(self, kept: SpawnedRank) -> int:
+        """Copy the output of a rank until it has ended; returns its exit code."""
+        process = kept.process
+        assert process is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        # restarted after an error: a rank whose pipes are not read blocks for ever
+        readers = [
+            supervision.here().keep("node.output", partial(self._copy, kept.rank, stream, kind))
+            for stream, kind in ((process.stdout, "o"), (process.stderr, "e"))
+        ]
+        code = await exit_code(process)
+        # a child of the rank may hold its streams open for ever
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TAIL_S):
+                for reader in readers:
+                    await reader.wait()
+        for reader in readers:
+            reader.cancel()
+        return code
 
-        Args:
-            rank: number of the rank.
-            stream: its standard output or error.
-            kind: "o" or "e".
-        """
+    async def _copy(self, rank: int, stream: asyncio.StreamReader, kind: str) -> None:
         rest = b""
         try:
             while data := await stream.read(PIECE):

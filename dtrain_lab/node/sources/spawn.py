@@ -10,14 +10,12 @@ if there is one: a job does not need it.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
 import sys
 import time
 from collections.abc import Coroutine, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +30,7 @@ from dtrain_lab.node.sources.frameworks import Adapter
 from dtrain_lab.node.sources.output import PIECE, Output
 from dtrain_lab.node.sources.rank_error import write_error
 from dtrain_lab.node.sources.serving import Serving
-from dtrain_lab.node.sources.spawned_rank import SpawnedRank, began_at, exit_code, signal_all
+from dtrain_lab.node.sources.spawned_rank import SpawnedRank, began_at, signal_all
 
 GRACE_S = 5.0
 """Seconds for the peers of a failed rank to write their own errors before they are ended."""
@@ -40,7 +38,6 @@ TELL_WITHIN_S = 20.0
 """Seconds to wait for a head that is starting."""
 LOOK_S = 0.5
 WARM_AFTER_S = 1.0
-TAIL_S = 0.5
 
 
 class SpawnSource:
@@ -89,8 +86,11 @@ class SpawnSource:
         supervisor.own_loop()
         # schedulers send it to all processes; ranks get it from us, once
         loop.add_signal_handler(signal.SIGUSR2, self._warn)
+        if self._never is None:
+            self._never = self._framework.cannot_listen([kept.rank for kept in self.kept])
         if self._never is None and any(kept.rank == 0 for kept in self.kept):
             await self._framework.start_scheduler(self.folder)
+            supervisor.once("node.task", self._watch_scheduler())
         await asyncio.gather(*(self._start(kept) for kept in self.kept))
         # imported late, while the ranks load torch
         from dtrain_lab.machine.cgroup import OutOfMemory
@@ -127,6 +127,15 @@ class SpawnSource:
     async def _wait_for_chief(self, head: JobHead) -> None:
         if not await self._serving.wait_for_chief(head):
             self._end_soon()
+
+    async def _watch_scheduler(self) -> None:
+        """Without MindSpore's scheduler its ranks would wait for minutes, and say nothing of it."""
+        why = await self._framework.scheduler_failed(self.folder)
+        if why is not None:
+            for kept in self.kept:
+                kept.why = why if kept.rank == 0 else ""
+            # as after a failed rank: they may be about to end by themselves
+            asyncio.get_running_loop().call_later(GRACE_S, self._end_soon)
 
     # ---- ranks
 
@@ -177,24 +186,7 @@ class SpawnSource:
             asyncio.get_running_loop().call_later(WARM_AFTER_S, warm_client.start, self._warm)
 
     async def _keep(self, kept: SpawnedRank, head: JobHead) -> None:
-        process = kept.process
-        assert process is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        supervisor = supervision.here()
-        # restarted after an error: a rank whose pipes are not read blocks for ever
-        readers = [
-            supervisor.keep("node.output", partial(self._output.copy, kept.rank, stream, kind))
-            for stream, kind in ((process.stdout, "o"), (process.stderr, "e"))
-        ]
-        code = await exit_code(process)
-        # a child of the rank may hold its streams open for ever
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(TAIL_S):
-                for reader in readers:
-                    await reader.wait()
-        for reader in readers:
-            reader.cancel()
+        code = await self._output.until_end(kept)
         if kept.served:
             code = 0
         if code or self._ending:  # end its children with it

@@ -10,8 +10,8 @@ from dtrain_lab.wire.framework import FrameworkPlan
 class Started(Struct, frozen=True):
     """What is known when the ranks of a job are started.
 
-    `nodes`: address of each node, in order. `per_node`: ranks on each. `port`: first port of the job; those
-    after it are free on the first node, too.
+    `nodes`: address of each node, in order. `per_node`: ranks on each. `port`: first port of the job. On one
+    machine those after it are free, too; elsewhere the agents look at those of their ranks.
     """
 
     nodes: tuple[str, ...]
@@ -46,3 +46,8 @@ def variables(plan: FrameworkPlan, started: Started, rank: int) -> dict[str, str
 def ports(plan: FrameworkPlan | None, size: int) -> int:
     """Return how many ports in a row a job needs on its nodes."""
     return size if plan is not None and plan.name == "tensorflow" and plan.roles else 1
+
+
+def listens(plan: FrameworkPlan, rank: int) -> bool:
+    """Whether a rank listens on a port of its own, that of `Started.address`."""
+    return plan.name == "tensorflow" and bool(plan.roles) and plan.roles[rank] != "evaluator"

@@ -29,7 +29,7 @@ head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 for attempt in $(seq 0 0); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
-  port=$((20000 + (first - 20000 + attempt) % 11997))
+  port=$((20000 + (first - 20000 + attempt * 4) % 11997))
   export MASTER_PORT=$port
   pids=()
   /venv/bin/python -P -m dtrain_lab.node attached "$folder" 1 2 apart & pids+=($!)

@@ -33,7 +33,7 @@ head=$!
 for attempt in $(seq 0 0); do
   echo $attempt > attempt
   export DTRAIN_ATTEMPT=$attempt
-  port=$((20000 + (first - 20000 + attempt) % 11997))
+  port=$((20000 + (first - 20000 + attempt * 4) % 11997))
   for _ in {1..11997}; do for ((i = 0; i < 4; i++)); do (: < "/dev/tcp/127.0.0.1/$((port + i))") 2> /dev/null && { port=$((port < 31996 ? port + 1 : 20000)); continue 2; }; done; break; done
   export MASTER_PORT=$port
   pids=()

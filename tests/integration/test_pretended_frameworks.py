@@ -1,0 +1,57 @@
+"""What agents do around ranks of another framework, tried with packages that only pretend to be one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dtrain_lab as dt
+from tests.books import write
+
+pytestmark = pytest.mark.processes
+STAYS = "import time\nprint('begins', rank)\nif rank: time.sleep(600)"
+SERVERS = "if False:\n    import tensorflow as tf\n    tf.distribute.ParameterServerStrategy()"
+
+
+@pytest.fixture(autouse=True)
+def no_job_left(packages: Path) -> Iterator[None]:
+    yield
+    for job in dt.jobs():
+        if not job.ended:
+            job.cancel()
+            job.wait(60)
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which the checks look for packages; ranks don't get its path."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return folder
+
+
+def test_ranks_that_serve_end_with_their_chief_and_have_not_failed(packages: Path, tmp_path: Path) -> None:
+    (packages / "tensorflow.py").touch()
+    book = write(tmp_path / "servers.ipynb", [STAYS, SERVERS])
+    job = dt.submit(book, framework="tensorflow", ranks_per_node=3)
+    assert job.wait(90) == "succeeded", job.logs()
+    assert job.info()["error"] is None
+
+
+def test_a_job_whose_scheduler_fails_ends_with_its_last_line(packages: Path, tmp_path: Path) -> None:
+    """Its ranks would wait for it for ten minutes."""
+    (packages / "mindspore.py").touch()
+    book = write(
+        tmp_path / "waits.ipynb", ["import time\ntime.sleep(600)", "if False:\n    import mindspore"]
+    )
+    job = dt.submit(book, framework="mindspore", ranks_per_node=2)
+    assert job.wait(90) == "failed", job.logs()
+    error = job.info()["error"]
+    wanted = "scheduler, which ended with code 1: ModuleNotFoundError: No module named 'mindspore'"
+    assert error["rank"] == 0
+    assert error["message"].endswith(wanted), error
