@@ -15,6 +15,7 @@ import msgspec
 from dtrain_lab.errors import BadProfile
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs import staging
+from dtrain_lab.jobs.variables import Monitored
 from dtrain_lab.placement import environment, network
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.frameworks import ranks as frameworks
@@ -243,10 +244,7 @@ def exit_line(node: int, code: str) -> str:
 def _monitor(record: JobRecord) -> str:
     """Return the value of the variable that configures the ranks' monitor."""
     plan = record.plan
-    if not plan.monitor:
-        return "0"
-    words = ["1", *(["no-probe"] if not plan.watch.probe else []), *(["guard"] if plan.watch.guard else [])]
-    return ",".join(words)
+    return Monitored(plan.monitor, plan.watch.probe, plan.watch.guard).text
 
 
 def title(submission: Submission) -> str:

@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 
 from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL
 from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import variables
 from dtrain_lab.jobs.notebook.sections import Section, sections
 from dtrain_lab.machine import durable, processes
 from dtrain_lab.placement.frameworks import ascend
@@ -36,6 +37,7 @@ from dtrain_lab.rank.cells import citations, sources
 from dtrain_lab.rank.debugger.job import JobDebugger
 from dtrain_lab.rank.group import elastic
 from dtrain_lab.rank.output.executed import Executed, Tee
+from dtrain_lab.wire.kinds import Framework
 
 OURS = f"{Path(__file__).parents[1]}{os.sep}"
 """Our own folder: tracebacks leave out the monitor's frames, which stand between the user's and torch's."""
@@ -182,8 +184,10 @@ class Runner:
         if self.rank == 0:
             log.to_file(str(self.folder / job_files.VALUES))
         metrics = os.environ.pop(job_files.METRICS_VARIABLE, "")
-        if job_files.FRAMEWORK_VARIABLE in os.environ:
-            self._begin_framework(metrics)
+        framework = variables.framework()
+        monitored = variables.monitored()
+        if framework is not None:
+            self._begin_framework(framework.name, metrics if monitored.on else "")
         if not needed:
             return
         import torch
@@ -200,13 +204,12 @@ class Runner:
             torch.npu.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.npu.device_count())
         elif torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
-        wanted = os.environ.get(job_files.MONITOR_VARIABLE, "1").split(",")
-        if metrics and "0" not in wanted:
+        if metrics and monitored.on:
             from dtrain_lab.rank.monitor import Monitor
             from dtrain_lab.rank.notes import Notes
 
             self._metrics = mmap.mmap(int(metrics), 0)
-            probe, guard = "no-probe" not in wanted, "guard" in wanted
+            probe, guard = monitored.probe, monitored.guard
             self._monitor = Monitor(
                 memoryview(self._metrics), size, probe=probe, guard=guard, say=Notes().say
             )
@@ -223,19 +226,19 @@ class Runner:
                 self._monitor.begin_cell("job", size, store, keeps_store=keeps)
             _answer_tutorials(_Given(self.rank, size, collectives, store))
 
-    def _begin_framework(self, metrics: str) -> None:
+    def _begin_framework(self, name: Framework, metrics: str) -> None:
         """Set up what works with another framework than torch, which may not be installed here.
 
         Args:
-            metrics: file descriptor of the metrics ring; empty without an agent.
+            name: its name.
+            metrics: file descriptor of the metrics ring; empty without an agent or a monitor.
         """
         from dtrain_lab.placement.frameworks import names
         from dtrain_lab.rank import marked_steps, tensorflow
 
-        name = json.loads(os.environ[job_files.FRAMEWORK_VARIABLE])["name"]
         if name == "tensorflow":
             tensorflow.with_moved_names()
-        if metrics and os.environ.get(job_files.MONITOR_VARIABLE, "1").split(",")[0] != "0":
+        if metrics:
             self._metrics = mmap.mmap(int(metrics), 0)
             marked_steps.MarkedSteps(memoryview(self._metrics))
             if self.rank == 0:

@@ -6,7 +6,7 @@ import atexit
 import os
 
 from dtrain_lab.errors import Conflict
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs.variables import of_other_framework
 
 
 def join() -> bool:
@@ -17,14 +17,14 @@ def join() -> bool:
     Raises:
         Conflict: ranks of another framework have no such group.
     """
-    if job_files.FRAMEWORK_VARIABLE in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if of_other_framework():
+        if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+            return False
         raise Conflict(
             "Ranks wait for each other through torch, and another framework trains in this job.",
             "Save with the framework's own checkpoints, into dt.checkpoint_dir().",
             code="no_torch_group",
         )
-    if job_files.FRAMEWORK_VARIABLE in os.environ:
-        return False
     import torch.distributed as dist
 
     if not dist.is_available():

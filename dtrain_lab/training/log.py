@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs.variables import of_other_framework
 from dtrain_lab.training import ranks
 
 Sink = Callable[[int, dict[str, float], float], None]
@@ -46,7 +46,7 @@ def log(step: int, average: bool | int = False, **values: Any) -> None:
         )
     if average and int(step) % int(average):
         return
-    if average and job_files.FRAMEWORK_VARIABLE in os.environ:
+    if average and of_other_framework():
         ranks.say("dt.log: ranks of this framework can't average: values of rank 0 are recorded.")
     elif average and ranks.grouped():
         plain = {name: _number(name, value) for name, value in values.items()}

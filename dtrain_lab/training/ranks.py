@@ -6,14 +6,14 @@ import os
 import sys
 from typing import Any
 
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs.variables import of_other_framework
 
 _said: set[str] = set()
 
 
 def grouped() -> bool:
     """Whether this process is in a process group of several ranks."""
-    if _of_other_framework():
+    if of_other_framework():
         return False
     import torch.distributed as dist
 
@@ -22,7 +22,7 @@ def grouped() -> bool:
 
 def rank() -> int:
     """Number of this rank: in the process group, else as the launcher's environment says; 0 without one."""
-    if _of_other_framework():
+    if of_other_framework():
         return int(os.environ.get("RANK") or 0)
     import torch.distributed as dist
 
@@ -33,18 +33,13 @@ def rank() -> int:
 
 def world_size() -> int:
     """Number of ranks: of the process group, else as the launcher's environment says; 1 without one."""
-    if _of_other_framework():
+    if of_other_framework():
         return int(os.environ.get("WORLD_SIZE") or 1)
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_initialized():
         return int(dist.get_world_size())
     return int(os.environ.get("WORLD_SIZE") or 1)
-
-
-def _of_other_framework() -> bool:
-    """Whether another framework than torch trains here; torch may not be installed then."""
-    return job_files.FRAMEWORK_VARIABLE in os.environ
 
 
 def local_rank() -> int:

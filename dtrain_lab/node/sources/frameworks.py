@@ -13,15 +13,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import variables as told
 from dtrain_lab.node import network
 from dtrain_lab.node.sources.launcher import own_address
 from dtrain_lab.placement.frameworks import mindspore, tensorflow
 from dtrain_lab.placement.frameworks import ranks as of_ranks
-from dtrain_lab.wire.framework import FrameworkPlan
 
 
 class Adapter:
@@ -34,8 +33,7 @@ class Adapter:
     """
 
     def __init__(self, node: int, size: int, variables: Mapping[str, str]) -> None:
-        told = variables.get(job_files.FRAMEWORK_VARIABLE)
-        self.plan = msgspec.json.decode(told, type=FrameworkPlan) if told else None
+        self.plan = told.framework(variables)
         self._started = of_ranks.Started((), 1, 0)
         self._scheduler: asyncio.subprocess.Process | None = None
         if self.plan is not None:

@@ -1,0 +1,48 @@
+"""What a job's script tells its agents and ranks in variables, and how they read it: both here only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.wire.framework import FrameworkPlan
+
+
+class Monitored(Struct, frozen=True):
+    """What the ranks' monitor does.
+
+    `on`: whether there is one. `probe`: it measures links. `guard`: it compares collectives before they run.
+    """
+
+    on: bool = True
+    probe: bool = True
+    guard: bool = False
+
+    @property
+    def text(self) -> str:
+        """The variable's value."""
+        if not self.on:
+            return "0"
+        words = ["1", *(["no-probe"] if not self.probe else []), *(["guard"] if self.guard else [])]
+        return ",".join(words)
+
+
+def monitored(variables: Mapping[str, str] = os.environ) -> Monitored:
+    """Read what the monitor of a rank does; the usual where nothing is said."""
+    words = variables.get(job_files.MONITOR_VARIABLE, "1").split(",")
+    return Monitored(words[0] != "0", "no-probe" not in words, "guard" in words)
+
+
+def of_other_framework(variables: Mapping[str, str] = os.environ) -> bool:
+    """Whether another framework than torch trains in this process; torch may not be installed then."""
+    return job_files.FRAMEWORK_VARIABLE in variables
+
+
+def framework(variables: Mapping[str, str] = os.environ) -> FrameworkPlan | None:
+    """Read the plan of another framework than torch; None where torch trains."""
+    told = variables.get(job_files.FRAMEWORK_VARIABLE)
+    return msgspec.json.decode(told, type=FrameworkPlan) if told else None
