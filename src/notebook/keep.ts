@@ -56,6 +56,43 @@ export function applied(source: string, diff: string): string | null {
   return parts.length ? lines.join('\n') : null;
 }
 
+/** A cell of an open notebook. */
+interface IOpenCell {
+  id: string;
+  code: boolean;
+  source: string;
+}
+
+/**
+ * The cell that a change belongs to, with its new source; null where that is not sure.
+ *
+ * A copy has the same lines: so the cell that ran counts, and where the head or the notebook doesn't know it, the
+ * only one that the change fits.
+ */
+export function targetOf<T extends IOpenCell>(
+  cells: readonly T[],
+  advice: Advice
+): { cell: T; source: string } | null {
+  const code = cells.filter(cell => cell.code);
+  const ran = code.find(cell => cell.id === advice.values?.cell_id);
+  const fitting = (ran ? [ran] : code).flatMap(cell => {
+    const source = applied(cell.source, advice.diff);
+    return source === null ? [] : [{ cell, source }];
+  });
+  return fitting.length === 1 ? fitting[0] : null;
+}
+
+/** Notebooks to look in: the one whose cell ran; all of the cluster where it has another name by now. */
+export function notebooksOf(
+  cluster: Pick<Cluster, 'notebooks'>,
+  advice: Advice
+): readonly string[] {
+  const own = cluster.notebooks.filter(
+    name => name === advice.values?.notebook
+  );
+  return own.length ? own : cluster.notebooks;
+}
+
 /** Put a change that advice suggests into its cell, in a notebook of the cluster; undo takes it back. */
 export function keepChange(
   cluster: Cluster,
@@ -63,29 +100,35 @@ export function keepChange(
   tracker: INotebookTracker,
   trans: TranslationBundle
 ): void {
-  for (const notebook of cluster.notebooks) {
-    const panel = openNotebookOf(tracker, notebook);
-    for (const [index, { model }] of (panel?.content.widgets ?? []).entries()) {
-      const source = applied(model.sharedModel.getSource(), advice.diff);
-      if (panel && model.type === 'code' && source !== null) {
-        model.sharedModel.setSource(source);
-        panel.content.activeCellIndex = index;
-        void panel.content.scrollToItem(index, 'smart');
-        Notification.success(
-          trans.__(
-            'The change is in %1. Run the cell again.',
-            panel.title.label
-          ),
-          { autoClose: TOAST_MS }
-        );
-        return;
-      }
-    }
+  const panels = notebooksOf(cluster, advice)
+    .map(notebook => openNotebookOf(tracker, notebook))
+    .filter(panel => panel !== null);
+  const cells = [...new Set(panels)].flatMap(panel =>
+    panel.content.widgets.map(({ model }, index) => ({
+      panel,
+      index,
+      model,
+      id: model.id,
+      code: model.type === 'code',
+      source: model.sharedModel.getSource()
+    }))
+  );
+  const target = targetOf(cells, advice);
+  if (!target) {
+    Notification.warning(
+      trans.__(
+        'The cell isn’t in an open notebook as it ran, or isn’t the only one. Show the change, and copy its lines.'
+      ),
+      { autoClose: TOAST_MS }
+    );
+    return;
   }
-  Notification.warning(
-    trans.__(
-      'The cell isn’t in an open notebook any more as it ran. Show the change, and copy its lines.'
-    ),
+  const { panel, index, model } = target.cell;
+  model.sharedModel.setSource(target.source);
+  panel.content.activeCellIndex = index;
+  void panel.content.scrollToItem(index, 'smart');
+  Notification.success(
+    trans.__('The change is in %1. Run the cell again.', panel.title.label),
     { autoClose: TOAST_MS }
   );
 }

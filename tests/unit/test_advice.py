@@ -322,3 +322,15 @@ def test_the_change_is_where_the_optimizer_is_made() -> None:
     )
     assert 'gradient_compression="bf16")' in given["bf16"].diff
     assert changes.given((), orders) == ()
+
+
+def test_the_change_says_whose_it_is_where_cells_are_alike() -> None:
+    alike = [clients.Run(i, LOOP, f"[{i}]", notebook=f"/n/{i}.ipynb", cell_id=f"id-{i}") for i in "12"]
+    orders = [*alike, clients.Run("3", "print(1)", "[3]", notebook="/n/1.ipynb", cell_id="id-3")]
+    for _ in range(2):  # computed, and known
+        given = {a.id: a for a in Changes().given(advise(replace(BOUND, gpu=True)), orders)}
+        values = given["accumulate"].values
+        assert (values["notebook"], values["cell_id"], values["every"]) == ("/n/2.ipynb", "id-2", 4)
+        assert "cell_id" not in given["bf16"].values, "it has no diff"
+    [plain] = [a for a in Changes().given(advise(BOUND), [clients.Run("1", LOOP, "[1]")]) if a.diff]
+    assert "notebook" not in plain.values, "a script's cell has none"

@@ -19,11 +19,13 @@ class Changes:
     def __init__(self) -> None:
         self._cell = ""
         """Cell that ran last when the diffs were computed."""
-        self._known: dict[tuple[str, object], str] = {}
-        """Id and variant of advice → its diff."""
+        self._known: dict[tuple[str, object], tuple[str, dict[str, str]]] = {}
+        """Id and variant of advice → its diff, and whose it is."""
 
     def given(self, advice: Sequence[Advice], orders: Sequence[clients.Run]) -> tuple[Advice, ...]:
         """Return advice with the diff of the last cell that the change applies to.
+
+        Its `values` name that cell, where it is a notebook's: `notebook` and `cell_id`.
 
         Args:
             advice: Advice without a diff.
@@ -34,7 +36,7 @@ class Changes:
         if self._cell != orders[-1].cell:
             self._cell = orders[-1].cell
             self._known.clear()
-        return tuple(replace(a, diff=self._diff(a, orders)) for a in advice)
+        return tuple(self._with_change(a, orders) for a in advice)
 
     def shown(self, metrics: Metrics, orders: Sequence[clients.Run]) -> Metrics:
         """Return the metrics with the diffs added to their advice.
@@ -45,20 +47,27 @@ class Changes:
         """
         return replace(metrics, advice=self.given(metrics.advice, orders)) if metrics.advice else metrics
 
-    def _diff(self, advice: Advice, orders: Sequence[clients.Run]) -> str:
+    def _with_change(self, advice: Advice, orders: Sequence[clients.Run]) -> Advice:
         key = advice.id, advice.values.get("variant")
         if key not in self._known:
             self._known[key] = _found(advice, orders)
-        return self._known[key]
+        diff, place = self._known[key]
+        return replace(advice, diff=diff, values={**advice.values, **place})
 
 
-def _found(advice: Advice, orders: Sequence[clients.Run]) -> str:
+def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str, str]]:
     """The change in the last cell where its place is understood; for accumulation also in a loop itself."""
     model = next((name for o in reversed(orders) if (name := ddp_name(o.code))), None)
     for order in reversed(orders):
         if diff := changed(order.code, advice.id, advice.values, model):
-            return diff
-    if advice.id != "accumulate" or advice.values["before"] != 1:
-        return ""
-    every = advice.values["every"]
-    return next((d for o in reversed(orders) if (d := accumulate(o.code, model, every))), "")
+            return diff, _place(order)
+    if advice.id == "accumulate" and advice.values["before"] == 1:
+        for order in reversed(orders):
+            if diff := accumulate(order.code, model, advice.values["every"]):
+                return diff, _place(order)
+    return "", {}
+
+
+def _place(order: clients.Run) -> dict[str, str]:
+    named = {"notebook": order.notebook, "cell_id": order.cell_id}
+    return {name: value for name, value in named.items() if value is not None}
