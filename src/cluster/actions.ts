@@ -6,12 +6,11 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { CommandIDs } from '../commands';
 import { Cluster, IClusterActions, IClusters, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
-import { adviceOf } from '../ui/advice';
 import { isTrouble } from '../ui/sentence';
 import { isHang } from '../ui/verdict';
+import { addAdviceCommands } from './adviceActions';
 import { leaveOut, leaveOutText } from './leave';
 import { askSize, confirmLoss, showDiagnosis } from './dialogs';
-import { showChange } from './change';
 import { guarded } from './guarded';
 import { showLastOutput } from './last';
 import { notifyWhenPossible } from './possible';
@@ -22,7 +21,16 @@ import { addStartCommand, tellCancelled } from './start';
 
 export { guarded };
 
-type Args = ReadonlyPartialJSONObject;
+/** Arguments of a command. */
+export type Args = ReadonlyPartialJSONObject;
+
+/** Adds a command on a cluster; `may` is what its owner has to allow. */
+export type Add = (
+  id: string,
+  label: string,
+  may: string | null,
+  execute: (cluster: Cluster, args: Args) => Promise<void> | void
+) => void;
 
 const CLUSTER_ARGS = {
   args: {
@@ -58,12 +66,7 @@ export function addClusterCommands(
     (args.id === undefined ? selection.cluster : null);
 
   const added: string[] = [];
-  const add = (
-    id: string,
-    label: string,
-    may: string | null,
-    execute: (cluster: Cluster, args: Args) => Promise<void> | void
-  ): void => {
+  const add: Add = (id, label, may, execute) => {
     commands.addCommand(id, {
       label,
       isEnabled: args => {
@@ -178,40 +181,7 @@ export function addClusterCommands(
       await showLastOutput(cluster, outputs, trans);
     }
   );
-  add(
-    CommandIDs.showChange,
-    trans.__('Show the Suggested Change'),
-    null,
-    async (cluster, args) => {
-      const advice = args.advice
-        ? cluster.metrics.advice.find(each => each.id === args.advice)
-        : adviceOf(cluster.metrics, change =>
-            selection.isDismissed(cluster.id, change)
-          );
-      if (advice) {
-        await showChange(advice, trans);
-      } else {
-        tellNoAdvice(cluster, trans);
-      }
-    }
-  );
-  add(
-    CommandIDs.tryAdvice,
-    trans.__('Try the Suggested Change'),
-    null,
-    async (cluster, args) => {
-      const advice = args.advice
-        ? String(args.advice)
-        : adviceOf(cluster.metrics, change =>
-            selection.isDismissed(cluster.id, change)
-          )?.id;
-      if (advice) {
-        await actions.tryAdvice(cluster.id, advice);
-      } else {
-        tellNoAdvice(cluster, trans);
-      }
-    }
-  );
+  addAdviceCommands(add, selection, actions, trans);
   add(
     CommandIDs.resizeCluster,
     trans.__('Change Size…'),
@@ -309,11 +279,5 @@ function addIgnoreCommands(
       }
     },
     describedBy: CLUSTER_ARGS
-  });
-}
-
-function tellNoAdvice(cluster: Cluster, trans: TranslationBundle): void {
-  Notification.info(trans.__('There is no advice for %1 now.', cluster.name), {
-    autoClose: TOAST_MS
   });
 }
