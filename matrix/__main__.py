@@ -37,7 +37,8 @@ LIMIT_S = 1200
 HEAD = """# Environments
 
 Made by `make matrix`: the short set of tests (cells, kernel, faults, debugger, jobs, pure logic), on one
-machine without GPUs. `make test` runs everything on Python 3.11 and the torch of `constraints.txt`.
+machine without GPUs. Numbers are tests that passed. `make test` runs everything on Python 3.11 and the
+torch of `constraints.txt`.
 """
 
 

@@ -68,5 +68,8 @@ def test_the_table_says_why_an_environment_was_not_run() -> None:
     assert "not run: no Python here" in text
     assert "| 3, **1 failed** |" in text
     assert "2026-01-02" in text
+    tables = text.split("\n## ")
+    assert len(tables) == 2
+    assert all("Numbers are tests that passed" in table for table in tables)
     assert "`test_bad`" in text
     assert "`test_slow`" in text
