@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dtrain_lab.head.figures.advice import Changes
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured, unknown
-from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, World
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
@@ -299,38 +297,3 @@ def test_without_advice_the_reason_is_said(found: Cluster, said: str) -> None:
 def test_without_advice_it_is_said_what_could_not_be_judged() -> None:
     lines = advice_text.lines([], cluster(step_s=0.1, unknown=("Not DDP.",)))
     assert lines == [advice_text.NOTHING, "Not DDP."]
-
-
-LOOP = "model = DDP(net)\nfor x in loader:\n    model(x).backward()\n    optimizer.step()"
-
-
-def test_the_change_is_that_of_the_cell_that_trains_whatever_ran_since() -> None:
-    orders = [clients.Run("1", LOOP, "[1]"), clients.Run("2", "print(1)", "[2]")]
-    given = {a.id: a for a in Changes().given(advise(replace(BOUND, gpu=True)), orders)}
-    assert "model.no_sync()" in given["accumulate"].diff
-    assert "% 4 == 3" in given["accumulate"].diff
-    assert given["bf16"].diff == "", "nothing shows where the optimizer is made"
-
-
-def test_the_change_is_where_the_optimizer_is_made() -> None:
-    made = "model = DDP(net)\noptimizer = SGD(model.parameters(), lr=1)"
-    changes = Changes()
-    orders = [clients.Run("1", made, "[1]"), clients.Run("2", LOOP.split("\n", 1)[1], "[2]")]
-    given = {a.id: a for a in changes.given(advise(replace(BOUND, gpu=True)), orders)}
-    assert "+model, optimizer = dt.optimize(model, optimizer, gradient_accumulation_steps=4)" in (
-        given["accumulate"].diff
-    )
-    assert 'gradient_compression="bf16")' in given["bf16"].diff
-    assert changes.given((), orders) == ()
-
-
-def test_the_change_says_whose_it_is_where_cells_are_alike() -> None:
-    alike = [clients.Run(i, LOOP, f"[{i}]", notebook=f"/n/{i}.ipynb", cell_id=f"id-{i}") for i in "12"]
-    orders = [*alike, clients.Run("3", "print(1)", "[3]", notebook="/n/1.ipynb", cell_id="id-3")]
-    for _ in range(2):  # computed, and known
-        given = {a.id: a for a in Changes().given(advise(replace(BOUND, gpu=True)), orders)}
-        values = given["accumulate"].values
-        assert (values["notebook"], values["cell_id"], values["every"]) == ("/n/2.ipynb", "id-2", 4)
-        assert "cell_id" not in given["bf16"].values, "it has no diff"
-    [plain] = [a for a in Changes().given(advise(BOUND), [clients.Run("1", LOOP, "[1]")]) if a.diff]
-    assert "notebook" not in plain.values, "a script's cell has none"
