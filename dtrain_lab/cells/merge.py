@@ -18,7 +18,9 @@ from dtrain_lab.wire.jobs.job import Log
 HOLD_S = 0.010
 """A line waits this long for the same line of other ranks."""
 PARTIAL_HOLD_S = 0.03
-"""An unfinished line waits this long for its end, so that ranks don't cut each other's lines."""
+"""An unfinished line waits this long for its end, so that ranks don't cut each other's lines …"""
+BURST_HOLD_S = 0.3
+"""… and this long behind whole lines: its rank prints many, and is cut where its buffer was sent."""
 MANY = 500
 """A burst of more lines than this is handled as one block and compared with other ranks' as a whole."""
 
@@ -40,6 +42,7 @@ class _Waiting:
     stream: str
     text: str
     since: float
+    hold_s: float = HOLD_S
 
 
 class LineMerger:
@@ -75,7 +78,8 @@ class LineMerger:
         end = text.rfind("\n") + 1
         if end < len(text):
             since = tail.since if tail is not None and not end else now
-            self._tails[rank, stream] = _Waiting(stream, text[end:], since)
+            hold = BURST_HOLD_S if end else tail.hold_s if tail is not None else PARTIAL_HOLD_S
+            self._tails[rank, stream] = _Waiting(stream, text[end:], since, hold)
         if end:
             self._queue(rank, stream, text[:end], now)
 
@@ -86,7 +90,7 @@ class LineMerger:
             now: time in seconds.
         """
         for (rank, stream), tail in list(self._tails.items()):
-            if "\r" not in tail.text and tail.since + PARTIAL_HOLD_S <= now:
+            if "\r" not in tail.text and tail.since + tail.hold_s <= now:
                 del self._tails[rank, stream]
                 self._queues.setdefault(rank, deque()).append(_Waiting(stream, tail.text, tail.since))
         return self._merge(now)
@@ -104,7 +108,7 @@ class LineMerger:
     def due(self) -> float | None:
         """Return the time in seconds at which `ready` has something new; None while nothing waits."""
         times = [queue[0].since + HOLD_S for queue in self._queues.values()]
-        times += [t.since + PARTIAL_HOLD_S for t in self._tails.values() if "\r" not in t.text]
+        times += [t.since + t.hold_s for t in self._tails.values() if "\r" not in t.text]
         return min(times, default=None)
 
     def _queue(self, rank: int, stream: str, text: str, now: float) -> None:

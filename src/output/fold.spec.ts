@@ -202,3 +202,45 @@ it('folds coloured lines as plain ones, and what comes after them', () => {
   const [{ text, range }] = folded;
   expect(text.slice(range?.start, range?.end)).toBe('0');
 });
+
+it('folds ranks again whose lines got out of step', () => {
+  const row = (rank: number, i: number): string =>
+    `[${rank}] row ${i}a of rank ${rank}\n`;
+  let text = '';
+  for (let i = 0; i < 300; i++) {
+    text += row(1, i);
+  }
+  // a line that came in two pieces, far behind the other rank
+  for (let i = 0; i < 100; i++) {
+    text += row(0, i);
+  }
+  text += '[0] row\n[0]  100a of rank 0\n';
+  for (let i = 300; i < 1500; i++) {
+    text += row(1, i) + row(0, i - 199);
+  }
+  for (let i = 1301; i < 1500; i++) {
+    text += row(0, i);
+  }
+  const folded = fold(text);
+  expect(folded).toHaveLength(1500 + 2);
+  expect(folded[folded.length - 1].ranks).toEqual([0, 1]);
+  for (const rank of [0, 1]) {
+    const own = folded.filter(l => l.ranks.includes(rank)).map(l => l.text);
+    const wanted = parseLines(text, false).filter(l => l.ranks[0] === rank);
+    expect(own.map(l => l.replace(/rank \d/, ''))).toEqual(
+      wanted.map(l => l.text.replace(/rank \d/, ''))
+    );
+  }
+});
+
+it('does not fold what ranks have printed in another order', () => {
+  expect(
+    fold('[0] one thing\n[0] another\n[1] another\n[1] one thing\n').map(
+      l => [l.ranks, l.text]
+    )
+  ).toEqual([
+    [[0], 'one thing'],
+    [[0, 1], 'another'],
+    [[1], 'one thing']
+  ]);
+});

@@ -1,5 +1,6 @@
 import { blanked } from './ansi';
 import { ILine } from './lines';
+import { Order } from './order';
 
 /** A number of a line that may differ between ranks. */
 interface INumber {
@@ -95,6 +96,7 @@ class Group {
     line: ILine,
     private _numbers: readonly INumber[]
   ) {
+    this.error = line.error;
     this._add(line, _numbers);
   }
 
@@ -150,6 +152,9 @@ class Group {
     return { ...line, ranks, range };
   }
 
+  /** Position among the groups. */
+  at = 0;
+  readonly error: boolean;
   readonly ranks = new Set<number>();
 
   private _add(line: ILine, numbers: readonly INumber[]): void {
@@ -173,40 +178,18 @@ const MOST_COMPARED = 64;
  * there is none. A range stands for one number only, so that nothing is said that no rank has printed.
  */
 export function foldLines(lines: readonly ILine[]): ILine[] {
-  const groups: Group[] = [];
-  /** Shape → indices of its groups, in order. */
-  const known = new Map<string, number[]>();
-  /** Rank and stream → index of the group that has its last line. */
-  const last = new Map<string, number>();
+  const order = new Order<Group>();
   for (const line of lines) {
     const numbers = line.ranks.length ? numbersOf(line.text) : [];
     const shape = `${line.error}${shapeOf(line.text, numbers)}`;
-    const alike = known.get(shape) ?? [];
-    const behind = Math.max(
-      -1,
-      ...line.ranks.map(r => last.get(`${r} ${line.error}`) ?? -1)
-    );
-    const from = line.ranks.length ? after(alike, behind) : alike.length;
-    let at = -1;
-    for (let i = from; i < alike.length && i < from + MOST_COMPARED; i++) {
-      if (groups[alike[i]].take(line, numbers)) {
-        at = alike[i];
-        break;
-      }
-    }
-    if (at < 0) {
-      at = groups.push(new Group(shape, line, numbers)) - 1;
-      // lines of nobody in particular are not folded
-      if (line.ranks.length) {
-        known.set(shape, alike);
-        alike.push(at);
-      }
-    }
-    for (const rank of line.ranks) {
-      last.set(`${rank} ${line.error}`, at);
-    }
+    // lines of nobody in particular are not folded
+    const take = (group: Group): boolean => group.take(line, numbers);
+    const known = line.ranks.length
+      ? order.find(shape, line, take, MOST_COMPARED)
+      : null;
+    order.note(line, known ?? order.push(new Group(shape, line, numbers)));
   }
-  return inRankOrder(groups).map(group => group.line());
+  return inRankOrder(order.all).map(group => group.line());
 }
 
 /** Neighbours that say the same in other numbers stand in the order of their ranks, not in which they came. */
@@ -240,19 +223,4 @@ function shapeOf(text: string, numbers: readonly INumber[]): string {
     from = end;
   }
   return shape + text.slice(from);
-}
-
-/** Position of the first index that is larger. */
-function after(sorted: readonly number[], index: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle] > index) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
 }

@@ -12,7 +12,8 @@ export interface ILine {
   range?: IRange;
 }
 
-const LABEL = /^\[(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\] ?/;
+/** The ranks of a line, before its text. */
+export const LABEL = /^\[(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\] ?/;
 
 /** "0,2-3" as ranks. */
 export function parseRanks(text: string): number[] {

@@ -13,7 +13,7 @@ import { Signal } from '@lumino/signaling';
 import { ILine, parseLines, parseRanks } from './lines';
 import { Parts } from './parts';
 import { FAILED, INTERRUPTED } from './run';
-import { around, shortLines, trimmed } from './trim';
+import { around, lastOfRanks, linesIn, shortLines, trimmed } from './trim';
 
 /** Characters of a cell's text that are read; the middle of more is left out. */
 const MOST_TEXT = 200_000;
@@ -206,6 +206,8 @@ function cutMiddle(text: string): [string, number] {
   }
   const first = text.lastIndexOf('\n', MOST_TEXT / 2) + 1;
   const last = text.indexOf('\n', text.length - MOST_TEXT / 2) + 1;
-  const cut = text.slice(first, last).split('\n').length - 1;
-  return [text.slice(0, first) + text.slice(last), cut];
+  const middle = text.slice(first, last);
+  const kept = lastOfRanks(middle, text.slice(last));
+  const cut = linesIn(middle) - linesIn(kept);
+  return [text.slice(0, first) + kept + text.slice(last), cut];
 }

@@ -5,6 +5,7 @@ import { formatCount, formatRanks, formatShare } from '../ui/format';
 import { IBar, ILine, parseBar } from './lines';
 import { IAreaRow } from './read';
 import { Text } from './text';
+import { lastRows } from './trim';
 import { stylesBefore } from './ansi';
 
 /** Lines that are drawn at first; the middle of more is left out, and comes in steps of as many. */
@@ -35,9 +36,7 @@ export function Lines(props: {
   const first = fits
     ? lines
     : lines.slice(0, Math.min(left.first, lines.length - half));
-  const last = fits
-    ? []
-    : lines.slice(Math.max(first.length, lines.length - half));
+  const last = fits ? [] : endOf(lines, first.length, half);
   const more = left.gone + lines.length - first.length - last.length;
   const text = trans._n(
     '%2 more line.',
@@ -73,6 +72,22 @@ export function Lines(props: {
       ))}
     </ul>
   );
+}
+
+/** The last lines, and before them what other ranks printed last. */
+function endOf(
+  lines: readonly ILine[],
+  from: number,
+  most: number
+): readonly ILine[] {
+  const to = Math.max(from, lines.length - most);
+  const end = lines.slice(to);
+  const middle = lines.slice(from, to);
+  const kept = lastRows(
+    middle.map(line => line.ranks),
+    new Set(end.flatMap(line => line.ranks))
+  );
+  return [...kept.map(i => middle[i]), ...end];
 }
 
 function AnyLine(props: {

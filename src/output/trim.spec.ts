@@ -2,7 +2,14 @@ import { CodeCell, CodeCellModel } from '@jupyterlab/cells';
 import { expect, it } from 'vitest';
 
 import { readOutputs } from './read';
-import { around, MOST_KEPT, MOST_LINE, shortLines, trimmed } from './trim';
+import {
+  around,
+  LAST_OF_RANK,
+  MOST_KEPT,
+  MOST_LINE,
+  shortLines,
+  trimmed
+} from './trim';
 
 const line = (n: number): string => `[0-3] step ${n} loss 0.1\n`;
 
@@ -98,4 +105,21 @@ it('shows a long line, and says so where a notebook has only kept that lines are
   expect(lines[1].text).toBe('done');
   expect(left).toBe(0);
   expect(read('… 2 lines are left out of the middle.\n').left).toBe(2);
+});
+
+it('keeps the end of a rank after which others have printed much', () => {
+  let text = '';
+  const rows = 20_000;
+  for (let i = 0; i < 3 * rows; i++) {
+    const rank = i < rows && i % 2 ? 1 : 0;
+    text += `[${rank}] line ${i}\n`;
+    text = trimmed(text) ?? text;
+  }
+  const model = new CodeCellModel({});
+  model.outputs.fromJSON([{ output_type: 'stream', name: 'stdout', text }]);
+  const { lines, left } = readOutputs({ model } as unknown as CodeCell);
+  const own = lines.filter(l => l.ranks[0] === 1).map(l => l.text);
+  expect(own.slice(-2)).toEqual([`line ${rows - 3}`, `line ${rows - 1}`]);
+  expect(own.length).toBeGreaterThanOrEqual(LAST_OF_RANK);
+  expect(lines.length + left).toBe(3 * rows);
 });

@@ -1,3 +1,5 @@
+import { LABEL, parseRanks } from './lines';
+
 /** Characters of one stream that a page keeps; of more, the middle goes. The head's journal has it all. */
 export const MOST_KEPT = 400_000;
 /** Characters that are left on each side. */
@@ -29,8 +31,49 @@ export function trimmed(whole: string): string | null {
   const first = mark < 0 ? side : Math.min(mark, side);
   const last = text.indexOf('\n', text.length - SIDE) + 1;
   const [rest, gone] = around(text.slice(first, last));
-  const cut = gone + rest.split('\n').length - 1;
-  return text.slice(0, first) + MARK_TEXT(cut) + text.slice(last);
+  const end = text.slice(last);
+  const kept = lastOfRanks(rest, end);
+  const cut = gone + linesIn(rest) - linesIn(kept);
+  return text.slice(0, first) + MARK_TEXT(cut) + kept + end;
+}
+
+/** Lines of a rank that are kept where others have printed much after it. */
+export const LAST_OF_RANK = 20;
+
+/** What ranks printed last that have no line in the end. */
+export function lastOfRanks(middle: string, end: string): string {
+  const rows = middle.split('\n').slice(0, -1);
+  const kept = lastRows(
+    rows.map(ranksOf),
+    new Set(end.split('\n').flatMap(ranksOf))
+  );
+  return kept.map(i => `${rows[i]}\n`).join('');
+}
+
+/** Indices of the last rows of each rank that is not among these. */
+export function lastRows(
+  rows: readonly (readonly number[])[],
+  known: ReadonlySet<number>
+): number[] {
+  const counts = new Map<number, number>();
+  const kept: number[] = [];
+  for (let i = rows.length - 1; i >= 0; i--) {
+    const lacking = rows[i].filter(
+      rank => !known.has(rank) && (counts.get(rank) ?? 0) < LAST_OF_RANK
+    );
+    lacking.forEach(rank => counts.set(rank, (counts.get(rank) ?? 0) + 1));
+    if (lacking.length) {
+      kept.push(i);
+    }
+  }
+  return kept.reverse();
+}
+
+export const linesIn = (text: string): number => text.split('\n').length - 1;
+
+function ranksOf(row: string): number[] {
+  const match = LABEL.exec(row);
+  return match ? parseRanks(match[1]) : [];
 }
 
 /** A text whose long lines have lost their middles, and say how many characters that was. */

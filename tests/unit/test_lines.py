@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.cells.merge import HOLD_S, PARTIAL_HOLD_S, LineMerger, LineWriter, Piece, progress_rows
+from dtrain_lab.cells.merge import BURST_HOLD_S, HOLD_S, PARTIAL_HOLD_S, LineMerger, LineWriter, Piece, progress_rows
 
 
 def shown(pieces: list[Piece], writer: LineWriter | None = None) -> str:
@@ -68,6 +68,17 @@ def test_an_unfinished_line_does_not_cut_another_and_goes_on_after() -> None:
     merger.feed(0, "stdout", "open", 3.0)
     merger.feed(1, "stdout", "other\n", 3.1)
     assert shown(merger.finish(), writer) in ("[1] other\n[0] open", "[0] open\n[1] other\n")
+
+
+def test_a_line_that_is_cut_within_many_waits_for_its_end() -> None:
+    merger, writer = LineMerger(2), LineWriter()
+    merger.feed(0, "stdout", "line 420\nline", 0.0)
+    merger.feed(1, "stdout", "other\n", 0.1)
+    assert shown(merger.ready(0.2), writer) == "[0] line 420\n[1] other\n"
+    merger.feed(0, "stdout", " 421\nline", 0.2)
+    assert shown(merger.ready(0.25), writer) == "[0] line 421\n"
+    assert merger.due() == 0.2 + BURST_HOLD_S
+    assert shown(merger.ready(0.2 + BURST_HOLD_S), writer) == "[0] line"
 
 
 def test_the_end_of_a_line_that_another_has_cut_is_no_line_of_its_own() -> None:

@@ -1,0 +1,138 @@
+import { ILine } from './lines';
+
+/** Something that stands for lines of one or several ranks. */
+interface IEntry {
+  /** Position among all. */
+  at: number;
+  readonly shape: string;
+  readonly error: boolean;
+  readonly ranks: ReadonlySet<number>;
+}
+
+/** Entries that are looked at, in all, to put some of them before others. */
+const MOST_LOOKS = 500_000;
+
+/** Entries in an order that keeps that of each rank's lines, those of stdout and those of stderr. */
+export class Order<T extends IEntry> {
+  readonly all: T[] = [];
+
+  /** Add an entry as the last one. */
+  push(entry: T): T {
+    entry.at = this.all.push(entry) - 1;
+    if (entry.ranks.size) {
+      const alike = this._alike.get(entry.shape);
+      if (alike) {
+        alike.push(entry);
+      } else {
+        this._alike.set(entry.shape, [entry]);
+      }
+    }
+    return entry;
+  }
+
+  /** An entry stands for this line now: later lines of its ranks come after it. */
+  note(line: ILine, entry: T): void {
+    for (const rank of line.ranks) {
+      this._last.set(`${rank} ${line.error}`, entry);
+    }
+  }
+
+  /** The first entry of this shape that takes a line, and can stand after all earlier lines of its ranks. */
+  find(
+    shape: string,
+    line: ILine,
+    take: (entry: T) => boolean,
+    most: number
+  ): T | null {
+    const alike = this._alike.get(shape);
+    if (!alike) {
+      return null;
+    }
+    const behind = Math.max(
+      -1,
+      ...line.ranks.map(r => this._last.get(`${r} ${line.error}`)?.at ?? -1)
+    );
+    const from = after(alike, behind);
+    return (
+      alike.slice(from, from + most).find(take) ??
+      this._before(alike.slice(0, from), behind, line, take, most)
+    );
+  }
+
+  /**
+   * The same among those that stand before the last line of these ranks: what only they have printed since is put
+   * before it. Without that, ranks whose lines got out of step once would never be folded again.
+   */
+  private _before(
+    alike: readonly T[],
+    behind: number,
+    line: ILine,
+    take: (entry: T) => boolean,
+    most: number
+  ): T | null {
+    if (!alike.length) {
+      return null;
+    }
+    const own = new Set<T>();
+    let low = behind;
+    for (; low > alike[0].at && this._looks < MOST_LOOKS; low--) {
+      const entry = this.all[low];
+      this._looks++;
+      if (
+        entry.error === line.error &&
+        line.ranks.some(rank => entry.ranks.has(rank))
+      ) {
+        if ([...entry.ranks].some(rank => !line.ranks.includes(rank))) {
+          break;
+        }
+        own.add(entry);
+      } else if (!entry.ranks.size) {
+        break;
+      }
+    }
+    const from = after(alike, low - 1);
+    const found = alike.slice(from, from + most).find(take) ?? null;
+    if (found) {
+      this._move(found.at, behind, own);
+    }
+    return found;
+  }
+
+  /** Put some of a stretch of entries at its beginning. */
+  private _move(from: number, to: number, own: ReadonlySet<T>): void {
+    const stretch = this.all.slice(from, to + 1);
+    const moved = [
+      ...stretch.filter(entry => own.has(entry)),
+      ...stretch.filter(entry => !own.has(entry))
+    ];
+    moved.forEach((entry, i) => {
+      entry.at = from + i;
+      this.all[entry.at] = entry;
+    });
+    this._looks += stretch.length;
+    for (const shape of new Set(moved.map(entry => entry.shape))) {
+      this._alike.get(shape)?.sort((a, b) => a.at - b.at);
+    }
+  }
+
+  /** Shape → its entries, in order. */
+  private _alike = new Map<string, T[]>();
+  /** Rank and stream → the entry that has its last line. */
+  private _last = new Map<string, T>();
+  private _looks = 0;
+}
+
+/** Position of the first entry behind a place. */
+function after<T extends IEntry>(sorted: readonly T[], place: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle].at > place) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
