@@ -6,6 +6,7 @@ from typing import Any
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.units import duration, size_text
+from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.job import Found, JobError, JobRecord
 from dtrain_lab.wire.kinds import JobState
@@ -60,8 +61,8 @@ def running(values: dict[str, Any], size: int, metrics: Metrics) -> Summary:
         verdict = metrics.verdicts[0]
         return Summary(verdict.code, verdict.values, verdict.text)
     if metrics.step_s is not None:
-        text = "Training on 1 rank." if size == 1 else f"Training. All {size} ranks keep pace."
-        return Summary("training", values, text)
+        code, text = headline(size, even=metrics.even)
+        return Summary(code, values, text)
     return Summary("job_running", values, f"Running on {rank_names.count(size)}.")
 
 

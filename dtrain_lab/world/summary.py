@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.units import duration
+from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
@@ -17,6 +18,11 @@ from dtrain_lab.world.machine import how_it_ended
 from dtrain_lab.world.state import Loss, State
 
 SOON_S = 600.0
+IN_PLACE = {
+    "diagnose": ("diagnosing", "Diagnosing…"),
+    "try": ("trying", "Trying a change…"),
+}
+"""What takes a turn like a cell → code and text of the summary."""
 
 
 def summarize(
@@ -109,10 +115,14 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
         return Summary(slow.code, slow.values, slow.text)
     if metrics.step_s is not None and metrics.current:
         count = len({rank for cell in running for rank in cell.ranks})
-        text = "Training on 1 rank." if count == 1 else f"Training. All {count:,} ranks keep pace."
-        return _say("training", text, total=count)
+        code, text = headline(count, even=metrics.even)
+        return _say(code, text, total=count)
     cell = running[0]
-    text = f"Running cell {cell.cell} on {rank_names.count(len(cell.ranks))}."
+    if cell.cell in IN_PLACE:
+        code, text = IN_PLACE[cell.cell]
+        return _say(code, text, count=len(cell.ranks))
+    name = f"cell {cell.cell}" if cell.cell.startswith("[") else cell.cell
+    text = f"Running {name} on {rank_names.count(len(cell.ranks))}."
     return _say("running", text, cell=cell.cell, count=len(cell.ranks))
 
 

@@ -1558,7 +1558,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The quickstart notebook. */
+        /** The quickstart notebook, and those it leads to. */
         get: {
             parameters: {
                 query?: never;
@@ -2560,6 +2560,8 @@ export interface components {
             data_s: number | null;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
+            /** @default false */
+            even: boolean;
             /** @default null */
             gradient_bytes: number | null;
             /** @default [] */
@@ -2882,6 +2884,7 @@ export interface components {
          *     network speed that sending them takes, with several nodes.
          *     `unknown`: what `advice` can't judge, and why.
          *     `current`: whether training is running; if not, `last` has its last metrics.
+         *     `even`: it was watched for long enough to say that all ranks keep pace.
          */
         Metrics: {
             /** @default [] */
@@ -2900,6 +2903,8 @@ export interface components {
             data_s: number | null;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
+            /** @default false */
+            even: boolean;
             /** @default null */
             gradient_bytes: number | null;
             /** @default null */

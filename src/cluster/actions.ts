@@ -111,6 +111,8 @@ export function addClusterCommands(
           trans
         ));
       if (sure) {
+        // that it has stopped, and how long it ran, is shown of the selected one
+        selection.select(cluster.id);
         await actions.stop(cluster.id);
       }
       if (starts) {

@@ -48,6 +48,7 @@ export function PastCard(props: {
   const { code } = cluster.summary;
   const known: Record<string, string> = {
     training: trans.__('Was training at %1.', at),
+    training_begun: trans.__('Was training at %1.', at),
     ready: trans.__('Was ready at %1.', at)
   };
   return (

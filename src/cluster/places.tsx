@@ -15,6 +15,12 @@ export interface ICellPlace {
 
 /** "cell [7]"; what runs in the place of a cell has a name of its own: "%debug". */
 export function cellName(cell: string, trans: TranslationBundle): string {
+  if (cell === 'diagnose') {
+    return trans.__('diagnosis');
+  }
+  if (cell === 'try') {
+    return trans.__('trial of a change');
+  }
   return cell.startsWith('[') ? trans.__('cell %1', cell) : cell;
 }
 

@@ -6,9 +6,10 @@ import { request } from '../request/rest';
 const NAME = 'quickstart.ipynb';
 
 /**
- * Open a copy of the quickstart notebook: the user's own, where there is one already.
+ * Open a copy of the quickstart notebook, with those that it leads to beside it: files that are there stay as
+ * they are.
  *
- * @param folder where it is put.
+ * @param folder where they are put.
  */
 export async function openQuickstart(
   folder: string,
@@ -16,18 +17,28 @@ export async function openQuickstart(
   settings: ServerConnection.ISettings,
   commands: CommandRegistry
 ): Promise<void> {
-  const path = folder ? `${folder}/${NAME}` : NAME;
-  const there = await contents
-    .get(path, { content: false })
-    .then(() => true)
-    .catch(() => false);
-  if (!there) {
-    const notebook = await request<object>(settings, 'GET', 'quickstart');
-    await contents.save(path, {
-      type: 'notebook',
-      format: 'json',
-      content: notebook
-    });
+  const pathOf = (name: string): string =>
+    folder ? `${folder}/${name}` : name;
+  const listed = await contents.get(folder);
+  const there = new Set(
+    (listed.content as Contents.IModel[]).map(file => file.name)
+  );
+  const notebooks = await request<Record<string, object>>(
+    settings,
+    'GET',
+    'quickstart'
+  );
+  for (const [name, content] of Object.entries(notebooks)) {
+    if (!there.has(name)) {
+      await contents.save(pathOf(name), {
+        type: 'notebook',
+        format: 'json',
+        content
+      });
+    }
   }
-  await commands.execute('docmanager:open', { path, factory: 'Notebook' });
+  await commands.execute('docmanager:open', {
+    path: pathOf(NAME),
+    factory: 'Notebook'
+  });
 }

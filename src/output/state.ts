@@ -1,6 +1,7 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { cellName } from '../cluster/places';
 import { CellRecord, Cluster, Verdict } from '../tokens';
 import { formatRanks, formatSpan, formatTime } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
@@ -229,8 +230,10 @@ function waitsText(
   }
   const name = first.notebook?.split('/').pop();
   const own = !first.notebook || first.notebook === record.notebook;
-  const who =
-    own || !name ? first.cell : trans.__('%1 of %2', first.cell, name);
+  const cell = first.cell.startsWith('[')
+    ? first.cell
+    : cellName(first.cell, trans);
+  const who = own || !name ? cell : trans.__('%1 of %2', cell, name);
   return more.length
     ? trans.__('waiting for %1 and %2 more', who, more.length)
     : trans.__('waiting for %1', who);

@@ -21,10 +21,30 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
         count('total')
       );
     case 'training':
-      return number('total') === 1
-        ? trans.__('Training on 1 rank.')
+      return number('total') === 2
+        ? trans.__('Training. Both ranks keep pace.')
         : trans.__('Training. All %1 ranks keep pace.', count('total'));
+    case 'training_begun':
+      return trans._n(
+        'Training on %2 rank.',
+        'Training on %2 ranks.',
+        number('total'),
+        count('total')
+      );
+    case 'diagnosing':
+      return trans.__('Diagnosing…');
+    case 'trying':
+      return trans.__('Trying a change…');
     case 'running':
+      if (!word('cell').startsWith('[')) {
+        return trans._n(
+          'Running %2 on %3 rank.',
+          'Running %2 on %3 ranks.',
+          number('count'),
+          word('cell'),
+          count('count')
+        );
+      }
       return trans._n(
         'Running cell %2 on %3 rank.',
         'Running cell %2 on %3 ranks.',

@@ -287,7 +287,15 @@ async def test_a_profile_is_written_only_if_it_can_be_used(jp_fetch: Any) -> Non
     assert report["ask"]["nodes"] == 1
 
 
-async def test_the_quickstart_is_there_and_has_not_been_run(jp_fetch: Any) -> None:
+async def test_the_quickstart_is_there_with_all_it_leads_to_and_has_not_been_run(jp_fetch: Any) -> None:
     answer = json.loads((await jp_fetch("dtrain-lab", "quickstart")).body)
-    assert any("%%distributed" in "".join(cell["source"]) for cell in answer["cells"])
-    assert not any(cell.get("outputs") for cell in answer["cells"])
+    assert next(iter(answer)) == "quickstart.ipynb"
+    cells = [cell for notebook in answer.values() for cell in notebook["cells"]]
+    assert any("%%distributed" in "".join(cell["source"]) for cell in answer["quickstart.ipynb"]["cells"])
+    assert not any(cell.get("outputs") for cell in cells)
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            for target in re.findall(r"\]\(([^)]+)\)", "".join(cell["source"])):
+                known = {f"attachment:{name}" for name in cell.get("attachments", {})} | set(answer)
+                assert target in known or "://" in target
+    assert any(cell.get("attachments") for cell in cells)

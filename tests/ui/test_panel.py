@@ -111,7 +111,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     run_cell(page, 0)
     output(page, 0).get_by_text("set up 0…1").wait_for()
     run_cell(page, 1)
-    panel.says("Training. All 2 ranks keep pace.")
+    panel.says("Training. Both ranks keep pace.")
     wait_until(lambda: panel.figure("throughput") not in ("–", ""), 20, "throughput")
     before = panel.figure("throughput"), panel.figure("overhead")
     wait_until(lambda: panel.figure("throughput") != before[0], 20, "throughput to move")

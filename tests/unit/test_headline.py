@@ -133,7 +133,7 @@ def test_figures_of_a_cell_that_has_ended_or_is_interrupted_are_the_last_ones(wo
 
 
 def test_figures_of_steps_that_are_overdue_are_the_last_ones(world: World) -> None:
-    for _ in range(20):
+    for _ in range(30):
         world.tick(EVEN)
     assert world.look().summary.code == "training"
     quiet = [world.tick(EVEN, more=0) for _ in range(24)]
@@ -141,6 +141,28 @@ def test_figures_of_steps_that_are_overdue_are_the_last_ones(world: World) -> No
     assert not quiet[-1].metrics.current
     assert quiet[-1].summary.text == "Running cell [3] on 2 ranks."
     assert world.tick(EVEN).summary.code == "training"
+
+
+def test_nothing_is_said_of_pace_until_enough_steps_were_seen(world: World) -> None:
+    said = [world.tick(EVEN).summary.text for _ in range(44)][4:]
+    assert said[:10] == ["Training on 2 ranks."] * 10
+    assert said[-1] == "Training. Both ranks keep pace."
+    assert len(set(said)) == 2
+
+
+def test_it_is_never_said_of_a_straggler_that_it_keeps_pace(world: World) -> None:
+    said = [world.tick((0.04, 0.0)).summary.text for _ in range(44)][4:]
+    assert set(said) == {"Training on 2 ranks.", "Rank 1 is slow. 1 rank waits for it."}
+    assert said[-1].startswith("Rank 1 is slow.")
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [("diagnose", "Diagnosing…"), ("try", "Trying a change…"), ("%debug", "Running %debug on 2 ranks.")],
+)
+def test_what_runs_in_the_place_of_a_cell_is_not_called_a_cell(world: World, cell: str, text: str) -> None:
+    found = world.head.cluster(world.state, (RunningCell(cell, None, (0, 1), 0.0),), ())
+    assert found.summary.text == text
 
 
 def test_what_was_measured_is_the_figure_of_all_views(world: World) -> None:

@@ -44,7 +44,7 @@ RECORD = JobRecord(
     Handle("1234abcd", "h", 1),
 )
 RANK = Rank(0, "a", 0, "cpu", 1, "busy")
-LIVE = Live(200.0, (RANK,), (), Metrics(step_s=0.1))
+LIVE = Live(200.0, (RANK,), (), Metrics(step_s=0.1, even=True))
 
 
 def told(found: Found, status: Status | None, now: float = 201.0, **record: Any) -> Job:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.cells.merge import BURST_HOLD_S, HOLD_S, PARTIAL_HOLD_S, LineMerger, LineWriter, Piece, progress_rows
+from dtrain_lab.cells.merge import (
+    BURST_HOLD_S,
+    HOLD_S,
+    PARTIAL_HOLD_S,
+    LineMerger,
+    LineWriter,
+    Piece,
+    progress_rows,
+)
 
 
 def shown(pieces: list[Piece], writer: LineWriter | None = None) -> str:

@@ -15,6 +15,7 @@ from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.verdicts import hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.metrics.verdicts.hysteresis import Steady
+from dtrain_lab.metrics.verdicts.pace import Pace
 from dtrain_lab.wire.links import Logged, RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
@@ -46,6 +47,7 @@ class Figures:
         self.slow: Verdict | None = None
         """The verdict on a slow rank in the loop that trains, or trained last; None without one."""
         self._steady = Steady()
+        self._pace = Pace()
         self._advised = Advised()
         self.link_bytes_per_s: float | None = None
         """Speed of the slowest node's network; None with one node, or where it is not known."""
@@ -89,6 +91,7 @@ class Figures:
     def cell_began(self, ranks: Sequence[int], code: str) -> None:
         """Clear what the samples of these ranks say about the previous cell."""
         self.loops.begun(code, time.monotonic())
+        self._pace.forget()
         for rank in ranks:
             known = self._samples.get(rank)
             if known is not None:
@@ -163,6 +166,7 @@ class Figures:
             unknown=self._advised.unknown,
             verdicts=(found,) if found is not None else (),
             current=current,
+            even=self._pace.kept,
             last=None
             if current or self._last is None
             else diagnosis.last_with_measured(self._last, diagnosed),
@@ -233,11 +237,14 @@ class Figures:
         """The verdict on a slow world (straggler, input-bound, too busy), once it is certain."""
         if not state.busy or self.paused or state.phase != "ready" or _interrupted(state):
             self._steady.forget()
+            self._pace.forget()
             return None
         found: Verdict | None = None
         if current:
             found = straggler.slow(samples, metrics.comm_overhead_error or 0.0, self._by_rank())
             found = found or self._hungry(samples, len(taking(state)))
+            if straggler.can_judge(samples):
+                self._pace.look(found is None, time.monotonic())
             busy = self._busiest()
             if found is not None and busy is not None and not straggler.is_plain(found):
                 found = straggler.too_busy(busy, self._nodes()[busy], alone=len(self._nodes()) == 1)

@@ -48,6 +48,15 @@ def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
     )
 
 
+def can_judge(samples: Sequence[RankSample]) -> bool:
+    """Whether every rank has made enough steps to say who is slow.
+
+    Args:
+        samples: the latest sample of each rank.
+    """
+    return all(s.step_s and (s.step or 0) >= SLOW_STEPS for s in samples)
+
+
 def slow(
     samples: Sequence[RankSample], error: float, hosts: Mapping[int, HostUse] | None = None
 ) -> Verdict | None:

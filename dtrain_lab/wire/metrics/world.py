@@ -40,6 +40,7 @@ class Metrics(Figures, frozen=True):
     network speed that sending them takes, with several nodes.
     `unknown`: what `advice` can't judge, and why.
     `current`: whether training is running; if not, `last` has its last metrics.
+    `even`: it was watched for long enough to say that all ranks keep pace.
     """
 
     unsure: bool = False
@@ -56,4 +57,5 @@ class Metrics(Figures, frozen=True):
     unknown: tuple[str, ...] = ()
     measured: bool = False
     current: bool = True
+    even: bool = False
     last: Last | None = None

@@ -1,0 +1,62 @@
+"""Whether ranks have been seen to keep pace for long enough to say so. Pure: callers pass the time."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.metrics.verdicts.hysteresis import USUAL
+
+
+def headline(count: int, *, even: bool) -> tuple[str, str]:
+    """Say that ranks train, and that they keep pace where that was seen for long enough.
+
+    Args:
+        count: number of ranks that train.
+        even: whether they keep pace.
+
+    Returns:
+        The code and the text of a summary.
+    """
+    if count == 1 or not even:
+        return "training_begun", f"Training on {rank_names.count(count)}."
+    who = "Both" if count == 2 else f"All {count:,}"
+    return "training", f"Training. {who} ranks keep pace."
+
+
+class Pace:
+    """Decides whether a headline may say that all ranks keep pace: by the rule of verdicts, which deny it."""
+
+    def __init__(self) -> None:
+        self._looks: deque[tuple[float, bool]] = deque()
+        self._kept = False
+
+    @property
+    def kept(self) -> bool:
+        """Whether the ranks keep pace, as far as that was seen for long enough."""
+        return self._kept
+
+    def forget(self) -> None:
+        """Forget everything, because nothing trains any more, or something else."""
+        self._looks.clear()
+        self._kept = False
+
+    def look(self, even: bool, now: float) -> None:
+        """Take an evaluation of enough steps.
+
+        Args:
+            even: whether it found no slow rank and no waiting for data.
+            now: time of a monotonic clock, seconds.
+        """
+        self._looks.append((now, even))
+        while len(self._looks) > 1 and self._looks[1][0] <= now - USUAL.leave_s:
+            self._looks.popleft()
+        known_s = now - self._looks[0][0]
+        if self._kept:
+            self._kept = known_s < USUAL.leave_s or self._share(now - USUAL.leave_s) > USUAL.leave
+        else:
+            self._kept = known_s >= USUAL.enter_s and self._share(now - USUAL.enter_s) >= USUAL.enter
+
+    def _share(self, since: float) -> float:
+        found = [even for at, even in self._looks if at >= since]
+        return sum(found) / len(found)
