@@ -75,7 +75,8 @@ export interface IPreferences {
   /** A rank is slow from this share above the median. */
   slowFrom: number;
   updatesPerSecond: number;
-  notify: readonly ('trouble' | 'cells')[];
+  notifyTrouble: boolean;
+  notifyCells: boolean;
   /** Seconds; the end of a shorter cell is no news. */
   notifyCellsAfter: number;
 }

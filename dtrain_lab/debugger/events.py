@@ -30,6 +30,7 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
     """
     if rank >= len(state.ranks):
         return state, ()
+    state = state.gone_on((rank,))
     match event:
         case "stopped":
             place = _place(state, body.get("place"))
@@ -91,6 +92,8 @@ def stands(state: State, rank: int, body: Dap) -> State:
     operation = body.get("operation")
     found = msgspec.convert(operation, Collective) if operation else None
     place = _place(state, body.get("place"))
+    if found is None or found.name != state.held.get(rank, found.name):
+        state = state.gone_on((rank,))
     if place is None:  # between cells: a cluster's rank is idle, a job's goes on by itself
         return state.rank(rank, phase="running" if state.texts else "idle", place=None, operation=None)
     return state.rank(rank, phase="running", place=place, operation=found)
@@ -113,7 +116,7 @@ def cell_ended(state: State, ranks: Sequence[int], *, failed: bool, raised: Sequ
         failed: whether it failed on any rank.
         raised: ranks on which it raised an error.
     """
-    state = replace(state, failed=failed, raised=tuple(raised))
+    state = replace(state, failed=failed, raised=tuple(raised)).gone_on(ranks)
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "running":
             state = state.rank(rank, phase="idle", place=None, operation=None)

@@ -197,8 +197,21 @@ def _numbered(state: State, rank: int, body: Dap) -> Dap:
         if one.get("variablesReference"):
             one["variablesReference"] = outward(rank, one["variablesReference"])
     if "variables" in made:
-        made["variables"] = [v for v in made["variables"] if not _hidden(v["name"])]
+        made["variables"] = [
+            v if state.editor else _told(v) for v in made["variables"] if not _hidden(v["name"])
+        ]
     return made
+
+
+MOST_TOLD = 60
+"""Characters of a tensor that are shown; of a larger one, its type."""
+
+
+def _told(variable: Dap) -> Dap:
+    """A variable for JupyterLab, which shows the type of what it does not know: a small tensor's is its value."""
+    text = " ".join(str(variable.get("value", "")).split())
+    tensor = variable.get("type") in ("Tensor", "Parameter", "ndarray")
+    return {**variable, "type": text} if tensor and text and len(text) <= MOST_TOLD else variable
 
 
 HIDDEN = frozenset(

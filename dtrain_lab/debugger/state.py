@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -111,6 +112,10 @@ class State(Struct, frozen=True):
     raised: tuple[int, ...] = ()
     """Ranks on which it raised an error, and which were not only interrupted because of others."""
     notes: tuple[str, ...] = ()
+    held: dict[int, str] = {}
+    """Rank → the collective that it was in before the debugger came, while it is in it."""
+    ended: bool = False
+    """Whether the whole world has ended, which loses no rank."""
 
     @property
     def paused(self) -> tuple[int, ...]:
@@ -131,6 +136,12 @@ class State(Struct, frozen=True):
     def waiting(self) -> dict[int, Collective]:
         """Running ranks that wait in a collective → the collective."""
         return {r.rank: r.operation for r in self.ranks if r.phase == "running" and r.operation is not None}
+
+    def gone_on(self, ranks: Sequence[int]) -> State:
+        """Return a copy in which these ranks are not in their first collective any more."""
+        if not any(rank in self.held for rank in ranks):
+            return self
+        return replace(self, held={r: name for r, name in self.held.items() if r not in ranks})
 
     def rank(self, rank: int, **changes: object) -> State:
         """Return a copy with one rank's fields changed."""

@@ -58,9 +58,22 @@ def view(state: State) -> DebugView:
         code,
         sentence,
         waits(state) if state.paused else (),
-        state.notes,
+        notes(state),
         state.failed,
     )
+
+
+def notes(state: State) -> tuple[str, ...]:
+    """What a user should know of the debugger: first of time-outs that it does not lengthen."""
+    groups: dict[str, list[int]] = {}
+    for rank, name in sorted(state.held.items()):
+        groups.setdefault(name, []).append(rank)
+    held = [
+        f"{rank_names.sentence_name(ranks)} {'was' if len(ranks) == 1 else 'were'} in {name} already: "
+        "that one keeps its own time-out."
+        for name, ranks in groups.items()
+    ]
+    return (*held, *state.notes)
 
 
 def waits(state: State) -> tuple[Waits, ...]:
@@ -89,6 +102,8 @@ def _sentence(state: State) -> tuple[str, str]:
         return "off", "The debugger is off."
     if state.paused:
         return "paused", paused_sentence(state.paused, {r: o.name for r, o in state.waiting.items()})
+    if state.ended:
+        return "ended", f"The {'job' if state.texts else 'cluster'} has ended."
     gone = [r.rank for r in state.ranks if r.phase == "gone"]
     if gone:
         return "lost", f"{rank_names.sentence_name(gone)} {'was' if len(gone) == 1 else 'were'} lost."

@@ -21,8 +21,8 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 def quickstart() -> dict[str, dict[str, Any]]:
     """Return the quickstart notebook and those that it leads to, without outputs: file name → notebook.
 
-    They stand by themselves: their pictures are in them, and a link to a page that is not beside them is text that
-    says where the page is.
+    They stand by themselves: their pictures are in them, and a link to a page that is not beside them is
+    text that says where the page is.
 
     Raises:
         NotFound: This installation does not contain it.
@@ -44,7 +44,7 @@ def quickstart() -> dict[str, dict[str, Any]]:
 
 
 def _alone(folder: Path, notebook: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A notebook without outputs, links to pages and files of pictures; and the notebooks that it leads to."""
+    """A notebook without outputs and by itself, and the notebooks that it leads to."""
     led: list[str] = []
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":

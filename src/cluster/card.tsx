@@ -6,7 +6,7 @@ import { CommandIDs } from '../commands';
 import { Cluster, IPoint, ISelection, Verdict } from '../tokens';
 import { AdviceCard, allAdviceOf } from '../ui/advice';
 import { Action } from '../ui/action';
-import { formatSpan } from '../ui/format';
+import { formatSpan, unbroken } from '../ui/format';
 import { Glyph, GlyphKind } from '../ui/glyph';
 import { Headline } from '../ui/headline';
 import { recovered } from '../ui/recovered';
@@ -263,7 +263,7 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
         {name && `${name}, `}
         <CellLink place={running} {...props} />
       </>,
-      trans.__('running for %1', since)
+      unbroken(trans.__('running for %1', since))
     );
   } else if (cluster.state === 'degraded' && cluster.lost.length) {
     const left = cluster.world.size - cluster.lost.length;

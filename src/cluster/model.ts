@@ -26,7 +26,8 @@ import { Past } from './points';
 export const DEFAULT_PREFERENCES: IPreferences = {
   slowFrom: 0.1,
   updatesPerSecond: 2,
-  notify: ['trouble', 'cells'],
+  notifyTrouble: true,
+  notifyCells: true,
   notifyCellsAfter: 60
 };
 

@@ -27,7 +27,7 @@ export function announceTrouble(
   model.changed.connect(() => {
     for (const cluster of model.clusters) {
       const key = episodeOf(cluster);
-      const wanted = model.preferences.notify.includes('trouble');
+      const wanted = model.preferences.notifyTrouble;
       if (wanted && isTrouble(cluster) && !told.has(key)) {
         told.add(key);
         if (inView(cluster)) {
@@ -91,9 +91,9 @@ export function announceCells(
           continue;
         }
         running.delete(key);
-        const { notify, notifyCellsAfter } = model.preferences;
+        const { notifyCells, notifyCellsAfter } = model.preferences;
         const lasted = Date.now() / 1000 - known.startedAt;
-        if (notify.includes('cells') && lasted >= notifyCellsAfter) {
+        if (notifyCells && lasted >= notifyCellsAfter) {
           tell(actions, cluster, known.startedAt, trans, inView).catch(() => {
             // its cluster is gone meanwhile, or the server: how the cell ended is not known
           });

@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { faultsOf } from './faults';
+import { faultSentence, faultsOf } from './faults';
 import { emptyForm, IForm } from './request';
 
 const trans = nullTranslator.load('');
@@ -41,5 +41,16 @@ it('says in words what is wrong with each field', () => {
   ]);
   expect(faults({ parameters: 'lr' })).toEqual([
     ['parameters', '“lr”: write each parameter as name = value.']
+  ]);
+});
+
+it('names the field where it is listed apart from it', () => {
+  const form = { ...emptyForm(undefined, defaults), nodes: '-1' };
+  const bad = { ...form, parameters: 'lr = 0.0.5' };
+  expect(
+    faultsOf(bad, defaults, trans).map(f => faultSentence(f, trans))
+  ).toEqual([
+    'Nodes: -1 is too low. Enter 1 or more.',
+    'lr: “0.0.5” is not a number. Put text in quotes.'
   ]);
 });

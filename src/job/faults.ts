@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { faultOf, linesOf, NAME, NoAssignment } from './assignments';
+import { labelOf } from './labels';
 import { IForm } from './request';
 
 /** A field that can't be sent, in words. `parameter`: which of them. */
@@ -8,6 +9,14 @@ export interface IFault {
   field: keyof IForm;
   parameter?: string;
   text: string;
+}
+
+/** A fault where its field is not beside it: with the field's name, unless it begins with its parameter's. */
+export function faultSentence(
+  { field, parameter, text }: IFault,
+  trans: TranslationBundle
+): string {
+  return parameter ? text : trans.__('%1: %2', labelOf(field, trans), text);
 }
 
 const TIME = /^(\d+-)?\d+(:\d+){0,2}$/;

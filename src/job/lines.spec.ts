@@ -78,7 +78,9 @@ it('counts the very same line again, and shows each when asked', () => {
 });
 
 it('finds the cell of a traceback and what only follows from another rank', () => {
-  expect(placeOf('  File "train.ipynb[4]", line 18, in <module>')).toEqual({
+  expect(
+    placeOf('  File "train.ipynb[4]", line 18, in <module>')
+  ).toMatchObject({
     notebook: 'train.ipynb',
     cell: '[4]',
     line: 18
@@ -138,4 +140,41 @@ it('takes the lines of a traceback as one, and another one as another', () => {
     false,
     true
   ]);
+});
+
+it('tells tracebacks from what else is on stderr', () => {
+  const texts = [
+    'job.ipynb[2]:3: UserWarning: from the job',
+    "  warnings.warn('from the job')",
+    'Traceback (most recent call last):',
+    '  File "job.ipynb[4]", line 9, in <module>',
+    '    d[3]',
+    'KeyError: 3',
+    '',
+    'During handling of the above exception, another exception occurred:',
+    '',
+    'Traceback (most recent call last):',
+    '  File "job.ipynb[4]", line 11, in <module>',
+    'ValueError: no',
+    'saved'
+  ];
+  const rows = rowsOf(
+    texts.map(text => ({ ...line(0, text), error: true })),
+    true
+  );
+  expect(rows.filter(r => !r.failed).map(r => r.text)).toEqual([
+    texts[0],
+    texts[1],
+    'saved'
+  ]);
+});
+
+it('names the cell of a line of a traceback, apart from what is around it', () => {
+  expect(placeOf('  File "job.ipynb[4]", line 9, in <module>')).toEqual({
+    notebook: 'job.ipynb',
+    cell: '[4]',
+    line: 9,
+    before: '  ',
+    after: ', in <module>'
+  });
 });

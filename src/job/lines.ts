@@ -11,6 +11,8 @@ export interface ILogRow {
   count: number;
   text: string;
   error: boolean;
+  /** It belongs to a traceback, or is its last line: not only something on stderr. */
+  failed: boolean;
   /** The very same line, so often again right after it, folded. */
   like: number;
   /** Frames of libraries that this row stands for; 0 for an ordinary line. */
@@ -47,6 +49,7 @@ function rowOf(line: LogLine, number: number): IMade {
     count: 1,
     text: line.text,
     error: line.error ?? false,
+    failed: false,
     like: 0,
     frames: 0,
     members: [line.rank]
@@ -65,6 +68,7 @@ export function rowsOf(
   open: ReadonlySet<string> = new Set()
 ): ILogRow[] {
   const rows = together(lines, fold, open);
+  markFailed(rows);
   const found: IMade[] = [];
   /** The first of the rows that are the same. */
   let first: IMade | undefined;
@@ -82,6 +86,45 @@ export function rowsOf(
     ranks: formatRanks(members),
     count: members.length
   }));
+}
+
+/** The head of a traceback, also of an error in a group and of one that is the cause of another. */
+const HEAD = /^[ |+-]*(?:Exception Group )?Traceback \(/;
+/** The line of an error: "KeyError: 3", "torch.OutOfMemoryError: …", "KeyboardInterrupt". */
+const ERROR =
+  /^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::|$)|^Fatal Python error/;
+
+/** What stands between an error and its cause. */
+const BETWEEN = /^(?:During handling of the above|The above exception was) /;
+
+/** Mark what tracebacks consist of, and lines of errors: from its head to the first line that is not indented. */
+function markFailed(rows: readonly IMade[]): void {
+  const inside = new Set<number>();
+  /** Ranks whose last line was one of these. */
+  const behind = new Set<number>();
+  for (const row of rows) {
+    if (!row.error) {
+      continue;
+    }
+    const within = row.members.some(rank => inside.has(rank));
+    const goesOn =
+      (!row.text.trim() || BETWEEN.test(row.text)) &&
+      row.members.some(rank => behind.has(rank));
+    if (HEAD.test(row.text)) {
+      row.failed = true;
+      row.members.forEach(rank => inside.add(rank));
+    } else if (within) {
+      row.failed = true;
+      if (/^\S/.test(row.text) && !row.frames) {
+        row.members.forEach(rank => inside.delete(rank));
+      }
+    } else {
+      row.failed = goesOn || ERROR.test(row.text);
+    }
+    row.members.forEach(rank =>
+      row.failed ? behind.add(rank) : behind.delete(rank)
+    );
+  }
 }
 
 function isSame(one: IMade, other: IMade): boolean {
@@ -169,13 +212,23 @@ export function goesOn(before: ILogRow | undefined, row: ILogRow): boolean {
 
 const CELL = /File "([^"]+\.ipynb)(\[\d+\])", line (\d+)/;
 
-/** The cell and line that a line of a traceback names. */
-export function placeOf(
-  text: string
-): { notebook: string; cell: string; line: number } | null {
+/** The cell and line that a line of a traceback names, and what stands around them. */
+export function placeOf(text: string): {
+  notebook: string;
+  cell: string;
+  line: number;
+  before: string;
+  after: string;
+} | null {
   const match = CELL.exec(text);
   return match
-    ? { notebook: match[1], cell: match[2], line: Number(match[3]) }
+    ? {
+        notebook: match[1],
+        cell: match[2],
+        line: Number(match[3]),
+        before: text.slice(0, match.index),
+        after: text.slice(match.index + match[0].length)
+      }
     : null;
 }
 

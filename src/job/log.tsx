@@ -61,7 +61,8 @@ export function JobLog(props: {
     if (follow || failed === null || brought.current === part) {
       return;
     }
-    const at = rows.findIndex(r => r.error && r.ranks === `${failed}`);
+    const of = rows.filter(r => r.error && r.ranks === `${failed}`);
+    const at = rows.indexOf(of.find(r => r.failed) ?? of[0]);
     if (at >= 0) {
       brought.current = part;
       held.current = rows[at].key;
@@ -186,9 +187,10 @@ export function JobLog(props: {
                 key={item.key}
                 ref={virtual.measureElement}
                 data-index={item.index}
-                data-error={row.error || undefined}
+                data-error={row.failed || undefined}
+                data-stderr={(row.error && !row.failed) || undefined}
                 data-culprit={
-                  (row.error && row.ranks === `${failed}`) || undefined
+                  (row.failed && row.ranks === `${failed}`) || undefined
                 }
                 data-hit={row.key === hit?.key || undefined}
                 data-goes-on={goesOn(rows[item.index - 1], row) || undefined}

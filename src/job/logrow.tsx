@@ -53,13 +53,21 @@ export function LogRow(props: {
             )
           )
         ) : place ? (
-          <button
-            type="button"
-            className="jp-DtrainUi-link"
-            onClick={() => props.openCell(place.cell, place.line)}
-          >
-            {text}
-          </button>
+          <>
+            {place.before}
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              title={place.notebook}
+              onClick={() => props.openCell(place.cell, place.line)}
+            >
+              <Marked
+                text={trans.__('cell %1, line %2', place.cell, place.line)}
+                found={props.found}
+              />
+            </button>
+            <Marked text={place.after} found={props.found} />
+          </>
         ) : (
           text
         )}

@@ -5,7 +5,7 @@ import { questionsOf } from '../cluster/signin';
 import { RequestError } from '../request/rest';
 import { Finding, JobPlan } from '../tokens';
 import { Glyph, GlyphKind } from '../ui/glyph';
-import { IFault } from './faults';
+import { faultSentence, IFault } from './faults';
 import { labelOf } from './labels';
 import { FIELDS } from './request';
 
@@ -77,7 +77,7 @@ export function Report(props: IReportProps): JSX.Element {
           >
             <Glyph kind="failed" label={trans.__('problem')} />
             <div>
-              <b>{fault.text}</b>
+              <b>{faultSentence(fault, trans)}</b>
             </div>
             <button
               type="button"

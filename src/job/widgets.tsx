@@ -1,5 +1,4 @@
 import { LabIcon } from '@jupyterlab/ui-components';
-import { Message } from '@lumino/messaging';
 import React from 'react';
 
 import { submitIcon } from '../ui/icons';
@@ -24,17 +23,7 @@ export abstract class JobWidget extends SeenWidget {
     this.title.icon = icon;
     this.title.closable = true;
     this.addClass('jp-DtrainUi-view');
-    this.addClass('jp-DtrainJob-inFront');
     this.node.setAttribute('aria-label', label);
-    this.node.tabIndex = -1;
-  }
-
-  /** Keys go to what is in front; JupyterLab, too, takes it for the current view only then. */
-  protected override onActivateRequest(message: Message): void {
-    super.onActivateRequest(message);
-    if (!this.node.contains(document.activeElement)) {
-      this.node.focus({ preventScroll: true });
-    }
   }
 }
 

@@ -29,6 +29,11 @@ export function blanked(text: string): string {
   return text.replace(CODES, code => ' '.repeat(code.length));
 }
 
+/** A text without its sequences. */
+export function plain(text: string): string {
+  return text.replace(CODES, '');
+}
+
 /** The sequences up to a place of a text: what stands behind it is drawn as they say. */
 export function stylesBefore(text: string, place: number): string {
   return (text.slice(0, place).match(CODES) ?? []).join('');

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { errorPercent, formatRate, formatShare } from '../ui/format';
+import { errorPercent, formatRate, formatShare, unbroken } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { shownFigures } from '../ui/now';
 import { sentence } from '../ui/sentence';
@@ -50,7 +50,7 @@ export function Bar(props: {
   const glyph = glyphOf(standing, trans);
   const paused = glyph?.kind === 'paused';
   const failed = state === 'failed';
-  const time = timeText(standing, trans);
+  const time = unbroken(timeText(standing, trans));
   const { head, rest } = props.fate;
   const failure = rest ? `${head} ${rest}` : head;
   // a cell that has not come to its cluster yet has no ranks that are known
@@ -73,7 +73,7 @@ export function Bar(props: {
             {count} <span>{unheard}</span>
           </>
         ) : alarm && trouble && isAlarm(trouble) ? (
-          <b role="alert">{troubleText(trouble, trans)}</b>
+          <b role="alert">{unbroken(troubleText(trouble, trans))}</b>
         ) : failing ? (
           <>
             <b role="alert">{failing}</b> <span>{time}</span>
@@ -102,9 +102,9 @@ export function Bar(props: {
         ) : (
           <>
             {count} <span>{time}</span>{' '}
-            {trouble && <span>{troubleText(trouble, trans)}</span>}{' '}
+            {trouble && <span>{unbroken(troubleText(trouble, trans))}</span>}{' '}
             {state === 'running' && trouble?.kind !== 'unknown' && (
-              <span>{figures(standing, trans)}</span>
+              <span>{unbroken(figures(standing, trans))}</span>
             )}
           </>
         )}

@@ -5,7 +5,7 @@ import { formatRanks } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { Action } from './bar';
 import { Text } from './text';
-import { IFrameText, ITraceback } from './traceback';
+import { IFrameText, ITraceback, placeIn } from './traceback';
 
 /** What can be done with a failure. */
 export interface IFailureActions {
@@ -40,8 +40,11 @@ export function Failure(props: {
       >
         <div className="jp-DtrainOutput-frames">
           {rows.map((row, i) => (
-            <div key={i}>
-              <Text text={row} />
+            <div
+              key={i}
+              data-here={(i > 0 && !!placeIn(rows[i - 1])) || undefined}
+            >
+              <Row row={row} {...props} />
             </div>
           ))}
         </div>
@@ -65,6 +68,27 @@ export function Failure(props: {
         </details>
       ))}
     </div>
+  );
+}
+
+/** A row as it stands; a place alone leads there. */
+function Row(props: {
+  row: string;
+  actions: IFailureActions;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { row, actions, trans } = props;
+  const place = placeIn(row);
+  return place ? (
+    <button
+      type="button"
+      className="jp-DtrainUi-link"
+      onClick={() => actions.place(place.cell, place.line)}
+    >
+      {trans.__('cell %1, line %2', place.cell, place.line)}
+    </button>
+  ) : (
+    <Text text={row} />
   );
 }
 
@@ -128,9 +152,12 @@ function Traceback(props: {
             <Frame key={i} frame={frame} actions={actions} trans={trans} />
           )
         )}
-        {traceback.detail.map((row, i) => (
-          <div key={`detail ${i}`}>
-            <Text text={row} />
+        {traceback.detail.map((row, i, all) => (
+          <div
+            key={`detail ${i}`}
+            data-here={(i > 0 && !!placeIn(all[i - 1])) || undefined}
+          >
+            <Row row={row} {...props} />
           </div>
         ))}
       </div>

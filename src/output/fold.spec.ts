@@ -235,9 +235,10 @@ it('folds ranks again whose lines got out of step', () => {
 
 it('does not fold what ranks have printed in another order', () => {
   expect(
-    fold('[0] one thing\n[0] another\n[1] another\n[1] one thing\n').map(
-      l => [l.ranks, l.text]
-    )
+    fold('[0] one thing\n[0] another\n[1] another\n[1] one thing\n').map(l => [
+      l.ranks,
+      l.text
+    ])
   ).toEqual([
     [[0], 'one thing'],
     [[0, 1], 'another'],

@@ -4,15 +4,18 @@ import {
   isDisplayUpdate,
   isError,
   isStream,
+  IError,
   IOutput,
   IStream
 } from '@jupyterlab/nbformat';
 
 import { Signal } from '@lumino/signaling';
 
+import { plain } from './ansi';
 import { ILine, parseLines, parseRanks } from './lines';
 import { Parts } from './parts';
 import { FAILED, INTERRUPTED } from './run';
+import { placeIn } from './traceback';
 import { around, lastOfRanks, linesIn, shortLines, trimmed } from './trim';
 
 /** Characters of a cell's text that are read; the middle of more is left out. */
@@ -108,6 +111,9 @@ export function readOutputs(cell: CodeCell): ICellOutput {
       const [sentence, ...rows] = output.traceback;
       failure = { sentence, rows, interrupted: output.ename === INTERRUPTED };
       places.push(null);
+    } else if (isError(output) && output.ename === REFUSED) {
+      failure = refusedBy(output);
+      places.push(failure ? null : undefined);
     } else if (isDisplayData(output) || isDisplayUpdate(output)) {
       const ours = output.metadata.dtrain as
         { rank?: number; area?: IAreaRow[] } | undefined;
@@ -125,6 +131,17 @@ export function readOutputs(cell: CodeCell): ICellOutput {
   }
   const ranks = [...seen].sort((a, b) => a - b);
   return { lines, left, area, failure, ranks, places, parts, kinds };
+}
+
+/** What the magic raises for a cell that it sends to no rank. */
+const REFUSED = 'BadCell';
+
+/** A syntax error: its place, the line and the caret, and what is wrong; null for what has no place. */
+function refusedBy({ evalue, traceback }: IError): ICellOutput['failure'] {
+  const rows = traceback.map(plain);
+  return placeIn(rows[0] ?? '')
+    ? { sentence: evalue, rows: rows.slice(0, -2), interrupted: false }
+    : null;
 }
 
 function isOurs(name: string): boolean {

@@ -89,6 +89,12 @@ function frameOf(frame: Frame): IFrameText {
   };
 }
 
+/** The cell and line of a row that says nothing else: "  cell [4], line 3"; null for another row. */
+export function placeIn(row: string): { cell: string; line: number } | null {
+  const match = /^\s*cell (\[[^\]]+\]), line (\d+)$/.exec(row);
+  return match ? { cell: match[1], line: Number(match[2]) } : null;
+}
+
 const HEAD = /^Ranks? (\d[\d, and–-]*): (.*)$/;
 const PLACE = /^ {2}(?:cell (\[[^\]]+\]), line (\d+)|(\S.*):(\d+))(, in .*)?$/;
 const FOLDED = /^ {2}… (\d+) library frames?$/;

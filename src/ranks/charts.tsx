@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../tokens';
-import { formatRate, formatShare, formatTime } from '../ui/format';
+import { formatRate, formatShare, formatTime, unbroken } from '../ui/format';
 import { meanSplit } from '../ui/split';
 import { IMark, TimeChart } from './chart';
 import { rebuilds } from './figures';
@@ -67,7 +67,7 @@ export function Charts(props: {
         <h3>
           {trans.__('Throughput')}
           <span>
-            <b>{rate}</b> {throughputText(metrics, trans)}
+            <b>{rate}</b>&nbsp;{throughputText(metrics, trans)}
           </span>
         </h3>
         <TimeChart
@@ -133,14 +133,13 @@ function throughputText(
   trans: TranslationBundle
 ): string {
   const { tokens_per_s, epoch, step_s, unsure } = metrics;
-  return [
+  const parts = [
     unsure ? trans.__('samples/s (a guess)') : trans.__('samples/s'),
     tokens_per_s !== null && trans.__('%1 tokens/s', formatRate(tokens_per_s)),
     epoch !== null && epochText(epoch, trans),
     step_s !== null && trans.__('step %1', formatTime(step_s))
-  ]
-    .filter(Boolean)
-    .join(' · ');
+  ];
+  return unbroken(parts.filter(Boolean).join(' · '));
 }
 
 function epochText(

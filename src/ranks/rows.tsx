@@ -10,7 +10,7 @@ import { alarmOf } from '../ui/verdict';
 import { doing, Facts, standsAt } from './facts';
 import { NodeRows } from './nodeRows';
 import { IRowsProps, MapAndSlowest } from './slowest';
-import { rankGlyph, rankWord, weightOf } from './words';
+import { listed, rankGlyph, rankWord, weightOf } from './words';
 
 /** A row each up to here; above, a row a node with a square a rank. */
 export const MOST_ROWS = 16;
@@ -26,14 +26,15 @@ export function ordered(ranks: readonly Rank[]): Rank[] {
 
 /** The ranks of a cluster in the sidebar. */
 export function RankRows(props: IRowsProps): JSX.Element {
-  const { length } = props.cluster.ranks;
-  if (length > MOST_SQUARES) {
-    return <MapAndSlowest {...props} />;
+  const ranks = listed(props.cluster, props.trans);
+  const told = { ...props, cluster: { ...props.cluster, ranks } };
+  if (ranks.length > MOST_SQUARES) {
+    return <MapAndSlowest {...told} />;
   }
-  return length > MOST_ROWS ? (
-    <NodeRows {...props} />
+  return ranks.length > MOST_ROWS ? (
+    <NodeRows {...told} />
   ) : (
-    <RankGrid {...props} ranks={ordered(props.cluster.ranks)} />
+    <RankGrid {...told} ranks={ordered(ranks)} />
   );
 }
 

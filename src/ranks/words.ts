@@ -1,7 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Rank } from '../tokens';
+import { Cluster, Rank } from '../tokens';
 import { GlyphKind } from '../ui/glyph';
+import { ranksIn } from '../ui/ranks';
 import { stateWord } from '../ui/sentence';
 
 /** The glyph of a rank: slow is a mark, and the state stays in the words. */
@@ -10,13 +11,30 @@ export function rankGlyph(rank: Rank): GlyphKind {
   return rank.slow && moves ? 'slow' : rank.state;
 }
 
+/** Ranks of a cluster as they are listed: one that failed while others go on is idle, and that says too little. */
+export function listed(
+  { ranks, summary }: Pick<Cluster, 'ranks' | 'summary'>,
+  trans: TranslationBundle
+): Rank[] {
+  if (summary.code !== 'failing') {
+    return ranks;
+  }
+  const failed = ranksIn(summary.values.ranks);
+  const state = 'failed' as Rank['state'];
+  return ranks.map(rank =>
+    failed.includes(rank.rank) && rank.state === 'idle'
+      ? { ...rank, state, doing: trans.__('failed') }
+      : rank
+  );
+}
+
 /** The words of that glyph. */
 export function rankWord(rank: Rank, trans: TranslationBundle): string {
   const word = stateWord(rank.state, trans);
   return rankGlyph(rank) === 'slow' ? trans.__('slow, %1', word) : word;
 }
 
-const FIRST: readonly GlyphKind[] = ['lost', 'stuck', 'slow'];
+const FIRST: readonly GlyphKind[] = ['lost', 'failed', 'stuck', 'slow'];
 
 /** Place of a rank in an order where those that differ come first. */
 export function weightOf(rank: Rank): number {

@@ -7,7 +7,8 @@ import {
   formatRate,
   formatShare,
   formatTime,
-  UNKNOWN
+  UNKNOWN,
+  unbroken
 } from './format';
 
 it('formats rates: one decimal below 100, whole to 9,999, then k and M', () => {
@@ -48,4 +49,11 @@ it('gives traffic in megabytes, not mebibytes', () => {
 
 it('shortens ranks', () => {
   expect(formatRanks([4, 0, 2, 3])).toBe('0, 2–4');
+});
+
+it('keeps numbers beside their units', () => {
+  expect(unbroken('step 65 ms · 977 samples/s, 28 % ± 10 for 1 min 1 s')).toBe(
+    'step 65\u00a0ms · 977\u00a0samples/s, 28\u00a0% ±\u00a010 for 1\u00a0min 1\u00a0s'
+  );
+  expect(unbroken('2 ranks, 4 seconds')).toBe('2 ranks, 4 seconds');
 });

@@ -7,6 +7,14 @@ const oneDecimal = new Intl.NumberFormat(undefined, {
   maximumFractionDigits: 1
 });
 
+const UNIT =
+  /(\d|±) (?=(?:%|ms|s|min|h|B|[KMGT]i?B|samples\/s|tokens\/s)(?!\w)|(?<=± )\d)/g;
+
+/** A text that does not break between a number and its unit: "65 ms", "6 min 12 s", "28 % ± 10". */
+export function unbroken(text: string): string {
+  return text.replace(UNIT, '$1\u00a0');
+}
+
 /** A rate: one decimal below 100, whole to 9,999, then 212k, 1.24M. */
 export function formatRate(value: number | null): string {
   if (value === null) {

@@ -10,10 +10,19 @@ export abstract class SeenWidget extends ReactWidget {
     super();
     this.addClass('jp-Dtrain');
     this.node.setAttribute('role', 'region');
+    this.node.tabIndex = -1;
   }
 
   protected get seen(): boolean {
     return this._seen;
+  }
+
+  /** Keys go to what is in front; JupyterLab, too, takes it for the current view only then. */
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    if (!this.node.contains(document.activeElement)) {
+      this.node.focus({ preventScroll: true });
+    }
   }
 
   protected override onAfterShow(message: Message): void {

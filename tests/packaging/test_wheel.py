@@ -44,6 +44,7 @@ def test_it_carries_the_front_end_and_nothing_of_this_machine(wheel: Path) -> No
         assert any(n.endswith("labextensions/dtrain-lab/install.json") for n in names)
         assert any(n.endswith("jupyter_server_config.d/dtrain_lab.json") for n in names)
         assert any(n.endswith("schemas/dtrain-lab/panel.json") for n in names)
+        assert {"dtrain_lab/notebooks/debugging.ipynb", "dtrain_lab/docs/pictures/debugger.png"} <= set(names)
         assert not [n for n in names if n.endswith((".map", "build_log.json")) or "tests/" in n]
         for name in names:
             text = archive.read(name)

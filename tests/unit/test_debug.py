@@ -380,6 +380,42 @@ def test_a_rank_that_waits_says_for_whom() -> None:
     assert state.waiting[1] == Collective("all_reduce", 412, (2,), (0, 1, 2))
 
 
+def test_ranks_that_were_in_a_collective_before_are_told_once_and_until_they_go_on() -> None:
+    state = events.cell_began(
+        replace(attached(), held={0: "all_reduce", 1: "all_reduce", 2: "broadcast"}), [0, 1, 2]
+    )
+    assert view(state).notes == (
+        "Ranks 0-1 were in all_reduce already: that one keeps its own time-out.",
+        "Rank 2 was in broadcast already: that one keeps its own time-out.",
+    )
+    place = {"file": "dtrain-cell:77.py", "line": 6, "function": "step"}
+    there = {"place": place, "operation": {"name": "all_reduce", "sequence": 1}}
+    state = events.stands(events.stands(state, 0, {"place": place}), 1, there)
+    assert view(state).notes[0].startswith("Rank 1 was in all_reduce")
+    state, _ = events.cell_ended(state, [0, 1, 2], failed=False)
+    assert view(state).notes == ()
+
+
+def test_a_cluster_that_was_stopped_has_lost_no_rank() -> None:
+    state = attached(2)
+    for rank in (0, 1):
+        state, _ = events.happened(replace(state, ended=True), rank, "gone", {})
+    assert (view(state).code, view(state).sentence) == ("ended", "The cluster has ended.")
+
+
+def test_a_small_tensor_is_told_where_jupyterlab_shows_only_types() -> None:
+    found = [
+        {"name": "a", "type": "Tensor", "value": "tensor([1.,\n 2.])"},
+        {"name": "big", "type": "Tensor", "value": "tensor([" + "1., " * 40 + "])"},
+        {"name": "x", "type": "int", "value": "1"},
+    ]
+    state = replace(paused(2), focus=0)
+    request = ask("variables", variablesReference=outward(0, 1))
+    answer = {"success": True, "body": {"variables": found}}
+    _, _, reply, _ = serve(state, request, {0: answer})
+    assert [v["type"] for v in reply["body"]["variables"]] == ["tensor([1., 2.])", "Tensor", "int"]
+
+
 def test_a_cell_that_has_ended_leaves_ranks_idle_and_can_be_looked_at_if_it_failed() -> None:
     state, _ = events.cell_ended(events.cell_began(attached(), [0, 1]), [0, 1], failed=True, raised=[1])
     assert events.post_mortem(replace(state, focus=0)).focus == 1, "not the one that was only interrupted"

@@ -87,7 +87,7 @@ class Debugging:
             if self._connection is None:
                 self._connection = connection
                 connection.on_debug = self._heard
-                connection.on_close.append(self._lost)
+                connection.on_close.append(self._ended)
                 code = job or JobCode()
                 self.state = replace(self.state, texts=code.texts, folders=code.folders, names={})
                 supervisor = supervision.here()
@@ -112,7 +112,7 @@ class Debugging:
                 break
             await asyncio.sleep(LOOK_S)  # ranks on a job's other hosts connect to its head a moment later
             answers |= await self.ask(requests.Order("attach", {r: {} for r in late}, ATTACH_WITHIN_S))
-        notes = []
+        held = {}
         for rank, answer in sorted(answers.items()):
             if answer.get("absent") and NOT_YET not in str(answer.get("message", "")):
                 self.state = self.state.rank(rank, phase="gone")
@@ -122,11 +122,9 @@ class Debugging:
             body = answer.get("body", {})
             operation = body.get("operation")
             if operation is not None:
-                notes.append(
-                    f"Rank {rank} was in {operation['name']} already: that one keeps its own time-out."
-                )
+                held[rank] = operation["name"]
             self.state = events.stands(self.state.rank(rank, attached=True, phase="idle"), rank, body)
-        self.state = replace(self.state, on=True, notes=tuple(notes))
+        self.state = replace(self.state, on=True, notes=(), held=held, ended=False)
         for order in requests.catch_up(self.state, missing):
             await self.ask(order)
         self._emit(events.told(self.state))
@@ -139,8 +137,8 @@ class Debugging:
         if connection is None:
             return
         connection.on_debug = None
-        if self._lost in connection.on_close:
-            connection.on_close.remove(self._lost)
+        if self._ended in connection.on_close:
+            connection.on_close.remove(self._ended)
         if not connection.closed:
             await connection.ask(clients.LeaveDebugger())
         ranks = tuple(
@@ -148,8 +146,13 @@ class Debugging:
         )
         self.state = replace(self.state, ranks=ranks)
 
+    def _ended(self) -> None:
+        """Called when the connection is closed: the whole world has ended."""
+        self.state = replace(self.state, ended=True)
+        self._lost()
+
     def _lost(self) -> None:
-        """Called when the world has ended."""
+        """No rank can be debugged any more."""
         for rank in range(len(self.state.ranks)):
             self._happened(rank, "gone", {})
         self._connection = None
@@ -279,12 +282,12 @@ class Debugging:
             self._emit(event)
 
     async def _look(self) -> None:
-        """While some ranks are paused, poll what the others do."""
+        """While some ranks are paused, or in a collective from before, poll what the others do."""
         while self._connection is not None:
             await asyncio.sleep(LOOK_S)
             # "idle" is only this client's view: a cell of another client may run there
             others = [r.rank for r in self.state.ranks if r.attached and r.phase in ("running", "idle")]
-            if not self.state.paused or not others:
+            if not (self.state.paused or self.state.held) or not others:
                 continue
             before = self.state
             for rank, answer in (await self.ask(requests.Order("where", {r: {} for r in others}))).items():

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dtrain_lab.debugger import editor, events, replies, requests
 from dtrain_lab.debugger.places import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, rank_of
+from dtrain_lab.debugger.view import notes
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
@@ -151,7 +152,7 @@ class EditorSession:
             await debugging.end()
             raise
         self._debugging = debugging
-        for note in debugging.state.notes:
+        for note in notes(debugging.state):
             self._say(note)
         Again(debugging, connection, job, self._threads_began, self._over).keep()
 
