@@ -208,7 +208,7 @@ MOST_TOLD = 60
 
 
 def _told(variable: Dap) -> Dap:
-    """A variable for JupyterLab, which shows the type of what it does not know: a small tensor's is its value."""
+    """A variable for JupyterLab, which shows types: that of a small tensor is its value."""
     text = " ".join(str(variable.get("value", "")).split())
     tensor = variable.get("type") in ("Tensor", "Parameter", "ndarray")
     return {**variable, "type": text} if tensor and text and len(text) <= MOST_TOLD else variable

@@ -120,9 +120,8 @@ class Debugging:
             if not answer.get("success"):
                 raise BadRequest(f"Rank {rank} can't be debugged: {answer.get('message')}", "")
             body = answer.get("body", {})
-            operation = body.get("operation")
-            if operation is not None:
-                held[rank] = operation["name"]
+            if body.get("operation") is not None:
+                held[rank] = body["operation"]["name"]
             self.state = events.stands(self.state.rank(rank, attached=True, phase="idle"), rank, body)
         self.state = replace(self.state, on=True, notes=(), held=held, ended=False)
         for order in requests.catch_up(self.state, missing):
