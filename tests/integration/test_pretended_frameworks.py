@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import dtrain_lab as dt
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.placement.frameworks import tensorflow
 from tests.books import write
 
 pytestmark = pytest.mark.processes
@@ -55,3 +63,24 @@ def test_a_job_whose_scheduler_fails_ends_with_its_last_line(packages: Path, tmp
     wanted = "scheduler, which ended with code 1: ModuleNotFoundError: No module named 'mindspore'"
     assert error["rank"] == 0
     assert error["message"].endswith(wanted), error
+
+
+def test_an_agent_whose_port_is_taken_starts_no_rank_and_names_it(tmp_path: Path) -> None:
+    """As on hosts, where the script tries no ports."""
+    plan = msgspec.json.encode(tensorflow.plan(None, 2)).decode()
+    with socket.socket() as listening:
+        listening.bind(("", 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        told = {
+            job_files.FRAMEWORK_VARIABLE: plan,
+            job_files.NODES_VARIABLE: "127.0.0.1",
+            "MASTER_PORT": str(port),
+            "DTRAIN_SIZE": "2",
+        }
+        agent = [sys.executable, "-P", "-m", "dtrain_lab.node", "attached", str(tmp_path), "0", "2"]
+        done = subprocess.run(agent, env={**os.environ, **told}, timeout=60, check=False)
+    assert done.returncode == 1
+    error = json.loads((tmp_path / job_files.error(0)).read_text())
+    wanted = f"could not start: port {port}, where rank 0 would listen, is taken by another process"
+    assert error["message"] == wanted
