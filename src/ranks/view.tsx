@@ -23,6 +23,7 @@ import { NodeGrid } from './nodes';
 import { MOST_SQUARES } from './rows';
 import { RankTable } from './table';
 import { OwnValues } from './values';
+import { listed } from './words';
 
 const HEAT_COLUMNS = 100;
 const CHOICE: IChoice = {
@@ -65,7 +66,9 @@ function View(props: IViewProps): JSX.Element {
       <p className="jp-DtrainUi-note">{trans.__('This cluster has ended.')}</p>
     );
   }
-  const { cluster, at } = shown;
+  const { at } = shown;
+  const ranks = listed(shown.cluster, trans);
+  const cluster = { ...shown.cluster, ranks };
   const since = at - choice.minutes * 60_000;
   const points = shown.points.filter(p => p.at >= since);
   const figures = figuresOf(cluster).filter(f => passes(choice.filter, f.rank));

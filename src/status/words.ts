@@ -32,13 +32,21 @@ export function troubleWords(
   const { code, values } = cluster.summary;
   if (code === 'failing') {
     const failed = ranksIn(values.ranks);
-    return trans._n(
-      'rank %2 failed, %3 still at work',
-      'ranks %2 failed, %3 still at work',
-      failed.length,
-      formatRanks(failed),
-      formatRanks(ranksIn(values.still))
-    );
+    const still = ranksIn(values.still);
+    return [
+      trans._n(
+        'rank %2 failed',
+        'ranks %2 failed',
+        failed.length,
+        formatRanks(failed)
+      ),
+      trans._n(
+        'rank %2 still works',
+        'ranks %2 still work',
+        still.length,
+        formatRanks(still)
+      )
+    ].join(', ');
   }
   const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
   return code === 'lost' && lost.length
