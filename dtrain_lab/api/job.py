@@ -108,8 +108,11 @@ class Job:
     async def _wait(self, timeout: float | None, told: Told | None) -> Info:
         import asyncio
 
-        async with asyncio.timeout(timeout):
-            return await self._portal.jobs.wait(self.id, told)
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._portal.jobs.wait(self.id, told)
+        except TimeoutError:
+            raise TimeoutError(f"Job {self.id} has not ended in {timeout:g} s.") from None
 
     def cancel(self) -> None:
         """End the job on all its nodes."""

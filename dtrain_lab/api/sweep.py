@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from dtrain_lab.api.checked import checked
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.services.sweeps.sweeps import Told
 from dtrain_lab.sweeps.space import parse, written
@@ -94,8 +95,11 @@ class Sweep:
         return self._info.state
 
     async def _wait(self, timeout: float | None, told: Told | None) -> Info:
-        async with asyncio.timeout(timeout):
-            return await self._portal.sweeps.wait(self.id, told)
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._portal.sweeps.wait(self.id, told)
+        except TimeoutError:
+            raise TimeoutError(f"{self._info.name} has not ended in {timeout:g} s.") from None
 
     def stop(self) -> None:
         """End all trials that run; their checkpoints are kept.
@@ -173,7 +177,7 @@ def sweep(
         **options,
     )
     file = Path(notebook).expanduser().absolute()
-    return Sweep(portal, portal.call(portal.sweeps.create(request, file)))
+    return Sweep(portal, portal.call(portal.sweeps.create(checked("dt.sweep", request), file)))
 
 
 def sweeps() -> list[Sweep]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import TRIAL_ENDED, Importance, Sweep, SweepRecord, Trial
+from dtrain_lab.wire.sweeps import Importance, Sweep, SweepRecord, Trial
 
 
 def best(record: SweepRecord) -> Trial | None:
@@ -60,7 +60,7 @@ def shown(record: SweepRecord, directory: str, importance: Importance | None = N
 
 def summary(record: SweepRecord) -> Summary:
     """Summarize a sweep in one sentence, as "9 of 16 trials done; best loss 0.213 in trial 6."."""
-    done = sum(trial.state in TRIAL_ENDED for trial in record.trials)
+    done = sum(trial.state in ("succeeded", "pruned") for trial in record.trials)
     failed = sum(trial.state == "failed" for trial in record.trials)
     found = best(record)
     values = {"done": done, "total": record.total, "failed": failed}

@@ -79,6 +79,9 @@ def test_so_many_run_at_once_and_each_runs_once() -> None:
     record, actions = through(record, ended(2, 4.0), ended(3, 0.5))
     assert (record.state, actions) == ("succeeded", ())
     assert summary(record).text == "4 of 4 trials done; best loss 0.5 in trial 3."
+    other = replace(record.trials[0], state="stopped"), replace(record.trials[1], state="failed")
+    part = replace(record, trials=(*other, *record.trials[2:]))
+    assert summary(part).text.startswith("2 of 4 trials done, 1 failed;")
     assert shown(record, "/f").may == ()
     best = shown(replace(record, request=replace(record.request, direction="maximize")), "/f").best
     assert best is not None

@@ -94,7 +94,9 @@ class Sweeps:
         folder = await self._find(name)
         record = await asyncio.to_thread(folders.read, folder)
         if record.state not in SWEEP_ENDED:
-            raise Conflict(f"{record.name} runs: it is {record.state}.", "Wait for its end, or stop it.")
+            if record.state == "stopping":
+                raise Conflict(f"{record.name} is still being stopped.", "Wait for its end, then resume it.")
+            raise Conflict(f"{record.name} is running.", "Wait for its end, or stop it.")
         if not can_resume(record):
             raise Conflict(f"Nothing of {record.name} is left to run.", "Begin another sweep.")
         return await self._wish(folder, "run")
