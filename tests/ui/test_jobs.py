@@ -18,6 +18,7 @@ from tests.hosts import SLURM, need, running_hosts
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import TOKEN, Lab, run_lab
 from tests.ui.test_debugger import execute, stack, toggle_breakpoint
+from tests.ui.test_panel import TRAINING
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(400)]
@@ -99,7 +100,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     shot(page, "submit")
 
     view = submit(page)
-    view.get_by_role("status").get_by_text("Training. Both ranks keep pace.").wait_for(timeout=60_000)
+    view.get_by_role("status").get_by_text(TRAINING).wait_for(timeout=60_000)
     for rank in (0, 1):  # they differ in a number, and that is what they say
         view.get_by_text(f"rank {rank} local 0 of 2").wait_for()
     assert page.locator(".lm-TabBar-tab [data-icon='dtrain-lab:job']").count() == 1
@@ -353,7 +354,7 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     report.get_by_text("#SBATCH --nodes=2").wait_for()
     view = submit(page)
     view.get_by_text("rank 0 local 0 of 2").wait_for(timeout=90_000)
-    view.get_by_role("status").get_by_text("Training. Both ranks keep pace.").wait_for(timeout=60_000)
+    view.get_by_role("status").get_by_text(TRAINING).wait_for(timeout=60_000)
     view.get_by_text("Throughput, samples/s").wait_for(timeout=60_000)
     view.get_by_text("communication").wait_for()
     shot(page, "job-slurm")

