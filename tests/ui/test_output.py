@@ -111,7 +111,7 @@ def glyph(page: Any, index: int, word: str) -> None:
 
 def timed(page: Any, index: int) -> None:
     """Wait until a cell's bar says how long the ranks have run it, however short that was."""
-    output(page, index).locator(".jp-DtrainOutput-state", has_text=re.compile(r"\d (ms|s)\b")).wait_for()
+    output(page, index).locator(".jp-DtrainOutput-state", has_text=re.compile(r"\d\s(ms|s)\b")).wait_for()
 
 
 def reopen(page: Any, lab: Lab, path: str) -> None:
