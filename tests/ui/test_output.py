@@ -224,11 +224,11 @@ def test_the_output_of_ranks_and_their_view(lab: Lab, page: Any) -> None:
     # nothing was saved: what the page loses with a reload comes back from the journal
     page.reload()
     page.locator("#jupyterlab-splash").wait_for(state="detached")
+    # The page opens as it was left: whether the view of ranks is in front is JupyterLab's to say.
+    page.locator(".lm-TabBar-tab", has_text="prep.ipynb").click()
     # cells out of view are not drawn: ask the notebook itself, once it is there
     notebook = "window.jupyterapp?.shell?.currentWidget?.content"
     page.wait_for_function(f"() => {notebook}?.widgets?.length >= 5")
-    # The page opens as it was left: whether the view of ranks is in front is JupyterLab's to say.
-    page.locator(".lm-TabBar-tab", has_text="prep.ipynb").click()
     # Ask again until it stays: the cells above grow as their outputs come back
     page.wait_for_function(
         f"""() => {{
