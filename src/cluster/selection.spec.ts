@@ -81,8 +81,8 @@ it('follows the cluster of the notebook in front, except for what somebody chose
   const { selection, hear } = make();
   const open = (path: string): void =>
     selection.setNotebook({ path, kernel: 'python3', lacks: false });
-  const first = { ...one, notebooks: ['/work/a.ipynb'] };
-  const second = { ...two, notebooks: ['/work/b.ipynb'] };
+  const first = { ...one, notebooks: ['/home/me/a.ipynb'] };
+  const second = { ...two, notebooks: ['/home/me/b.ipynb'] };
   const third = makeCluster({ id: 'c', name: 'c' });
   open('a.ipynb');
   hear(first, second, third);
@@ -104,6 +104,6 @@ it('follows the cluster of the notebook in front, except for what somebody chose
   // it is attached to another one
   selection.select('b');
   const world = { size: 2, generation: 1 };
-  hear(one, second, { ...third, notebooks: ['/work/a.ipynb'], world });
+  hear(one, second, { ...third, notebooks: ['/home/me/a.ipynb'], world });
   expect(selection.cluster?.id).toBe('c');
 });

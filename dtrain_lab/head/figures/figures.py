@@ -220,7 +220,10 @@ class Figures:
 
     def _current(self, state: State) -> list[RankSample]:
         """Samples of the ranks at work in a ready world; without all ranks, its metrics are not defined."""
-        return [s for s in self.samples() if s.rank in taking(state)] if state.phase == "ready" else []
+        if state.phase != "ready":
+            return []
+        at_work = frozenset(taking(state))
+        return [s for s in self.samples() if s.rank in at_work]
 
     def _crowded(self) -> bool:
         return self.plan is not None and any(node.threads == 1 for node in self.plan.nodes)
