@@ -73,7 +73,8 @@ def train(steps):
 def mark():
     "Everything that training changes, as one number for each kind."
     state = [v for s in optimizer.state.values() for v in s.values() if torch.is_tensor(v)]
-    kinds = [list(model.parameters()), list(model.buffers()), [p.grad for p in model.parameters()], state]
+    grads = [p.grad for p in model.parameters() if p.grad is not None]  # an interrupt may leave some None
+    kinds = [list(model.parameters()), list(model.buffers()), grads, state]
     return [sum(float(t.double().abs().sum()) for t in kind) for kind in kinds] + [
         int(torch.get_rng_state().sum()), model.training, len(optimizer.state)]
 train(3)

@@ -28,9 +28,11 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
 import dtrain_lab as dt
+from dtrain_lab.api.debug import Debugger
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import supervision
+from dtrain_lab.services.debugger.again import Again
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.jobs.job import Live
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -49,18 +51,20 @@ OF_A_CLUSTER = (
     *("debug.hold", "debug.look"),
 )
 OF_ITS_START = ("head.controller",)
+OF_AN_EDITOR = ("debug.again",)
 OF_OTHER_HOSTS = ("node.link", "client.link", "ssh.cut")
 OF_THE_WAY = ("client.reach",)
 OF_A_SERVER = ("server.keep", "server.jobs", "server.feeds", "server.panel")
 OF_A_JOB = ("node.look", "node.samples", "node.output", "node.debugger")
-OF_A_JOBS_START = ("turn.end", "node.head")
+OF_A_TURN = ("turn.end",)
+OF_A_JOBS_START = ("node.head",)
 """Those that last for a moment get all faults as they begin."""
 
 
 def test_each_loop_is_walked() -> None:
-    walked = [*OF_A_CLUSTER, *OF_ITS_START, *OF_OTHER_HOSTS, *OF_THE_WAY, *OF_A_SERVER]
+    walked = [*OF_A_CLUSTER, *OF_AN_EDITOR, *OF_ITS_START, *OF_OTHER_HOSTS, *OF_THE_WAY, *OF_A_SERVER]
     # samples are taken in both
-    assert {*walked, *OF_A_JOB, *OF_A_JOBS_START} == set(LOOPS)
+    assert {*walked, *OF_A_JOB, *OF_A_TURN, *OF_A_JOBS_START} == set(LOOPS)
 
 
 @pytest.fixture
@@ -113,8 +117,10 @@ def test_a_cluster_goes_on(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert len(cluster.view().apply_sync(os.getpid)) == 2
         for name in OF_ITS_START:
             assert times(troubles(cluster), name) == len(throwing.FAULTS), name
-        with cluster.debug():
+        with cluster.debug() as debugger:
             walk(cluster, faults, OF_A_CLUSTER)
+            cluster._portal.call(_keep_attached(cluster, debugger))
+            walk(cluster, faults, OF_AN_EDITOR)
         # what is answered once: whoever asks is told
         throw(faults, "head.answer", "OSError")
         with pytest.raises(Unreachable, match="The head could not answer: OSError"):
@@ -159,6 +165,11 @@ def test_a_cluster_on_other_hosts_goes_on(faults: Path, monkeypatch: pytest.Monk
 
 async def _watch(cluster: dt.Cluster, seen: Callable[[Any], None]) -> None:
     cluster._connection.watch(seen, 0.5)
+
+
+async def _keep_attached(cluster: dt.Cluster, debugger: Debugger) -> None:
+    """As an editor's session does."""
+    Again(debugger._debugging, cluster._connection, None, lambda _: None, lambda: None).keep()
 
 
 async def _troubles() -> Any:
@@ -261,10 +272,7 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                 values.write(b'{"step": 1, "values": {"lo\n{"step": 2, "values": {"loss": 0.5}}\n')
             wait_until(lambda: (x := live()) is not None and x.values.get("loss") == 0.5, 20, "the next line")
             for name in OF_A_JOBS_START:
-                begun_anew = log().count(f"{name} failed and begins anew")
-                # a job that waits for nobody has its turn before the third
-                least = 1 if name == "turn.end" else len(throwing.FAULTS)
-                assert least <= begun_anew <= len(throwing.FAULTS), name
+                assert log().count(f"{name} failed and begins anew") == len(throwing.FAULTS), name
                 (faults / name).unlink(missing_ok=True)
             for name in ("head.watch", *OF_A_JOB):
                 for count, kind in enumerate(throwing.FAULTS, start=1):
@@ -282,9 +290,23 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                             f"{kind} in {name}",
                         )
             _asks_its_head(folder)
+            throw_all(faults, OF_A_TURN)
+            then = dt.submit(
+                write(tmp_path / "then.ipynb", ["print('then')"]), ranks=1, profile="throws", after=job
+            )
+            waiting = Path(then.job().directory) / f"{job_files.LAUNCHER_LOG}.log"
+
+            def begun_anew() -> bool:
+                text = waiting.read_text() if waiting.exists() else ""
+                return all(
+                    text.count(f"{x} failed and begins anew") == len(throwing.FAULTS) for x in OF_A_TURN
+                )
+
+            wait_until(begun_anew, 30, "all faults of a job that waits for its turn")
         finally:
             stop.touch()
         assert job.wait(60) == "succeeded", job.logs()
+        assert then.wait(60) == "succeeded", then.logs()
 
 
 def _asks_its_head(folder: Path) -> None:

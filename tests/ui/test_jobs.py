@@ -371,7 +371,7 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     report.get_by_text("torch.distributed.run").wait_for()
     view = submit(page)
     view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=90_000)
-    view.get_by_role("button", name=f"cell [4], line {FAILING_LINE}").wait_for()
+    view.locator(".jp-DtrainJob-head").get_by_role("button", name=f"cell [4], line {FAILING_LINE}").wait_for()
     view.get_by_role("button", name="Resume from step 25").click()
     again = page.locator(".jp-DtrainJob-view:visible")
     again.get_by_text("goes on from 25").first.wait_for(timeout=90_000)
