@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.wire.framework import FrameworkPlan
+from dtrain_lab.wire.jobs.framework import FrameworkPlan
 
 
 class Monitored(Struct, frozen=True):

@@ -20,7 +20,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 from dtrain_lab.errors import Conflict
-from dtrain_lab.rank import frameworks
+from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.imports import after_import
 from dtrain_lab.rank.notes import Notes
 
@@ -106,7 +106,7 @@ class Launchers:
         That process would have had frameworks without state, and would have taken its group with it.
         """
         self._notes.say(f"the {self._here.size} ranks are there already; {_name(fn)} runs in each of them.")
-        with frameworks.new_process():
+        with torch_libraries.new_process():
             result = fn(*args, **kwargs)
         if not dist.is_initialized():
             self._here.remake()

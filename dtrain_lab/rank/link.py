@@ -26,12 +26,13 @@ from msgspec.structs import replace
 from dtrain_lab.cells.output_buffer import STREAMS, Names
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.machine.curve import introduce
-from dtrain_lab.rank import frameworks, launchers, rpc
+from dtrain_lab.rank import launchers, rpc
 from dtrain_lab.rank.cells.questions import Questions
 from dtrain_lab.rank.cells.runner import CellRunner
 from dtrain_lab.rank.debugger.debugger import RankDebugger
 from dtrain_lab.rank.diagnosis.change import attempt
 from dtrain_lab.rank.diagnosis.measure import measure
+from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.group.store import Calls
 from dtrain_lab.rank.group_calls import install as install_tutorials
@@ -87,7 +88,7 @@ class Link:
         install_tutorials(self._group, self._notes)
         launchers.install(self._group, self._notes)
         rpc.install(self._group)
-        frameworks.introduce(lambda: self._group.size > 1 and "nccl" not in self._group.collectives)
+        torch_libraries.introduce(lambda: self._group.size > 1 and "nccl" not in self._group.collectives)
         self._monitor = (
             Monitor(memory.ring, spec.world_size, probe=spec.probe, guard=spec.guard, say=self._notes.say)
             if spec.monitor

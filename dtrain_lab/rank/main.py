@@ -18,8 +18,8 @@ from ipyparallel.engine.app import IPEngine
 
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.machine.contexts import in_every_context
-from dtrain_lab.rank import frameworks
 from dtrain_lab.rank import link as rank_link
+from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.shared import Shared
 from dtrain_lab.wire.links import RankSpec
@@ -146,7 +146,7 @@ def _environment(spec: RankSpec) -> None:
         MASTER_ADDR=spec.master_address,
         MASTER_PORT=str(spec.master_port),
         PYDEVD_DISABLE_FILE_VALIDATION="1",
-        **frameworks.torchrun_variables(
+        **torch_libraries.torchrun_variables(
             spec.rank,
             spec.world_size,
             spec.local_rank,

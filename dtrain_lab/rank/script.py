@@ -234,7 +234,8 @@ class Runner:
             metrics: file descriptor of the metrics ring; empty without an agent or a monitor.
         """
         from dtrain_lab.placement.frameworks import names
-        from dtrain_lab.rank import marked_steps, tensorflow
+        from dtrain_lab.rank import marked_steps
+        from dtrain_lab.rank.frameworks import tensorflow
 
         if name == "tensorflow":
             tensorflow.with_moved_names()
@@ -245,10 +246,10 @@ class Runner:
                 marked_steps.say(names.TITLES[name])
 
     def _tell_frameworks(self, size: int, local: int) -> None:
-        from dtrain_lab.rank import frameworks
+        from dtrain_lab.rank.frameworks import torch_libraries
 
         own, node = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("NODE_RANK", "0"))
-        told = frameworks.torchrun_variables(self.rank, size, own, local, node, "dtrain-lab")
+        told = torch_libraries.torchrun_variables(self.rank, size, own, local, node, "dtrain-lab")
         for name, value in told.items():  # torchrun's own values win where it started this process
             os.environ.setdefault(name, value)
 
@@ -367,7 +368,8 @@ def _answer_tutorials(given: _Given) -> None:
     import torch.distributed as dist
     from torch.distributed import distributed_c10d as c10d
 
-    from dtrain_lab.rank import frameworks, launchers, rpc
+    from dtrain_lab.rank import launchers, rpc
+    from dtrain_lab.rank.frameworks import torch_libraries
     from dtrain_lab.rank.notes import Notes
 
     usual = dist.init_process_group
@@ -384,7 +386,7 @@ def _answer_tutorials(given: _Given) -> None:
     dist.init_process_group = c10d.init_process_group = init_process_group
     launchers.install(given, notes)
     rpc.install(given)
-    frameworks.introduce(lambda: given.size > 1 and "nccl" not in given.collectives)
+    torch_libraries.introduce(lambda: given.size > 1 and "nccl" not in given.collectives)
 
 
 class _Given:

@@ -13,7 +13,7 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import gpus
 from dtrain_lab.node.sources.frameworks import Adapter
 from dtrain_lab.placement.frameworks import tensorflow
-from dtrain_lab.wire.framework import FrameworkPlan
+from dtrain_lab.wire.jobs.framework import FrameworkPlan
 
 PORT = "20000"
 

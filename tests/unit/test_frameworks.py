@@ -20,7 +20,7 @@ from dtrain_lab.placement import profile as profiles
 from dtrain_lab.placement.frameworks import adapter, ascend, mindspore, tensorflow
 from dtrain_lab.placement.frameworks.ranks import Started, ports, variables
 from dtrain_lab.services.jobs.request import as_asked, launcher
-from dtrain_lab.wire.framework import FrameworkPlan
+from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.kinds import Strategy
 from dtrain_lab.wire.links import RankFigures, RankSample

@@ -12,7 +12,7 @@ import dtrain_lab
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs import variables
 from dtrain_lab.jobs.variables import Monitored
-from dtrain_lab.wire.framework import FrameworkPlan
+from dtrain_lab.wire.jobs.framework import FrameworkPlan
 
 PACKAGE = Path(dtrain_lab.__file__).parent
 PLACES = {"jobs/files.py", "jobs/variables.py", "backends/script.py"}

@@ -20,6 +20,7 @@ from dtrain_lab.backends.transport import Login
 from dtrain_lab.errors import Conflict, DtrainError, StartFailed, Unreachable
 from dtrain_lab.machine import processes
 from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs import status as job_status
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -99,7 +100,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setattr(registry, "backend", lambda _: made)
     monkeypatch.setattr(job_status, "FAR_S", 0.0)
     monkeypatch.setattr(job_status, "LOST_EVERY_S", 0.0)
-    monkeypatch.setattr(job_status, "LATE_AFTER_S", (0.0, 0.01, 0.01))
+    monkeypatch.setattr(folder_reads, "LATE_AFTER_S", (0.0, 0.01, 0.01))
     return made
 
 

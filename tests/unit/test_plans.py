@@ -22,7 +22,7 @@ from dtrain_lab.services.plans.answer_cache import Recent
 from dtrain_lab.services.plans.plans import known
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.profiles import environment
-from dtrain_lab.wire.framework import FrameworkPlan
+from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.processes.record import Handle
 from dtrain_lab.wire.profile import Profile

@@ -64,7 +64,7 @@ OTHERS = {
     "kernel/outgoing.py": {"_topic"},
     "rank/cells/citations.py": {"_getframe"},
     "rank/cells/runner.py": {"_getframe"},
-    "rank/frameworks.py": {"_shared_state"},
+    "rank/frameworks/torch_libraries.py": {"_shared_state"},
     "rank/debugger/debugger.py": {"_getframe"},
     "rank/output/inline_figures.py": {"_get_backend_or_none"},
     "rank/debugger/job.py": {"_getframe"},

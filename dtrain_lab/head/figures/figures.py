@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.head.figures import hosts
 from dtrain_lab.head.figures.advised import Advised
 from dtrain_lab.metrics import communication, diagnosis, figures, loops
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
@@ -155,7 +156,7 @@ class Figures:
             self.loops.code,
             diagnosed if metrics.measured else None,
             sure=found is None or found.code != "too_busy",
-            busy=self._busiest() is not None,
+            busy=straggler.saturated(hosts.by_name(self.plan, self.hosts)) is not None,
         )
         if not current and (found is None or found.kind not in ALARMS):
             advice = self.advice  # on the loop that has ended: the change is made between two runs
@@ -244,13 +245,16 @@ class Figures:
             return None
         found: Verdict | None = None
         if current:
-            found = straggler.slow(samples, metrics.comm_overhead_error or 0.0, self._by_rank())
+            found = straggler.slow(
+                samples, metrics.comm_overhead_error or 0.0, hosts.by_rank(self.plan, self.hosts)
+            )
             found = found or self._hungry(samples, len(taking(state)))
             if straggler.can_judge(samples):
                 self._pace.look(found is None, time.monotonic())
-            busy = self._busiest()
+            named = hosts.by_name(self.plan, self.hosts)
+            busy = straggler.saturated(named)
             if found is not None and busy is not None and not straggler.is_plain(found):
-                found = straggler.too_busy(busy, self._nodes()[busy], alone=len(self._nodes()) == 1)
+                found = straggler.too_busy(busy, named[busy], alone=len(named) == 1)
         shown = self._steady.look(found, time.monotonic())
         if current:
             self.slow = shown if shown is not None and shown.kind == "slow" else None
@@ -261,29 +265,6 @@ class Figures:
         if measured is not None and diagnosis.denies_waiting_for_data(measured, straggler.INPUT_BOUND_SHARE):
             return None
         return straggler.input_bound(samples)
-
-    def _nodes(self) -> dict[str, HostUse]:
-        """Name of a machine → its utilization."""
-        if self.plan is None:
-            return {}
-        nodes = self.plan.nodes[:1] if self.plan.traits.one_machine else self.plan.nodes
-        return {n.name: self.hosts[i] for i, n in enumerate(nodes) if i in self.hosts}
-
-    def _busiest(self) -> str | None:
-        """The machine with more runnable threads than cores, if there is one."""
-        return straggler.saturated(self._nodes())
-
-    def _by_rank(self) -> dict[int, HostUse]:
-        """Rank → utilization of its node."""
-        if self.plan is None:
-            return {}
-        one = self.plan.traits.one_machine
-        return {
-            node.first_rank + local: host
-            for index, node in enumerate(self.plan.nodes)
-            if (host := self.hosts.get(0 if one else index)) is not None
-            for local in range(node.ranks)
-        }
 
     @property
     def _stuck_after_s(self) -> float:

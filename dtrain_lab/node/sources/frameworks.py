@@ -96,7 +96,7 @@ class Adapter:
             return
         with open(folder / job_files.SCHEDULER_LOG, "ab") as file:  # noqa: ASYNC230
             self._scheduler = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-u", "-m", "dtrain_lab.rank.mindspore_scheduler"),
+                *(sys.executable, "-P", "-u", "-m", "dtrain_lab.rank.frameworks.mindspore_scheduler"),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,

@@ -38,7 +38,7 @@ PRELOAD = (
     "dtrain_lab.rank.notes",
     "dtrain_lab.rank.launchers",
     "dtrain_lab.rank.rpc",
-    "dtrain_lab.rank.frameworks",
+    "dtrain_lab.rank.frameworks.torch_libraries",
     "dtrain_lab.training.log",
 )
 MESSAGE = 1 << 17

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.errors import BadProfile
 from dtrain_lab.placement.frameworks import ascend, names, tensorflow
-from dtrain_lab.wire.framework import FrameworkPlan
+from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.kinds import Framework, Strategy
 from dtrain_lab.wire.profile import Profile

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dtrain_lab.errors import BadSize
 from dtrain_lab.placement.frameworks.ranks import Started
-from dtrain_lab.wire.framework import FrameworkPlan
+from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.kinds import Role, Strategy
 
 STRATEGIES: dict[str, Strategy] = {

@@ -1,9 +1,8 @@
-"""Hooks on optimizers, loaders and DDP: find step boundaries, batches read, and waits inside backward."""
+"""Hooks on optimizers, DDP and backward: find step boundaries, and waits inside backward."""
 
 from __future__ import annotations
 
 import functools
-import weakref
 from typing import Any
 
 import torch
@@ -13,19 +12,19 @@ from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
-from torch.utils.data import DataLoader
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor import gradients
-from dtrain_lab.rank.monitor.batches import batch_tensor, sizes, sizes_of, time_major
+from dtrain_lab.rank.monitor.batches import batch_tensor, sizes_of, time_major
+from dtrain_lab.rank.monitor.data_loading import watch_loaders
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.probe import Probes
-from dtrain_lab.rank.monitor.recorder import BACKWARD, DATA, FORWARD, Recorder, now
+from dtrain_lab.rank.monitor.recorder import BACKWARD, FORWARD, Recorder, now
 from dtrain_lab.rank.monitor.signature import checksum
 from dtrain_lab.rank.monitor.unseen import LOWER
-from dtrain_lab.rank.torch import autograd, ddp, loaders, names
+from dtrain_lab.rank.torch import autograd, ddp, names
 from dtrain_lab.rank.torch.compiler import untraced
 
 LOGGER_RATE = 10
@@ -50,7 +49,7 @@ def watch_steps(
         sync: measure DDP's exposed communication, too.
     """
     _watch_optimizers(recorder, seen, apart)
-    _watch_loaders(recorder, seen)
+    watch_loaders(recorder, seen)
     _watch_ddp(recorder, probes, guard, seen, apart, sync=sync)
     _watch_checkpoints(recorder)
     _watch_backward(recorder, probes)
@@ -92,60 +91,6 @@ def _watch_optimizers(recorder: Recorder, seen: LastTraining, apart: MissingSync
     GradScaler.step = step
 
 
-def _watch_loaders(recorder: Recorder, seen: LastTraining) -> None:
-    took = weakref.WeakKeyDictionary[Any, int]()
-    """Time that it took to make an iterator and start its workers, ns; a part of its first batch's time."""
-
-    @untraced
-    def give(following: Any, iterator: Any) -> Any:
-        if not recorder.watches:
-            return following(iterator)
-        began = now() - took.pop(iterator, 0)
-        trains = torch.is_grad_enabled()
-        if trains:
-            recorder.fetching(began)
-        else:
-            recorder.aside()
-        recorder.doing(DATA)
-        try:
-            batch = following(iterator)
-        except StopIteration:
-            recorder.epoch_ended()
-            raise
-        finally:
-            recorder.doing(0)
-        samples = tokens = 0
-        if trains:
-            with recorder.harmless():
-                samples, tokens = sizes(batch)
-                recorder.epoch(loaders.given(iterator), _length(iterator))
-                recorder.writer.cells[ring.WORKERS] = 1 + loaders.workers(iterator)
-        recorder.fetched(began, iterator, samples, tokens)
-        return batch
-
-    @untraced
-    def make(made: Any, iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
-        made(iterator, loader, *args, **kwargs)
-        if recorder.watches and torch.is_grad_enabled():
-            with recorder.harmless():
-                seen.read(loader)
-
-    usual = DataLoader.__iter__
-
-    @untraced
-    def begin(self: Any) -> Any:
-        began = now()
-        iterator = usual(self)
-        if recorder.watches:
-            with recorder.harmless():
-                took[iterator] = now() - began
-        return iterator
-
-    DataLoader.__iter__ = begin
-    loaders.watch_batches(give)
-    loaders.watch_iterators(make)
-
-
 def _watch_checkpoints(recorder: Recorder) -> None:
     """Keep the time of saving checkpoints out of training steps."""
     save = torch.save
@@ -156,13 +101,6 @@ def _watch_checkpoints(recorder: Recorder) -> None:
         return save(*args, **kwargs)
 
     torch.save = saving
-
-
-def _length(iterator: Any) -> int:
-    try:
-        return len(iterator)
-    except TypeError:  # a stream has no length
-        return 0
 
 
 def _watch_ddp(

@@ -10,20 +10,18 @@ import asyncio
 import logging
 import time
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.base import ASK_WITHIN_S, Place
 from dtrain_lab.backends.transport import Here
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.jobs.folder import PATTERNS, found_in
+from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import NOT_ASKED, job
-from dtrain_lab.machine import filesystems
 from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.job import Found, Job, JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
@@ -35,8 +33,6 @@ LOOK_WITHIN_S = 5.0
 """Timeout after which a job is shown as last seen; the read continues in the background."""
 LOST_EVERY_S = 30.0
 """Interval at which lost jobs are read again while jobs are listed."""
-LATE_AFTER_S = (0.0, 0.5, 1.0)
-"""Delays before the attempts to find the exit file on a network file system."""
 END_AGAIN_S = 15.0
 """Interval at which a job that was cancelled and still runs is cancelled again."""
 log = logging.getLogger(__name__)
@@ -86,7 +82,8 @@ class Looks:
                     record = await self.change(record.id, handle=handle)
         # concurrently, so that the timeouts of silent hosts overlap
         status, theirs = await asyncio.gather(
-            _status(record), asyncio.gather(*(_small(record.directory, place) for place in places))
+            _status(record),
+            asyncio.gather(*(folder_reads.small(record.directory, place) for place in places)),
         )
         status = status or unknown
         if isinstance(theirs[0], DtrainError):  # without the first node's files the state would be wrong
@@ -100,7 +97,7 @@ class Looks:
         found = found_in(files, ahead)
         if status is not None and status.fate == "ended" and found.exit is None and record.handle is not None:
             # the exit file may have been written between the two reads
-            files |= await _late(record, places[0])
+            files |= await folder_reads.exit_file(record, places[0])
             ahead[job_files.EXIT] = await places[0].transport.ahead()
             found = found_in(files, ahead)
         if status is not None and status.fate in ("pending", "running") and found.exit is None:
@@ -108,7 +105,7 @@ class Looks:
         # records of earlier versions have no traits
         planned = replace(record.plan, traits=backend.traits)
         made = job(replace(record, plan=planned), found, status, time.time())
-        made = replace(made, checkpoint_step=await _checkpoint(record, places[0]))
+        made = replace(made, checkpoint_step=await folder_reads.checkpoint(record, places[0]))
         self._looked[record.id] = time.monotonic(), made
         await self._note(record, made)
         return made
@@ -255,32 +252,6 @@ def still_runs(made: Job, force: str) -> Conflict:
     return Conflict(f"{made.name} still runs.", f"Cancel it first: dtrain-lab job cancel {made.id}")
 
 
-class _Small(NamedTuple):
-    """Small files of a job's folder; `ahead`: seconds by which the clock there is ahead of the local one."""
-
-    files: dict[str, bytes]
-    ahead: float
-
-
-async def _small(folder: str, place: Place) -> _Small | DtrainError:
-    try:
-        files = await place.transport.small(folder, PATTERNS, ASK_WITHIN_S) or {}
-        return _Small(files, await place.transport.ahead())
-    except DtrainError as error:
-        return error
-
-
-async def _late(record: JobRecord, place: Place) -> dict[str, bytes]:
-    """Read the exit file, which may appear late on a network file system."""
-    here = isinstance(place.transport, Here) and filesystems.is_local(Path(record.directory))
-    for wait_s in (0.0,) if here else LATE_AFTER_S:
-        await asyncio.sleep(wait_s)
-        found = await place.transport.small(record.directory, (job_files.EXIT,)) or {}
-        if job_files.EXIT in found:
-            return found
-    return {}
-
-
 async def _status(record: JobRecord) -> Status | None:
     """Ask the back-end for a job's status; None if the job was not submitted yet."""
     if record.handle is None:
@@ -293,9 +264,3 @@ async def _status(record: JobRecord) -> Status | None:
 
 def _unknown(error: DtrainError) -> Status:
     return Status("unknown", Reason(NOT_ASKED.code, error.message, error.hint))
-
-
-async def _checkpoint(record: JobRecord, place: Place) -> int | None:
-    marks = await place.transport.small(record.checkpoints, ("step-*/complete",)) or {}
-    steps = [int(s) for path in marks if (s := path.split("/")[0].removeprefix("step-")).isdecimal()]
-    return max(steps, default=None)

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.wire.cluster import Phase, Rank, Reason, World
-from dtrain_lab.wire.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.quota import Budget, Room
 from dtrain_lab.wire.kinds import JobLauncher, JobState
 from dtrain_lab.wire.metrics.history import Point

@@ -1,4 +1,4 @@
-"""MindSpore's scheduler: workers register with it. `python -m dtrain_lab.rank.mindspore_scheduler`.
+"""MindSpore's scheduler: workers register there. `python -m dtrain_lab.rank.frameworks.mindspore_scheduler`.
 
 It ends by itself once all workers have left. The agent of rank 0 starts it, and ends it with the ranks.
 """

@@ -1,0 +1,1 @@
+"""Libraries on torch, and other frameworks, in a rank."""

@@ -1,0 +1,52 @@
+"""Reads a job's folder, here or on another host: its small files, its exit file, its last checkpoint."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import NamedTuple
+
+from dtrain_lab.backends.base import ASK_WITHIN_S, Place
+from dtrain_lab.backends.transport import Here
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs.folder import PATTERNS
+from dtrain_lab.machine import filesystems
+from dtrain_lab.wire.jobs.job import JobRecord
+
+LATE_AFTER_S = (0.0, 0.5, 1.0)
+"""Delays before the attempts to find the exit file on a network file system."""
+
+
+class SmallFiles(NamedTuple):
+    """Small files of a job's folder; `ahead`: seconds by which the clock there is ahead of the local one."""
+
+    files: dict[str, bytes]
+    ahead: float
+
+
+async def small(folder: str, place: Place) -> SmallFiles | DtrainError:
+    """Read the small files of a job's folder on one host; the error is returned, not raised."""
+    try:
+        files = await place.transport.small(folder, PATTERNS, ASK_WITHIN_S) or {}
+        return SmallFiles(files, await place.transport.ahead())
+    except DtrainError as error:
+        return error
+
+
+async def exit_file(record: JobRecord, place: Place) -> dict[str, bytes]:
+    """Read the exit file, which may appear late on a network file system."""
+    here = isinstance(place.transport, Here) and filesystems.is_local(Path(record.directory))
+    for wait_s in (0.0,) if here else LATE_AFTER_S:
+        await asyncio.sleep(wait_s)
+        found = await place.transport.small(record.directory, (job_files.EXIT,)) or {}
+        if job_files.EXIT in found:
+            return found
+    return {}
+
+
+async def checkpoint(record: JobRecord, place: Place) -> int | None:
+    """The step of the last complete checkpoint; None without one."""
+    marks = await place.transport.small(record.checkpoints, ("step-*/complete",)) or {}
+    steps = [int(s) for path in marks if (s := path.split("/")[0].removeprefix("step-")).isdecimal()]
+    return max(steps, default=None)
