@@ -14,21 +14,23 @@ class Copies:
         self._free: dict[Any, list[torch.Tensor]] = {}
         """Parameter → copies of its gradient that nobody needs."""
 
-    def of(self, parameter: Any, gradient: torch.Tensor) -> torch.Tensor:
-        """Copy the gradient of a parameter."""
+    def sum(self, parameter: Any, total: torch.Tensor | None, gradient: torch.Tensor) -> torch.Tensor:
+        """Add a gradient to a total, which is left as it is: memory is passed through once.
+
+        Args:
+            parameter: The parameter whose gradient it is.
+            total: Sum of earlier gradients; None before the first, which is copied.
+            gradient: Shape of the parameter.
+
+        Returns:
+            The new sum, in memory that `back` takes.
+        """
         free = self._free.get(parameter)
         kept = free.pop() if free else None
-        if kept is None or not _alike(kept, gradient):
-            return gradient.detach().clone()
-        return kept.copy_(gradient.detach())
-
-    def add(self, sums: dict[Any, torch.Tensor], batch: dict[Any, torch.Tensor]) -> None:
-        """Add the copies of a batch to sums, and take them back."""
-        for parameter in [p for p in batch if p not in sums]:
-            sums[parameter] = batch.pop(parameter)
-        for parameter, gradient in batch.items():
-            sums[parameter].add_(gradient)
-        self.back(batch)
+        mine = gradient.detach()
+        if kept is None or not _alike(kept, mine) or (total is not None and not _alike(kept, total)):
+            return mine.clone() if total is None else total + mine
+        return kept.copy_(mine) if total is None else torch.add(total, mine, out=kept)
 
     def back(self, copies: dict[Any, torch.Tensor]) -> None:
         """Take back copies that are not needed; sparse ones have a size of their own each time."""

@@ -2,8 +2,8 @@
 
 Each batch's gradients are added to a sum of their own, apart from `p.grad`: whatever the loop does to
 `p.grad` between (`zero_grad`, clipping, unscaling) happens to that batch's gradients only, and in the last
-batch of a group to the group's mean, as with the large batch. It costs memory for two more copies of the
-gradients.
+batch of a group to the group's mean, as with the large batch. The sum without the current batch is kept
+until the batch counts, since `zero_grad` may discard the batch: memory for two more copies of the gradients.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ class Accumulation:
         self.last = False
         """Whether the loader that is read has given its last batch."""
         self._sums: dict[Any, torch.Tensor] = {}
-        self._batch: dict[Any, torch.Tensor] = {}
-        """Gradients of the current batch, before the loop changes them."""
+        """Parameter → sum of the gradients of this group's batches so far, before the loop changed them."""
+        self._next: dict[Any, torch.Tensor] = {}
+        """Parameter → the sum with the current batch."""
         self._copies = Copies()
         self._loaded = False
         """Whether the sums are already in `p.grad`, in the last batch of a group."""
@@ -79,7 +80,7 @@ class Accumulation:
 
         @functools.wraps(self._zero_grad)
         def zero_grad(_: Any, set_to_none: bool = True) -> None:
-            self._copies.back(self._batch)
+            self._copies.back(self._next)
             self._loaded = False
             self._zero_grad(set_to_none=set_to_none)
 
@@ -160,11 +161,11 @@ class Accumulation:
             return None
         if self.final:
             return gradient / (self.done + 1)
-        known = self._batch.get(parameter)
+        known = self._next.get(parameter)
         if known is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model
-            self._batch[parameter] = self._copies.of(parameter, gradient)
+            self._next[parameter] = self._copies.sum(parameter, self._sums.get(parameter), gradient)
         else:
-            self._batch[parameter] = known + gradient if known.is_sparse else known.add_(gradient)
+            self._next[parameter] = known + gradient if known.is_sparse else known.add_(gradient)
         return None
 
     def _forwarded(self, _: Any, __: Any, output: Any) -> None:
@@ -222,7 +223,9 @@ class Accumulation:
 
     def commit(self) -> None:
         """Add this batch's gradients to the group."""
-        self._copies.add(self._sums, self._batch)
+        self._copies.back({p: total for p, total in self._sums.items() if p in self._next})
+        self._sums |= self._next
+        self._next.clear()
         self._source, self.last = self._given, False
         self.done += 1
         self._sync()
@@ -253,7 +256,7 @@ class Accumulation:
 
     def _forget(self, *_: Any) -> None:
         self._copies.back(self._sums)
-        self._copies.back(self._batch)
+        self._copies.back(self._next)
         self.done, self._loaded, self.last, self.scaler = 0, False, False, None
         self._sync()
 
