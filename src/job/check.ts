@@ -45,8 +45,8 @@ export async function wantedWith(
 }
 
 /**
- * What the server says of the form as it is: after each edit, when the notebook is saved, and when the
- * network is back.
+ * What the server says of the form as it is: after each edit, when the notebook is saved, when its busy
+ * kernel can be asked, and when the network is back.
  */
 export function useCheck(props: IChecking): {
   checked: IChecked;
@@ -65,10 +65,10 @@ export function useCheck(props: IChecking): {
 
   useEffect(() => {
     const anew = (): void => setRound({ asks: false });
-    const end = notebook.onSaved(anew);
+    const ends = [notebook.onSaved(anew), notebook.onIdle(anew)];
     window.addEventListener('online', anew);
     return () => {
-      end();
+      ends.forEach(end => end());
       window.removeEventListener('online', anew);
     };
   }, [notebook]);

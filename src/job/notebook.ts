@@ -22,6 +22,8 @@ export interface INotebook {
   onSaved(call: () => void): () => void;
   /** Names that its kernel has in memory; null where there is none, or it is busy. */
   names(): Promise<string[] | null>;
+  /** Call when the kernel that was too busy for `names` is idle; returns what ends that. */
+  onIdle(call: () => void): () => void;
   open(cell?: string, line?: number): void;
 }
 
@@ -103,6 +105,19 @@ function notebookOf(
   /** Those that were seen last: its tab may be closed. */
   let parameters = '';
   let sources: readonly string[] = [];
+  const waiting = new Set<() => void>();
+  /** Kernel that was busy when its names were wanted. */
+  let busy: Kernel.IKernelConnection | null = null;
+  const tellIdle = (
+    kernel: Kernel.IKernelConnection,
+    status: Kernel.Status
+  ): void => {
+    if (status === 'idle') {
+      kernel.statusChanged.disconnect(tellIdle);
+      busy = null;
+      waiting.forEach(call => call());
+    }
+  };
   return {
     path,
     get parameters(): string {
@@ -140,7 +155,28 @@ function notebookOf(
     },
     names: async () => {
       const kernel = panel()?.sessionContext.session?.kernel;
-      return kernel && (await isIdle(kernel)) ? namesIn(kernel) : null;
+      if (!kernel) {
+        return null;
+      }
+      if (await isIdle(kernel)) {
+        return namesIn(kernel);
+      }
+      if (waiting.size && busy !== kernel) {
+        busy?.statusChanged.disconnect(tellIdle);
+        busy = kernel;
+        kernel.statusChanged.connect(tellIdle);
+      }
+      return null;
+    },
+    onIdle: call => {
+      waiting.add(call);
+      return () => {
+        waiting.delete(call);
+        if (!waiting.size) {
+          busy?.statusChanged.disconnect(tellIdle);
+          busy = null;
+        }
+      };
     },
     open: (cell, line) => void open(path, cell, line)
   };
