@@ -5,6 +5,8 @@ Requests and replies are translated to and from those that `requests` and `repli
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -12,6 +14,7 @@ from msgspec.structs import replace
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.debugger import conditions
 from dtrain_lab.debugger.compared import AcrossRow
+from dtrain_lab.debugger.numbering import Numbering
 from dtrain_lab.debugger.places import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Breakpoint, Dap, State, rank_of
 from dtrain_lab.debugger.view import view
@@ -44,12 +47,58 @@ CAPABILITIES: Dap = {
     ],
 }
 MOVES = ("continue", "next", "stepIn", "stepOut")
+ALSO_AT_THE_END = ("threads", "setBreakpoints", "setExceptionBreakpoints", "disconnect", "terminate")
+"""Requests that are served when the ranks have ended; others are about them."""
 IN_A_NOTEBOOK = "A notebook's cells have their own text on the ranks: set breakpoints there (loaded sources)."
 
 
 def threads(state: State) -> list[Dap]:
     """Return the protocol's threads: one for each rank that is there."""
     return [{"id": FIRST_THREAD + r.rank, "name": f"rank {r.rank}"} for r in state.ranks if r.phase != "gone"]
+
+
+def numbering(arguments: Dap) -> Numbering:
+    """Read from the arguments of `initialize` how the editor counts.
+
+    Raises:
+        BadRequest: it wants paths as URIs.
+    """
+    if arguments.get("pathFormat", "path") != "path":
+        raise BadRequest("Sources have paths here.", 'Set pathFormat to "path".')
+    lines, columns = (arguments.get(key) is not False for key in ("linesStartAt1", "columnsStartAt1"))
+    return Numbering(int(lines), int(columns))
+
+
+def nowhere(path: str, points: list[Dap]) -> dict[int, str]:
+    """Say why no breakpoint of a source can be set: line → reason. Empty where ranks are to be asked."""
+    if path.endswith(".ipynb"):
+        return dict.fromkeys((point["line"] for point in points), IN_A_NOTEBOOK)
+    if not path.startswith((CELL, "/")):
+        why = f"{path} is no whole path: ranks have folders of their own."
+        return dict.fromkeys((point["line"] for point in points), why)
+    return {}
+
+
+def readable(expression: str) -> None:
+    """Check that an expression is one, before ranks are asked.
+
+    Raises:
+        BadRequest: it is no Python expression.
+    """
+    try:
+        ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError) as error:
+        why = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise BadRequest(f"The expression can't be read: {why}.", "") from None
+
+
+def named_in(data: bytes) -> Dap | None:
+    """Find the request in a message that can't be read; None where it doesn't say its number."""
+    number = re.search(rb'"seq"\s*:\s*(\d+)', data)
+    command = re.search(rb'"command"\s*:\s*"(\w+)"', data)
+    if number is None:
+        return None
+    return {"seq": int(number[1]), "command": command[1].decode() if command else ""}
 
 
 def with_points(state: State, path: str, points: list[Dap]) -> tuple[State, dict[int, str]]:
@@ -63,7 +112,8 @@ def with_points(state: State, path: str, points: list[Dap]) -> tuple[State, dict
     Returns:
         The new state, and line → what is wrong with that breakpoint.
     """
-    kept, wrong = [], {}
+    kept: list[Breakpoint] = []
+    wrong = {}
     for sent in points:
         made = Breakpoint(
             int(sent["line"]),
@@ -71,6 +121,9 @@ def with_points(state: State, path: str, points: list[Dap]) -> tuple[State, dict
             str(sent.get("hitCondition") or "").strip(),
             str(sent.get("logMessage") or ""),
         )
+        if made.line < 1:
+            wrong[made.line] = "There is no such line."
+            continue
         try:
             conditions.check(made)
         except BadRequest as error:

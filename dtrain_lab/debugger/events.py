@@ -22,7 +22,7 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
     Args:
         state: current state.
         rank: the rank that sent it.
-        event: "stopped", "continued", "released" or "gone"; others are ignored.
+        event: "stopped", "continued", "loaded", "released" or "gone"; others are ignored.
         body: content of the event.
 
     Returns:
@@ -30,6 +30,8 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
     """
     if rank >= len(state.ranks):
         return state, ()
+    if event == "loaded":  # a file with breakpoints
+        return state, (loaded(path_of(state, str(body.get("path", "")))),) if state.editor else ()
     state = state.gone_on((rank,))
     match event:
         case "stopped":
@@ -152,6 +154,11 @@ def continued(rank: int) -> Dap:
 def thread(reason: str, rank: int) -> Dap:
     """Make the event that has an editor list a rank ("started"), or drop it ("exited")."""
     return {"event": "thread", "body": {"reason": reason, "threadId": FIRST_THREAD + rank}}
+
+
+def loaded(path: str) -> Dap:
+    """Make the event that a rank has imported a file, for which breakpoints were waiting."""
+    return {"event": "dtrain/loaded", "body": {"path": path}}
 
 
 def told(state: State) -> Dap:

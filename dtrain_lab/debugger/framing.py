@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
 
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.errors import BadRequest
@@ -10,6 +13,9 @@ from dtrain_lab.errors import BadRequest
 END = b"\r\n\r\n"
 MOST_HEADER = 8192
 """Bytes without an end of a header, after which the other side does not speak the protocol."""
+MOST_BODY = 64 << 20
+"""Bytes of a message; a header that announces more is wrong, and would be waited for without end."""
+HEADER = re.compile(rb"Content-Length\s*:\s*(\d+)\s*\r\n(?:[\w-]+:[^\r\n]*\r\n)*\r\n", re.IGNORECASE)
 
 
 def encode(message: Dap) -> bytes:
@@ -19,16 +25,29 @@ def encode(message: Dap) -> bytes:
 
 
 class Decoder:
-    """Unpacks messages from a stream of bytes, however these are cut."""
+    """Unpacks messages from a stream of bytes, however these are cut.
 
-    def __init__(self) -> None:
+    Args:
+        skipped: Called with bytes that are no message, when decoding goes on at the next header. Without it
+            they raise an error.
+    """
+
+    def __init__(self, skipped: Callable[[bytes], None] | None = None) -> None:
         self._buffer = b""
+        self._skipped = skipped
+        self._speaks = False
+        """Whether a message was found: before, what is no header comes from somebody else than an editor."""
+
+    @property
+    def rest(self) -> bytes:
+        """Bytes of a message that is not complete yet."""
+        return self._buffer
 
     def feed(self, data: bytes) -> list[Dap]:
         """Add received bytes, and return the messages that are complete now.
 
         Raises:
-            BadRequest: the bytes are no message of the protocol.
+            BadRequest: the bytes are no message of the protocol, and the next one can't be found behind them.
         """
         self._buffer += data
         found: list[Dap] = []
@@ -39,24 +58,66 @@ class Decoder:
                     raise _foreign(head)
                 return found
             length = _length(head)
+            if length is None or length > MOST_BODY:
+                self._to_next_header(len(head) + len(mark))
+                continue
             if len(rest) < length:
                 return found
+            message = _object(rest[:length])
+            if message is None:
+                length = self._end_of_bad_body(rest, length)
+                message = _object(rest[:length])  # its length was too large, and it is whole nevertheless
+            self._speaks = True
+            if message is None:
+                self._skip(rest[:length], rest[length:])
+                continue
             self._buffer = rest[length:]
-            try:
-                message = json.loads(rest[:length])
-            except ValueError as error:
-                raise _foreign(rest[:length]) from error
-            if not isinstance(message, dict):
-                raise _foreign(rest[:length])
             found.append(message)
 
+    def _to_next_header(self, end: int) -> None:
+        """Skip bytes in the place of a header: what a length too small, or no header, has left there."""
+        next_ = HEADER.search(self._buffer[:end])
+        if next_ is not None and next_.start() > 0 and int(next_[1]) <= MOST_BODY:
+            end = next_.start()
+        elif not self._speaks:
+            raise _foreign(self._buffer[: end - len(END)])
+        self._skip(self._buffer[:end], self._buffer[end:])
 
-def _length(head: bytes) -> int:
+    @staticmethod
+    def _end_of_bad_body(rest: bytes, length: int) -> int:
+        """Find where a bad body ends: behind a whole object, before the next header, or as its own says."""
+        text = rest[:length].decode("utf-8", "replace")
+        with suppress(ValueError, RecursionError):
+            _, end = json.JSONDecoder().raw_decode(text)
+            return len(text[:end].encode())
+        next_ = HEADER.search(rest[: length + MOST_HEADER])
+        return next_.start() if next_ is not None and next_.start() < length else length
+
+    def _skip(self, data: bytes, rest: bytes) -> None:
+        if self._skipped is None:
+            raise _foreign(data)
+        self._buffer = rest
+        self._skipped(data)
+
+
+def _object(data: bytes) -> Dap | None:
+    try:
+        message = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def _length(head: bytes) -> int | None:
+    """Return the length that a header says; None where it is no header."""
+    length = None
     for line in head.split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length" and value.strip().isdigit():
-            return int(value)
-    raise _foreign(head)
+        name, colon, value = line.partition(b":")
+        if not colon or not re.fullmatch(rb"\s*[\w-]+\s*", name):
+            return None
+        if name.strip().lower() == b"content-length":
+            length = int(value) if value.strip().isdigit() else None
+    return length
 
 
 def _foreign(data: bytes) -> BadRequest:

@@ -26,7 +26,7 @@ def is_ours(source: dict[str, Any]) -> bool:
     return any(part in path for part in ("/ipykernel/", "/IPython/", "/runpy.py", *OURS))
 
 
-def runs_at(text: str, line: int) -> int:
+def runs_at(text: str, line: int) -> int | None:
     """Find the line at which a breakpoint stops: its own line, or the next one that is executed.
 
     A blank line, a comment or the middle of a statement is never executed. The next line is searched in the
@@ -37,7 +37,7 @@ def runs_at(text: str, line: int) -> int:
         line: line of the breakpoint, from 1.
 
     Returns:
-        The line, from 1; the breakpoint's own if no later line is executed or the text isn't valid Python.
+        The line, from 1; its own where the text isn't valid Python; None if no later line is executed.
     """
     try:
         module = compile(text, "<breakpoints>", "exec", dont_inherit=True)
@@ -48,7 +48,7 @@ def runs_at(text: str, line: int) -> int:
         return line
     around = [(first, lines) for first, lines in functions if first < line < max(lines)]
     if not around:
-        return line
+        return None
     _, innermost = max(around, key=lambda function: function[0])
     return min(one for one in innermost if one > line)
 

@@ -16,6 +16,7 @@ from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, outward, path_in
 from dtrain_lab.errors import BadRequest
 
 Answers = Mapping[int, Dap]
+PENDING = "No rank has imported this file yet. It stops there from then on."
 
 
 def reply(
@@ -52,11 +53,15 @@ def reply(
             state, breakpoints = _placed(state, path_in(request), first)
             return state, _ok(request, {"breakpoints": breakpoints}), (events.told(state),)
         case "dtrain/breakpoint":
-            refusal = _refusal(first)
+            refusal, before = _refusal(first), state.points.get(arguments["path"], ())
             if refusal and len(_lacking(first)) == len(first):
                 return _without(state, arguments), _no(request, refusal), (events.told(state),)
             if first:
-                state, _ = _placed(state, arguments["path"], first)
+                state, placed = _placed(state, arguments["path"], first)
+                index = next((i for i, p in enumerate(before) if p.line == int(arguments["line"])), None)
+                if index is not None and not placed[index].get("verified", True):
+                    why = str(placed[index].get("message", ""))
+                    return _without(state, arguments), _no(request, why), (events.told(state),)
             return state, _ok(request, {}), (events.told(state),)
         case "disconnect" | "terminate":
             state = _off(state)
@@ -106,9 +111,10 @@ def _placed(state: State, path: str, answers: Answers) -> tuple[State, list[Dap]
     refusal = _refusal(answers)
     notes = tuple(n for n in state.notes if not n.startswith(f"{MISSING} {path} "))
     state = replace(state, notes=(*notes, refusal) if refusal else notes)
-    placed = good[0].get("body", {}).get("breakpoints", []) if good else []
+    placed = _best([a.get("body", {}).get("breakpoints", []) for a in good], len(points))
     if len(placed) != len(points):
-        unplaced = {"verified": False, "message": refusal, "source": {"path": path}}
+        why = refusal or next((str(a.get("message")) for a in answers.values() if a.get("message")), "")
+        unplaced = {"verified": False, "message": why, "source": {"path": path}}
         return state, [{**unplaced, "line": p.line} for p in points]
     moved = tuple(
         replace(point, line=int(at.get("line") or point.line))
@@ -116,8 +122,32 @@ def _placed(state: State, path: str, answers: Answers) -> tuple[State, list[Dap]
     )
     state = replace(state, points={**state.points, path: moved})
     return state, [
-        {**at, "line": point.line, "source": {"path": path}} for point, at in zip(moved, placed, strict=True)
+        {**_shown(state, at, refusal), "line": point.line, "source": {"path": path}}
+        for point, at in zip(moved, placed, strict=True)
     ]
+
+
+def _best(answers: Sequence[Sequence[Dap]], count: int) -> list[Dap]:
+    """Of all ranks' answers for each breakpoint, return one that says it is set, if any does."""
+    full = [one for one in answers if len(one) == count]
+    made = []
+    for index in range(count if full else 0):
+        of_ranks = [dict(one[index]) for one in full]
+        best = next((one for one in of_ranks if one.get("verified")), of_ranks[0])
+        made.append({**best, "loaded": any(one.get("loaded", True) for one in of_ranks)})
+    return made
+
+
+def _shown(state: State, at: Dap, refusal: str) -> Dap:
+    """A breakpoint for the front end. For an editor it waits while no rank has loaded its file."""
+    made = {key: value for key, value in at.items() if key != "loaded"}
+    if not state.editor or not at.get("verified"):
+        return made
+    if refusal:
+        made["message"] = refusal
+    if not at["loaded"]:
+        made |= {"verified": False, "reason": "pending", "message": PENDING}
+    return made
 
 
 def _lacking(answers: Answers) -> list[int]:

@@ -42,22 +42,33 @@ class Editor:
 
     def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
         """A request, and its answer."""
-        assert self.process.stdin is not None
         self._seq += 1
         request = {"type": "request", "seq": self._seq, "command": command, "arguments": arguments}
-        self.process.stdin.write(framing.encode(request))
-        self.process.stdin.flush()
-        answer = self._answers.get(timeout=WITHIN_S)
+        self.send(framing.encode(request))
+        answer = self.answer()
         assert answer["request_seq"] == self._seq
         return answer
 
+    def send(self, data: bytes) -> None:
+        """Bytes, whatever they are."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def answer(self) -> dict[str, Any]:
+        """The next answer."""
+        return self._answers.get(timeout=WITHIN_S)
+
     def event(self, name: str) -> dict[str, Any]:
         """The content of the next event of this kind."""
+        return self.next_of(name)[1]
+
+    def next_of(self, *names: str) -> tuple[str, dict[str, Any]]:
+        """The next event of one of these kinds: its name and content."""
         while True:
             event = self._events.get(timeout=WITHIN_S)
-            if event["event"] == name:
-                body: dict[str, Any] = event["body"]
-                return body
+            if event["event"] in names:
+                return event["event"], event["body"]
 
     def attach(self, **target: str) -> dict[str, Any]:
         """Begin a session."""

@@ -150,7 +150,7 @@ def test_what_goes_wrong_is_an_answer_with_a_sentence(cluster: dt.Cluster, modul
         book = editor.ask("setBreakpoints", source={"path": "/a/b.ipynb"}, breakpoints=[{"line": 1}])
         assert "loaded sources" in book["body"]["breakpoints"][0]["message"]
         assert "No rank is paused" in editor.ask("next", threadId=1001)["message"]
-        assert "valid arguments" in editor.ask("setBreakpoints")["message"]
+        assert editor.ask("setBreakpoints")["message"] == "setBreakpoints: its arguments must have source."
         assert editor.ask("evaluate", expression="rank * 2")["body"]["result"].splitlines()[1:] == [
             "rank 0: 0",
             "rank 1: 2",
@@ -161,7 +161,7 @@ def test_a_file_that_only_the_ranks_have_is_shown_as_their_source(
     cluster: dt.Cluster, module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on other hosts: the session is told that this machine has no such file."""
-    monkeypatch.setattr("dtrain_lab.services.debugger.editor.is_here", lambda _: False)
+    monkeypatch.setattr("dtrain_lab.services.debugger.editor_sources.is_here", lambda _: False)
     portal, said = Portal.get(), []
 
     async def find(arguments: dict[str, Any]) -> target.Target:

@@ -56,17 +56,25 @@ async def test_arguments_that_are_no_object_are_answered(faults: list[BaseExcept
     said: list[dict[str, Any]] = []
     await session(said).serve({"seq": 7, "command": "initialize", "arguments": [1]})
     assert [(a["type"], a["request_seq"], a["success"]) for a in said] == [("response", 7, False)]
-    assert said[0]["message"].startswith("initialize has no valid arguments")
+    assert said[0]["message"] == "The arguments of initialize must be an object."
     assert faults == []
 
 
-@pytest.mark.parametrize("error", [OSError("No route"), RuntimeError("closed"), AttributeError("x")], ids=str)
+@pytest.mark.parametrize(
+    "error", [OSError(113, "No route to host"), RuntimeError("closed"), AttributeError("x")], ids=str
+)
 @pytest.mark.asyncio
 async def test_any_error_is_an_answer_and_counted(error: Exception, faults: list[BaseException]) -> None:
     said: list[dict[str, Any]] = []
     await session(said, error=error).serve({"seq": 1, "command": "attach", "arguments": {"cluster": "a"}})
     assert [(a["command"], a["success"], a["message"]) for a in said] == [
-        ("attach", False, f"attach failed: {error!r}.")
+        (
+            "attach",
+            False,
+            "attach failed: No route to host. Stderr has the details."
+            if isinstance(error, OSError)
+            else "attach failed: an error of dtrain-lab's own. Stderr has the details.",
+        )
     ]
     assert faults == [error]
 

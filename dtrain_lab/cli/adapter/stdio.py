@@ -64,7 +64,12 @@ async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: 
 
     reader, writer = await _pipes(answers)
     session = EditorSession(find, lambda message: writer.write(framing.encode(message)))
-    decoder = framing.Decoder()
+
+    def skipped(data: bytes) -> None:
+        _say(f"{len(data)} bytes are no message, and were left out: {data[:60]!r}.")
+        session.malformed(data)
+
+    decoder = framing.Decoder(skipped)
     turn = asyncio.Lock()
     over = asyncio.Event()
 
@@ -77,9 +82,11 @@ async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: 
     async def read() -> None:
         while data := await reader.read(PIECE):
             for message in decoder.feed(data):
-                if message.get("type") == "request":
+                if message.get("type", "request") == "request":
                     at_once = message.get("command") in AT_ONCE
                     supervision.here().once("debug.request", (session.serve if at_once else in_turn)(message))
+        if decoder.rest:
+            _say(f"The editor closed its end within a message: {decoder.rest[:60]!r}.")
 
     reading = asyncio.ensure_future(read())
     leaving = asyncio.ensure_future(over.wait())
@@ -93,6 +100,10 @@ async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: 
         await session.leave()
         writer.close()
         await writer.wait_closed()
+
+
+def _say(text: str) -> None:
+    print(f"dtrain-lab: {text}", file=sys.stderr, flush=True)
 
 
 async def _pipes(answers: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -13,7 +13,7 @@ import concurrent.futures
 import json
 import linecache
 import os
-import socket
+import re
 import sys
 import threading
 from collections.abc import Callable, Coroutine
@@ -21,15 +21,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dtrain_lab.cells.errors import lost_connection
-from dtrain_lab.debugger.places import CELL, MISSING, is_ours, runs_at
+from dtrain_lab.debugger.places import CELL, is_ours
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.machine import durable
 from dtrain_lab.rank.debugger import hits, tracing
 from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
+from dtrain_lab.rank.debugger.points import Placed, loaded
 from dtrain_lab.rank.debugger.timeouts import Timeouts
 from dtrain_lab.rank.group import main_thread
 from dtrain_lab.wire import links
 
+IMPORTED_S = 0.25
 AT_FAILURE = {"uncaught", "userUnhandled"}
 FRAMES = 60
 OF_STOPPED = {*RESUMES, "exceptionInfo", "stackTrace", "scopes", "variables", "setVariable", "evaluate"}
@@ -109,6 +111,8 @@ class RankDebugger:
         """Whether the next stop is our own pause, which pydevd takes for a breakpoint or a step."""
         self._points: set[str] = set()
         """Files with breakpoints."""
+        self._unloaded: dict[str, str] = {}
+        """Those that this process has not imported yet: path on the wire → path here."""
         self._stood = False
         """Whether the rank has stopped since the cell began."""
         self._frames: list[int] = []
@@ -175,13 +179,7 @@ class RankDebugger:
             case "stackTrace":
                 return await self._stack(arguments)
             case "setBreakpoints":
-                hits.forget()
-                self._released = False
-                path = arguments["source"]["path"]
-                self._points.discard(path)
-                if arguments.get("breakpoints"):
-                    arguments = self._where_code_runs(arguments)
-                    self._points.add(path)
+                return await self._set_points(arguments)
             case "setExceptionBreakpoints":
                 filters = set(arguments["filters"])
                 self._stops_at_failure = bool(filters & AT_FAILURE)
@@ -254,6 +252,7 @@ class RankDebugger:
 
     async def _detach(self) -> Dap:
         self.attached = False
+        self._unloaded.clear()
         self._timeouts.restore()
         if self.stopped is not None:
             self.stopped = None
@@ -268,6 +267,7 @@ class RankDebugger:
         """Resume and stop at no breakpoint from now on, because an interrupt or the rank's end follows."""
         self._released = True
         self._points.clear()
+        self._unloaded.clear()
         tracing.forget_breakpoints()
         self._tell("released", {})
         if self.stopped is not None:
@@ -346,7 +346,7 @@ class RankDebugger:
         try:
             return {"success": True, "body": json.loads(ast.literal_eval(answer["body"]["result"]))}
         except (ValueError, SyntaxError):  # pydevd answers with the error's text
-            raise Refused(_last_line(answer["body"]["result"])) from None
+            raise Refused(_said(answer["body"]["result"])) from None
 
     def _frame(self, arguments: Dap) -> int:
         """Id of the frame at the given depth; the outermost frame where the stack is less deep."""
@@ -389,27 +389,46 @@ class RankDebugger:
             raise Refused(f"Rank {self._rank} has run no cell {path.removeprefix(CELL)} yet.")
         return text
 
-    def _where_code_runs(self, arguments: Dap) -> Dap:
-        """Move breakpoints to the next lines that run.
-
-        pydevd accepts breakpoints in files that don't exist, and never stops at them; a breakpoint on a blank
-        line it moves up to the function's definition.
+    async def _set_points(self, arguments: Dap) -> Dap:
+        """Replace the breakpoints of a file.
 
         Raises:
             Refused: the file doesn't exist on this rank's host.
         """
-        arguments = self._inward(arguments)
+        hits.forget()
+        self._released = False
         path = arguments["source"]["path"]
+        self._points.discard(path)
+        self._unloaded.pop(path, None)
+        if not arguments.get("breakpoints"):
+            return self._outward(await self._adapter.ask("setBreakpoints", self._inward(arguments)))
+        there = self._inward(arguments)
+        file = there["source"]["path"]
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError:  # can't be parsed: leave the lines unchanged
-            return arguments
-        except OSError:
-            raise Refused(
-                f"{MISSING} {path} on {socket.gethostname()}, where rank {self._rank} runs."
-            ) from None
-        points = [{**point, "line": runs_at(text, point["line"])} for point in arguments["breakpoints"]]
-        return {**arguments, "breakpoints": points}
+            placed = Placed(file, arguments["breakpoints"], path, cell=path.startswith(CELL), rank=self._rank)
+        except FileNotFoundError as error:
+            raise Refused(str(error)) from None
+        self._points.add(path)
+        answer = await self._adapter.ask("setBreakpoints", {**there, "breakpoints": placed.points})
+        if answer.get("success"):
+            answer["body"] = {"breakpoints": placed.told(answer["body"]["breakpoints"])}
+        if not placed.loaded:
+            self._unloaded[path] = file
+            if len(self._unloaded) == 1:
+                self._begin(self._watch_imports())
+        return self._outward(answer)
+
+    async def _watch_imports(self) -> None:
+        """Tell when a file with breakpoints has been imported."""
+        known = 0
+        while self._unloaded and self.attached:
+            await asyncio.sleep(IMPORTED_S)
+            if len(sys.modules) == known:
+                continue
+            known = len(sys.modules)
+            for path in [path for path, file in self._unloaded.items() if loaded(file)]:
+                del self._unloaded[path]
+                self._tell("loaded", {"path": path})
 
     def _inward(self, arguments: Dap) -> Dap:
         source = arguments.get("source")
@@ -441,6 +460,16 @@ def _last_line(text: str) -> str:
     """Last line of a traceback, which names the error."""
     lines = text.strip().splitlines()
     return lines[-1] if lines else ""
+
+
+def _said(text: str) -> str:
+    """An error as Python prints it, from its `repr`."""
+    found = re.fullmatch(r"(\w+)\((.*)\)", text.strip(), re.DOTALL)
+    try:
+        first = ast.literal_eval(f"({found[2]},)")[0] if found else None
+    except (ValueError, SyntaxError, IndexError):
+        first = None
+    return f"{found[1]}: {first}" if found and isinstance(first, str) else _last_line(text)
 
 
 def _place(frame: Dap) -> Dap:

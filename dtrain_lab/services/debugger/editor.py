@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec.structs import replace
 
+from dtrain_lab.debugger import arguments as asked_for
 from dtrain_lab.debugger import editor, events, replies, requests
+from dtrain_lab.debugger.numbering import Numbering
 from dtrain_lab.debugger.places import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, rank_of
 from dtrain_lab.debugger.view import notes
@@ -16,6 +17,8 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.again import Again
 from dtrain_lab.services.debugger.debugging import Debugging, JobCode
+from dtrain_lab.services.debugger.editor_points import EditorPoints
+from dtrain_lab.services.debugger.editor_sources import EditorSources
 
 Find = Callable[[Dap], Awaitable[tuple[Connection, JobCode | None]]]
 AT_ONCE = (
@@ -47,8 +50,9 @@ class EditorSession:
         self._debugging: Debugging | None = None
         self._held: list[Dap] | None = None
         """Events that wait until a step was answered: an editor takes its ranks for running from then on."""
-        self._shown: dict[str, str] = {}
-        """Paths of sources that the editor asks us for → their names; their references are 1, 2, …"""
+        self._sources = EditorSources()
+        self._numbering = Numbering()
+        self._points = EditorPoints()
         self._said = ""
         self.disconnected = False
         """Whether the editor has asked for the end."""
@@ -80,26 +84,35 @@ class EditorSession:
     def _state(self) -> State:
         return self._debugging.state if self._debugging is not None else State()
 
+    def malformed(self, data: bytes) -> None:
+        """Answer a message that can't be read, where it says whose answer that is."""
+        message = f"This message can't be read, and was left out: {data[:60]!r}."
+        found = editor.named_in(data)
+        if found is not None:
+            self._tell({**replies.refused(found, message), "type": "response"})
+        self._tell(_event("output", {"category": "stderr", "output": f"{message}\n"}))
+
     async def _answered(self, command: str, request: Dap) -> Dap:
         """Return the answer; an editor waits for one for good, so an error of any kind is one, too."""
         try:
-            if not isinstance(request.get("arguments") or {}, dict):
-                raise TypeError("they are no object")
-            return await self._answer(command, request)
+            given = request.get("arguments")
+            if isinstance(given, dict):
+                request = {**request, "arguments": self._numbering.inward(command, given)}
+            request = {**request, "arguments": asked_for.valid(request)}
+            return asked_for.in_words(request, await self._answer(command, request))
         except DtrainError as error:
-            return replies.refused(request, str(error))
-        except (KeyError, TypeError, ValueError) as error:  # arguments that the protocol doesn't allow
-            return replies.refused(request, f"{command} has no valid arguments: {error!r}.")
+            return replies.refused({**request, "command": command}, str(error))
         except Exception as error:  # noqa: BLE001 # a bug of ours, or of the system's
             supervision.here().fault("debug.request", error)
-            return replies.refused(request, f"{command} failed: {error!r}.")
+            told = error.strerror if isinstance(error, OSError) else ""
+            why = told or "an error of dtrain-lab's own"
+            return replies.refused(request, f"{command} failed: {why}. Stderr has the details.")
 
     async def _answer(self, command: str, request: Dap) -> Dap:
-        arguments = request.get("arguments") or {}
+        arguments = request["arguments"]
         match command:
             case "initialize":
-                if not arguments.get("linesStartAt1", True):
-                    raise BadRequest("Lines are counted from 1 here.", "Set linesStartAt1.")
+                self._numbering = editor.numbering(arguments)
                 self._who = str(arguments.get("clientName") or arguments.get("clientID") or self._who)
                 return _ok(request, editor.CAPABILITIES)
             case "attach":
@@ -117,25 +130,35 @@ class EditorSession:
                 return _ok(request)
         if self._debugging is None:
             raise Conflict("No cluster and no job is attached.", "Send attach first.")
+        if self._state.ended and command not in editor.ALSO_AT_THE_END:
+            raise Conflict("The ranks have ended.", "")
+        asked_for.known(self._state, command, arguments)
         match command:
             case "setBreakpoints":
                 return await self._breakpoints(request)
             case "loadedSources":
-                known = list({**editor.sources(self._state), **self._shown})
-                return _ok(request, {"sources": [self._source({"path": path}) for path in known]})
+                return _ok(request, {"sources": self._sources.known(self._state)})
             case "source":
                 return await self._text(request)
             case "pause":
                 self._debugging.state = editor.running(self._state)
                 return await self._debugging.request({**request, "arguments": {"threadId": 1}})
-            case "evaluate" if rank_of(arguments) is None:
-                return _ok(request, {"result": await self._across(str(arguments["expression"]))})
+            case "completions" if "frameId" not in arguments:
+                return _ok(request, {"targets": []})
+            case "evaluate" if "frameId" not in arguments:
+                result = await self._across(arguments["expression"])
+                return _ok(request, {"result": result, "variablesReference": 0})
+            case "setVariable":
+                editor.readable(arguments["value"])
+            case "evaluate":  # without a context pydevd gives errors as values
+                request = {**request, "arguments": {"context": "watch", **arguments}}
         if command in editor.MOVES:
             return await self._move(request)
         answer = await self._debugging.request(request)
         for frame in (answer.get("body") or {}).get("stackFrames", ()):
             if frame.get("source"):
-                frame["source"] = self._source(frame["source"])
+                path = self._points.shown(str(frame["source"].get("path") or ""))
+                frame["source"] = self._sources.source(self._state, {**frame["source"], "path": path})
         return answer
 
     # ---- attaching
@@ -170,42 +193,27 @@ class EditorSession:
     async def _breakpoints(self, request: Dap) -> Dap:
         assert self._debugging is not None
         arguments = request["arguments"]
-        path = self._path(arguments["source"])
-        asked = list(arguments.get("breakpoints") or ())
-        if path.endswith(".ipynb"):
-            wrong = dict.fromkeys((int(point["line"]) for point in asked), editor.IN_A_NOTEBOOK)
-            return _ok(request, {"breakpoints": editor.breakpoints(path, asked, [], wrong)})
-        self._debugging.state, wrong = editor.with_points(self._state, path, asked)
-        good = [{"line": p["line"]} for p in asked if p["line"] not in wrong]
-        plain = {**request, "arguments": {"source": {"path": path}, "breakpoints": good}}
+        source = arguments["source"]
+        path, asked = self._sources.path(source), arguments.get("breakpoints", [])
+        wrong = editor.nowhere(path, asked)
+        if wrong:
+            unset = editor.breakpoints(path, asked, [], wrong)
+            return _ok(request, {"breakpoints": self._points.told(path, [], source, unset)})
+        folders = self._state.folders
+        file = self._points.file_of(path, folders[0] if folders else None)
+        together = [*self._points.others(path, asked), *asked]
+        self._debugging.state, wrong = editor.with_points(self._state, file, together)
+        good = [{"line": p["line"]} for p in together if p["line"] not in wrong]
+        plain = {**request, "arguments": {"source": {"path": file}, "breakpoints": good}}
         answer = await self._debugging.request(plain)
         placed = (answer.get("body") or {}).get("breakpoints") or []
-        for point in placed:
-            point["source"] = self._source({**(point.get("source") or {}), "path": path})
-        return {**answer, "body": {"breakpoints": editor.breakpoints(path, asked, placed, wrong)}}
-
-    def _path(self, source: Dap) -> str:
-        reference = source.get("sourceReference") or 0
-        if 0 < reference <= len(self._shown):
-            return list(self._shown)[reference - 1]
-        if not source.get("path"):
-            raise BadRequest("This source has no path.", "")
-        return str(source["path"])
-
-    def _source(self, source: Dap) -> Dap:
-        """Give a source that is no file here a reference, by which the editor asks for its text."""
-        path = str(source.get("path") or "")
-        if not path or is_here(path):
-            return {**source, "sourceReference": 0}
-        named = str(source.get("name") or editor.sources(self._state).get(path) or path.removeprefix(CELL))
-        name = self._shown.setdefault(path, named)
-        reference = list(self._shown).index(path) + 1
-        return {**source, "name": name, "sourceReference": reference, "origin": "on the ranks"}
+        made = editor.breakpoints(path, together, placed, wrong)[len(together) - len(asked) :]
+        return {**answer, "body": {"breakpoints": self._points.told(path, asked, source, made)}}
 
     async def _text(self, request: Dap) -> Dap:
         assert self._debugging is not None
         arguments = request["arguments"]
-        path = self._path(arguments.get("source") or {"sourceReference": arguments.get("sourceReference")})
+        path = self._sources.path(arguments.get("source") or arguments)
         there = requests.there_of(self._state, path)
         for rank in self._state.attached:
             order = requests.Order("source", {rank: {"source": {"path": there}}})
@@ -217,6 +225,7 @@ class EditorSession:
     async def _across(self, expression: str) -> str:
         """Evaluate an expression without a frame: on all ranks that stand or are idle."""
         assert self._debugging is not None
+        editor.readable(expression)
         order = requests.Order("where", {r: {} for r in self._state.running})
         for rank, answer in (await self._debugging.ask(order)).items():
             if answer.get("success"):
@@ -224,6 +233,8 @@ class EditorSession:
         row = await self._debugging.across(expression)
         if not row.groups:
             raise Conflict("The ranks run.", "Pause them to look at their variables.")
+        if all(group.error for group in row.groups):
+            raise BadRequest(f"{editor.side_by_side(row)}.", "")
         return editor.side_by_side(row)
 
     # ---- moving
@@ -233,7 +244,7 @@ class EditorSession:
         self._held = []
         self._debugging.state = editor.moving(self._state, request)
         alone = self._state.mode == "this"
-        rank = rank_of(request.get("arguments") or {})
+        rank = rank_of(request["arguments"])
         if not self._state.paused or (alone and rank not in self._state.paused):
             raise Conflict("No rank is paused." if not alone else f"Rank {rank} is not paused.", "")
         try:
@@ -249,6 +260,9 @@ class EditorSession:
     def _heard(self, event: Dap) -> None:
         if event["event"] == "dtrain/state":
             self._say(editor.waiting(self._state))
+        elif event["event"] == "dtrain/loaded":
+            for body in self._points.loaded(event["body"]["path"]):
+                self._tell(_event("breakpoint", body))
         elif self._held is not None:
             self._held.append(_event(event["event"], event["body"]))
         else:
@@ -261,12 +275,7 @@ class EditorSession:
 
     def _tell(self, message: Dap) -> None:
         self._seq += 1
-        self._send({**message, "seq": self._seq})
-
-
-def is_here(path: str) -> bool:
-    """Whether a source is a file of this machine."""
-    return not path.startswith(CELL) and os.path.exists(path)
+        self._send({**self._numbering.outward(message), "seq": self._seq})
 
 
 def _event(name: str, body: Dap) -> Dap:

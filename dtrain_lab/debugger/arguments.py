@@ -1,0 +1,228 @@
+"""What a request of an editor must say, and whether its threads, frames and variables exist. Pure.
+
+Ranks get what has passed here only: pydevd's reader ends at an argument of another type than it expects.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dtrain_lab.debugger.state import FIRST_THREAD, PER_RANK, Dap, State, inward
+from dtrain_lab.errors import BadRequest, Conflict
+
+
+class _Thread(Struct, omit_defaults=True):
+    threadId: int
+    singleThread: bool | None = None
+    granularity: str | None = None
+    targetId: int | None = None
+
+
+class _Stack(Struct, omit_defaults=True):
+    threadId: int
+    startFrame: int | None = None
+    levels: int | None = None
+
+
+class _Scopes(Struct, omit_defaults=True):
+    frameId: int
+
+
+class _Variables(Struct, omit_defaults=True):
+    variablesReference: int
+    filter: str | None = None
+    start: int | None = None
+    count: int | None = None
+
+
+class _SetVariable(Struct, omit_defaults=True):
+    variablesReference: int
+    name: str
+    value: str
+
+
+class _Evaluate(Struct, omit_defaults=True):
+    expression: str
+    frameId: int | None = None
+    context: str | None = None
+
+
+class _Completions(Struct, omit_defaults=True):
+    text: str
+    column: int
+    line: int | None = None
+    frameId: int | None = None
+
+
+class _Source(Struct, omit_defaults=True):
+    path: str | None = None
+    name: str | None = None
+    sourceReference: int | None = None
+
+
+class _Text(Struct, omit_defaults=True):
+    sourceReference: int = 0
+    source: _Source | None = None
+
+
+class _Point(Struct, omit_defaults=True):
+    line: int
+    column: int | None = None
+    condition: str | None = None
+    hitCondition: str | None = None
+    logMessage: str | None = None
+
+
+class _Points(Struct, omit_defaults=True):
+    source: _Source
+    breakpoints: list[_Point] | None = None
+
+
+class _Exceptions(Struct, omit_defaults=True):
+    filters: list[str]
+
+
+class _Anything(Struct):
+    pass
+
+
+SERVED: dict[str, type[Struct]] = {
+    **dict.fromkeys(("continue", "next", "stepIn", "stepOut", "pause", "exceptionInfo"), _Thread),
+    **dict.fromkeys(("threads", "configurationDone", "loadedSources", "disconnect", "terminate"), _Anything),
+    **dict.fromkeys(("initialize", "attach", "launch"), _Anything),
+    "stackTrace": _Stack,
+    "scopes": _Scopes,
+    "variables": _Variables,
+    "setVariable": _SetVariable,
+    "evaluate": _Evaluate,
+    "completions": _Completions,
+    "source": _Text,
+    "setBreakpoints": _Points,
+    "setExceptionBreakpoints": _Exceptions,
+}
+"""Command → its arguments."""
+FILTERS = ("uncaught", "raised")
+AS_THEY_ARE = ("initialize", "attach", "launch")
+"""Commands whose arguments have further keys."""
+
+
+def valid(request: Dap) -> Dap:
+    """Return the arguments of a request, without what is null or unknown.
+
+    Raises:
+        BadRequest: there is no such command, or an argument is missing or has another type.
+    """
+    command, given = request.get("command"), request.get("arguments")
+    if not isinstance(command, str) or command not in SERVED:
+        raise BadRequest(f"This debugger has no request {_short(command)}.", "")
+    if given is None:
+        given = {}
+    if not isinstance(given, dict):
+        raise BadRequest(f"The arguments of {command} must be an object.", "")
+    try:
+        made = msgspec.convert(given, SERVED[command])
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"{command}: {_in_words(str(error))}", "") from None
+    if command == "setExceptionBreakpoints":
+        for name in given["filters"]:
+            if name not in FILTERS:
+                raise BadRequest(
+                    f"There is no exception filter {_short(name)}.", f"Use {' or '.join(FILTERS)}."
+                )
+    if command in AS_THEY_ARE:
+        return given
+    plain: Dap = _without_null(msgspec.to_builtins(made))
+    return plain
+
+
+def known(state: State, command: str, arguments: Dap) -> None:
+    """Check that the thread, frame or variable of a request belongs to a rank that is there.
+
+    Args:
+        state: current state.
+        command: the request's.
+        arguments: valid ones.
+
+    Raises:
+        BadRequest: there is no such thread, frame or variable.
+        Conflict: the ranks have ended, or this one did not stop at an exception.
+    """
+    rank: int | None = None
+    if "threadId" in arguments:
+        rank = arguments["threadId"] - FIRST_THREAD
+        if not 0 <= rank < len(state.ranks):
+            raise BadRequest(f"There is no thread {arguments['threadId']}.", _threads(state))
+    else:
+        for key, what in (("frameId", "frame"), ("variablesReference", "variable")):
+            if key in arguments:
+                rank, own = inward(arguments[key])
+                if arguments[key] < PER_RANK or own == 0 or not rank < len(state.ranks):
+                    raise BadRequest(f"There is no {what} {arguments[key]}.", "Ask for the stack first.")
+    if rank is None:
+        return
+    if state.ranks[rank].phase == "gone":
+        raise Conflict(f"Rank {rank} has ended.", "")
+    if command == "exceptionInfo" and state.ranks[rank].reason != "exception":
+        raise Conflict(f"Rank {rank} did not stop at an exception.", "")
+
+
+PYDEVD = re.compile(
+    r"Wrong ID sent|Unable to find thread|Thread to get completions|Unable to change: (.*)\.$"
+)
+
+
+def in_words(request: Dap, answer: Dap) -> Dap:
+    """Say a refusal of pydevd in words."""
+    message = str(answer.get("message") or "")
+    found = PYDEVD.match(message) if not answer.get("success") else None
+    if found is None:
+        return answer
+    arguments = request.get("arguments") or {}
+    number = arguments.get("frameId", arguments.get("variablesReference", ""))
+    message = f"The rank has no frame or variable {number} any more: it has gone on since, or never had it."
+    if found[1] is not None:
+        value = str(arguments.get("value", ""))
+        message = f"{found[1]} could not be set: {_short(value)} can't be evaluated, or is no value for it."
+    return {**answer, "message": message}
+
+
+# ----
+
+
+def _threads(state: State) -> str:
+    last = FIRST_THREAD + len(state.ranks) - 1
+    return f"Threads are {FIRST_THREAD} to {last}: one for each rank." if state.ranks else ""
+
+
+MISSING = re.compile(r"Object missing required field `(\w+)`(?: - at `\$\.?(.*)`)?")
+OTHER = re.compile(r"Expected `([^`]*)`, got `(\w+)`(?: - at `\$\.?(.*)`)?")
+KINDS = {
+    "int": "a number",
+    "str": "a text",
+    "array": "a list",
+    "object": "an object",
+    "bool": "true or false",
+}
+
+
+def _in_words(text: str) -> str:
+    if found := MISSING.match(text):
+        return f"{found[2] or 'its arguments'} must have {found[1]}."
+    if found := OTHER.match(text):
+        wanted = KINDS.get(found[1].split(" ")[0], found[1])
+        return f"{found[3] or 'it'} must be {wanted}."
+    return f"{text}."
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_null(one) for key, one in value.items() if one is not None}
+    return [_without_null(one) for one in value] if isinstance(value, list) else value
+
+
+def _short(value: object) -> str:
+    return f'"{str(value)[:60]}"'

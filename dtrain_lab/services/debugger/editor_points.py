@@ -1,0 +1,103 @@
+"""Breakpoints as one editor knows them: their ids, a file's several names, and those that wait for a file."""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.state import Dap
+
+
+class EditorPoints:
+    """Keeps what an editor has sent and was told, by the path that it uses.
+
+    An editor may open a file by a link: ranks know one name of it only, and its breakpoints are those of all
+    of its names.
+    """
+
+    def __init__(self) -> None:
+        self._sent: dict[str, list[Dap]] = {}
+        self._told: dict[str, list[Dap]] = {}
+        self._file: dict[str, str] = {}
+        """Path that the editor uses → that by which ranks know the file."""
+        self._ids = itertools.count(1)
+
+    def file_of(self, path: str, folder: str | None) -> str:
+        """Return the path by which ranks know a file.
+
+        Args:
+            path: as the editor names it.
+            folder: the notebook's folder in a job, whose files the job has copied; None in a cluster.
+        """
+        if path not in self._file:
+            self._file[path] = next(
+                (known for known in self._file.values() if same_file(known, path)), _inside(path, folder)
+            )
+        return self._file[path]
+
+    def shown(self, path: str) -> str:
+        """Return the editor's name for a file that a rank has stopped in: that with breakpoints."""
+        if path in self._sent or not self._sent or path.startswith(CELL):
+            return path
+        return next((name for name in reversed(self._sent) if same_file(name, path)), path)
+
+    def others(self, path: str, asked: list[Dap]) -> list[Dap]:
+        """Return the breakpoints that the editor has set by other names of a file.
+
+        Args:
+            path: as the editor names it.
+            asked: its breakpoints by this name.
+        """
+        lines = {point["line"] for point in asked}
+        names = (name for name, file in self._file.items() if file == self._file.get(path) and name != path)
+        return [p for name in names for p in self._sent.get(name, ()) if p["line"] not in lines]
+
+    def told(self, path: str, asked: list[Dap], source: Dap, answers: list[Dap]) -> list[Dap]:
+        """Number the breakpoints of an answer, and keep them.
+
+        Args:
+            path: as the editor names the file.
+            asked: its breakpoints.
+            source: the file as the editor's request names it.
+            answers: what they are answered with, in the same order.
+        """
+        self._sent.pop(path, None)
+        if asked:
+            self._sent[path] = asked
+        made = [{**answer, "id": next(self._ids), "source": source} for answer in answers]
+        self._told[path] = made
+        return made
+
+    def loaded(self, file: str) -> list[Dap]:
+        """Return the events for breakpoints that have waited for a file.
+
+        Args:
+            file: the path by which ranks know it.
+        """
+        events = []
+        for path, points in self._told.items():
+            if self._file.get(path) != file and not same_file(path, file):
+                continue
+            for point in points:
+                if point.get("reason") == "pending":
+                    point["verified"] = True
+                    del point["reason"], point["message"]
+                    events.append({"reason": "changed", "breakpoint": dict(point)})
+        return events
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two paths of this machine are one file."""
+    try:
+        return one == other or os.path.samefile(one, other)
+    except OSError:  # a cell, or a file that only the ranks have
+        return False
+
+
+def _inside(path: str, folder: str | None) -> str:
+    """Name a file by the notebook's folder where it is reached by a link from outside."""
+    if folder is None or path.startswith(f"{folder}/") or not os.path.exists(path):
+        return path
+    real, root = os.path.realpath(path), os.path.realpath(folder)
+    return folder + real.removeprefix(root) if real.startswith(f"{root}/") else path

@@ -1,0 +1,52 @@
+"""Sources that are no files of this machine: an editor asks for their text by a reference."""
+
+from __future__ import annotations
+
+import os
+
+from dtrain_lab.debugger import editor
+from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.state import Dap, State
+from dtrain_lab.errors import BadRequest
+
+
+class EditorSources:
+    """Gives cells, and files that only the ranks have, references 1, 2, …"""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, str] = {}
+        """Path → name."""
+
+    def known(self, state: State) -> list[Dap]:
+        """Return a job's cells, and all sources that were shown."""
+        return [self.source(state, {"path": path}) for path in {**editor.sources(state), **self._shown}]
+
+    def path(self, source: Dap) -> str:
+        """Return the path of a source in a request.
+
+        Raises:
+            BadRequest: it has neither a path nor a reference that was given.
+        """
+        reference = source.get("sourceReference") or 0
+        if 0 < reference <= len(self._shown):
+            return list(self._shown)[reference - 1]
+        if reference:
+            raise BadRequest(f"There is no source {reference}.", "")
+        if not source.get("path"):
+            raise BadRequest("This source has no path.", "")
+        return str(source["path"])
+
+    def source(self, state: State, source: Dap) -> Dap:
+        """Return a source as the editor is told of it."""
+        path = str(source.get("path") or "")
+        if not path or is_here(path):
+            return {**source, "sourceReference": 0}
+        named = str(source.get("name") or editor.sources(state).get(path) or path.removeprefix(CELL))
+        name = self._shown.setdefault(path, named)
+        reference = list(self._shown).index(path) + 1
+        return {**source, "name": name, "sourceReference": reference, "origin": "on the ranks"}
+
+
+def is_here(path: str) -> bool:
+    """Whether a source is a file of this machine."""
+    return not path.startswith(CELL) and os.path.exists(path)
