@@ -46,7 +46,8 @@ def check(name: str, as_json: bool) -> None:
         print_json(report)
         return
     table = Table(box=None, pad_edge=False)
-    columns = ("node", "cpus", "gpus", "memory_gib", "python", "torch", "driver", "shm_gib", "interfaces")
+    framework = report["framework"]
+    columns = ("node", "cpus", "gpus", "memory_gib", "python", framework, "driver", "shm_gib", "interfaces")
     for column in columns:
         table.add_column(column.replace("_gib", " GiB"))
     for node in report["nodes"]:

@@ -18,11 +18,11 @@ from dtrain_lab.cli.show import (
     reports_errors,
 )
 from dtrain_lab.errors import BadRequest, NotFound
-from dtrain_lab.jobs.check.notebook import imports
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import read
 from dtrain_lab.placement import budget, quota
 from dtrain_lab.placement.frameworks.names import imported
+from dtrain_lab.services.plans.code import Code
 from dtrain_lab.services.plans.plans import refuse
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.finding import line as finding_line
@@ -138,12 +138,14 @@ def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
     except (OSError, UnicodeDecodeError) as error:
         raise BadRequest(f"{file} can't be read: {error}.", "Check the path.") from error
     cells = read(text, str(file))
-    told = imported(imports(cells))
+    code = Code.here(cells, file.parent)
+    told = imported(code.everywhere)
     made = convert(
         cells,
         title=file.name,
         parameters=dict(map(_parameter, params)),
         framework=told[0] if told else "torch",
+        beside=code.torch_text,
     )
     if as_json:
         print_json({"script": made.text, "findings": made.findings, "installs": made.installs})

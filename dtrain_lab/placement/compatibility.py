@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from dtrain_lab.errors import DtrainError, EnvironmentUnfit
+from dtrain_lab.placement.frameworks import names
 from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.node import Check
 
@@ -18,24 +19,24 @@ def needed(framework: Framework) -> tuple[str, ...]:
     return ("dtrain-lab", "torch", "ipyparallel") if framework == "torch" else ("dtrain-lab", framework)
 
 
-def unfit(checks: Mapping[str, Check], framework: Framework = "torch") -> DtrainError | None:
+def unfit(checks: Mapping[str, Check], named: Framework | None = None) -> DtrainError | None:
     """Find what keeps these nodes from running one world.
 
     Args:
         checks: name of a node → facts about it.
-        framework: what its ranks train with.
+        named: what its ranks train with; None where nobody has named it: PyTorch.
 
     Returns:
         The error, which names the node; None if the nodes are fit.
     """
+    framework = named or "torch"
     for node, check in checks.items():
         for package in needed(framework):
             if not check.versions.get(package):
-                return _error(
-                    f"The environment on {node} has no {package}.",
-                    f"Install it there: {check.python} -m pip install {_install(package)}",
-                    code="package_missing",
-                )
+                hint = f"Install it there: {check.python} -m pip install {_install(package)}"
+                if package == "torch" and named is None:
+                    hint = names.or_named(filter(check.versions.get, names.OTHERS), hint)
+                return _error(f"The environment on {node} has no {package}.", hint, code="package_missing")
         if check.workdir_problem:
             return _error(
                 f"{node} can't write workdir: {check.workdir_problem}.",

@@ -253,7 +253,7 @@ def test_the_framework_is_proposed_and_once_named_the_job_is_planned_for_it(
     """The whole way of a plan; the environment is the only part that is not real, as it has no TensorFlow."""
     asked: list[str] = []
 
-    async def check(python: str, framework: str) -> None:
+    async def check(python: str, framework: str, *, jobs: bool = False) -> None:
         asked.append(framework)
 
     async def nothing_missing(python: str, names: tuple[str, ...]) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import signal
 import socket
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,9 +21,10 @@ from dtrain_lab.backends.base import Backend, Place, Way
 from dtrain_lab.backends.local import processes as own
 from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.backends.transport import Here
+from dtrain_lab.errors import EnvironmentUnfit
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import check, local_facts, processes, tickets
-from dtrain_lab.placement import slots
+from dtrain_lab.placement import environment, slots
 from dtrain_lab.placement.plan import plan_local
 from dtrain_lab.placement.slots import NodeSlots
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -52,8 +55,16 @@ class LocalBackend(Backend):
         return await asyncio.to_thread(local_facts)
 
     async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
-        """Check this machine from within this process."""
-        found = await asyncio.to_thread(check, profile.workdir)
+        """Check this machine with the Python of the profile's environment.
+
+        Raises:
+            EnvironmentUnfit: That Python can't run dtrain-lab.
+        """
+        words = [os.path.expanduser(word) for word in environment.python(profile.environment, python)]
+        if words == [sys.executable]:
+            found = await asyncio.to_thread(check, profile.workdir)
+        else:
+            found = await _asked(words, profile)
         return {found.facts.name: found}
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
@@ -147,6 +158,30 @@ class LocalBackend(Backend):
     async def stop(self, profile: Profile, identity: str) -> None:
         """End a GPU process on this machine."""
         await asyncio.to_thread(tickets.stop, identity)
+
+
+async def _asked(words: Sequence[str], profile: Profile) -> Check:
+    workdir = [profile.workdir] if profile.workdir else []
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(*words, "-P", "-m", "dtrain_lab.node", "check", *workdir),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=variables(profile.environment),
+            cwd="/",
+        )
+    except OSError as error:
+        raise EnvironmentUnfit(
+            f"{words[0]} can't be run: {error.strerror}.", "Look at [environment] of the profile."
+        ) from error
+    out, err = await process.communicate()
+    if process.returncode:
+        last = err.decode("utf-8", "replace").strip().splitlines()
+        raise EnvironmentUnfit(
+            f"{words[0]} can't run dtrain-lab: {last[-1] if last else 'it ended with an error'}.",
+            "Look at [environment] of the profile.",
+        )
+    return msgspec.json.decode(out.strip().splitlines()[-1], type=Check)
 
 
 def _start_head(cluster: ClusterRecord) -> Handle:

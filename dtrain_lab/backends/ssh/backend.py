@@ -101,7 +101,7 @@ class SshBackend(Backend):
         self._checks = {k: known for k, known in self._checks.items() if now - known[0] <= FACTS_FOR_S}
         if key not in self._checks:
             checks = await self.checks(profile, sys.executable)
-            wrong = compatibility.unfit(checks, profile.framework or "torch")
+            wrong = compatibility.unfit(checks, profile.framework)
             if wrong is not None:
                 raise wrong
             self._checks[key] = now, checks

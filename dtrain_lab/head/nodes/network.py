@@ -52,7 +52,7 @@ class Network:
         if self.chosen or len(self._hellos) < self._nodes:
             return
         checks = {h.name: h.check for _, h in sorted(self._hellos.items()) if h.check is not None}
-        wrong = compatibility.unfit(checks)
+        wrong = compatibility.unfit(checks, "torch")
         if wrong is not None:
             self._failed(wrong)
             return

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from dtrain_lab.jobs.check import keras_fit
-from dtrain_lab.jobs.check.parsed import Parsed, last, named, parse
-from dtrain_lab.jobs.notebook.source import Cell
+from dtrain_lab.jobs.check.beside import Module
+from dtrain_lab.jobs.check.parsed import Parsed, last, named
 from dtrain_lab.placement.frameworks import mindspore, names, tensorflow
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.kinds import Framework, Severity, Strategy
@@ -31,6 +31,7 @@ class Chosen(Struct, frozen=True):
         nodes: number of its nodes.
         accelerator: kind of its nodes' devices.
         variables: those of the profile's environment.
+        no_torch: whether its environment is known to have no torch.
     """
 
     asked: Framework | None = None
@@ -38,6 +39,7 @@ class Chosen(Struct, frozen=True):
     nodes: int = 1
     accelerator: str = "gpu"
     variables: Mapping[str, str] = {}
+    no_torch: bool = False
 
     @property
     def name(self) -> Framework:
@@ -45,17 +47,23 @@ class Chosen(Struct, frozen=True):
         return self.asked or "torch"
 
 
-def check(parsed: Sequence[Parsed], chosen: Chosen, modules: Mapping[str, tuple[str, int]]) -> list[Finding]:
+def check(
+    parsed: Sequence[Parsed],
+    chosen: Chosen,
+    modules: Mapping[str, tuple[str, int]],
+    files: Sequence[Module] = (),
+) -> list[Finding]:
     """Find what keeps the ranks of a framework from training together.
 
     Args:
         parsed: the cells that run.
         chosen: the job's framework.
-        modules: modules that the notebook imports, with cell and line.
+        modules: modules that the notebook imports, also through its files, with cell and line.
+        files: files of its folder that it imports.
     """
-    found = [*_other(chosen, modules), *keras(parsed, chosen.variables)]
+    found = [*_other(chosen, modules), *keras(parsed, chosen.variables, files)]
     if chosen.name == "tensorflow":
-        found += _strategies(parsed, chosen)
+        found += _strategies([*parsed, *(file.parsed for file in files)], chosen)
     if chosen.accelerator == "npu":
         found += _npus(chosen)
     if chosen.name != "torch":
@@ -64,15 +72,13 @@ def check(parsed: Sequence[Parsed], chosen: Chosen, modules: Mapping[str, tuple[
     return found
 
 
-def strategy(cells: Sequence[Cell]) -> Strategy | None:
-    """Return the TensorFlow strategy that a notebook makes first; None if it makes none."""
-    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+def strategy(parsed: Sequence[Parsed]) -> Strategy | None:
+    """Return the TensorFlow strategy that a notebook, or a file that it imports, makes first; else None."""
     return next((kind for _, _, kind in _made(parsed)), None)
 
 
-def evaluates(cells: Sequence[Cell]) -> bool:
-    """Whether a notebook has code for an evaluator beside parameter servers."""
-    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+def evaluates(parsed: Sequence[Parsed]) -> bool:
+    """Whether a notebook, or a file that it imports, has code for an evaluator beside parameter servers."""
     return any(
         isinstance(node, ast.Constant) and node.value == "evaluator"
         for one in parsed
@@ -80,16 +86,19 @@ def evaluates(cells: Sequence[Cell]) -> bool:
     )
 
 
-def keras(parsed: Sequence[Parsed], variables: Mapping[str, str]) -> list[Finding]:
+def keras(
+    cells: Sequence[Parsed], variables: Mapping[str, str], files: Sequence[Module] = ()
+) -> list[Finding]:
     """Find `fit` under MultiWorkerMirroredStrategy, which Keras 3 doesn't support: TensorFlow's default.
 
     A custom loop works, and so does Keras 2, as `tf_keras` or by its variable. Other libraries have a `fit`,
     too: where the model can't be followed to Keras, that is a warning.
     """
+    parsed = [*cells, *(file.parsed for file in files)]
     if variables.get(LEGACY, "").lower() in ("1", "true") or any(map(_chooses_keras_2, parsed)):
         return []
     made = [(one, node) for one, node, kind in _made(parsed) if kind == "multi_worker_mirrored"]
-    fits = keras_fit.calls(parsed) if made else []
+    fits = keras_fit.calls(cells, files) if made else []
     if not fits:
         return []
     if any(call.certain for call in fits):
@@ -133,11 +142,13 @@ def _other(chosen: Chosen, modules: Mapping[str, tuple[str, int]]) -> list[Findi
         fix = f"Name {framework} as its framework, if it trains with {names.TITLES[framework]}."
         asked = f'its framework is "{chosen.asked}"'
     else:
-        severity = "problem" if chosen.ranks > 1 else "note"
+        severity = "problem" if chosen.ranks > 1 or chosen.no_torch else "note"
         fix = f'Submit it with --framework {framework}, or set framework = "{framework}" in the profile.'
         asked = "no framework is named"
         if chosen.ranks > 1:
             asked = "its ranks would be started for PyTorch, and train apart"
+        if chosen.no_torch:
+            asked = "no framework is named, and the environment has no torch"
     return [
         Finding(
             severity,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from dtrain_lab.jobs.check.beside import Module, absolute, at_once
 from dtrain_lab.jobs.check.parsed import Parsed, dotted, named
+
+Given = Mapping[str, frozenset[str]]
+"""Module of the notebook's folder → its names that stand for something of Keras."""
 
 
 class Fit(Struct, frozen=True):
@@ -18,50 +23,92 @@ class Fit(Struct, frozen=True):
     certain: bool
 
 
-def calls(parsed: Sequence[Parsed]) -> list[Fit]:
-    """Return the calls of `fit` in a notebook that uses Keras; none in others.
+def calls(cells: Sequence[Parsed], files: Sequence[Module] = ()) -> list[Fit]:
+    """Return the calls of `fit` in a notebook that uses Keras, and in its files; none in others.
 
     Args:
-        parsed: the cells that run.
+        cells: the cells that run.
+        files: files of the notebook's folder that it imports.
     """
-    nodes = [node for one in parsed for node in ast.walk(one.tree)]
+    nodes = [node for one in cells for node in ast.walk(one.tree)]
+    of_files = {file.name: list(ast.walk(file.tree)) for file in files}
     if not any(
         isinstance(node, ast.Name | ast.Attribute | ast.alias | ast.ImportFrom) and _is_keras(named(node))
-        for node in nodes
+        for node in itertools.chain(nodes, *of_files.values())
     ):
         return []
-    known = _known(nodes)
+    given: Given = {}
+    known: dict[str, frozenset[str]] = {}
+    while True:  # files import one another
+        known = {f.name: _known(of_files[f.name], given, f.package) for f in files}
+        found = {f.name: known[f.name] & _names_at_top(f.tree) for f in files}
+        if found == given:
+            break
+        given = found
+    scopes = [(one, _known(nodes, given, "")) for one in cells]
+    scopes += [(file.parsed, known[file.name]) for file in files]
     return [
-        Fit(one, node, _stands_for(node.func.value, known))
-        for one in parsed
+        Fit(one, node, _stands_for(node.func.value, names))
+        for one, names in scopes
         for node in ast.walk(one.tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"
     ]
+
+
+def _names_at_top(tree: ast.Module) -> frozenset[str]:
+    """Return what others can import from a file."""
+    found: set[str] = set()
+    for node in at_once(tree):
+        match node:
+            case ast.ClassDef(name):
+                found.add(name)
+            case ast.Assign(targets):
+                found.update(filter(None, map(dotted, targets)))
+            case ast.AnnAssign(target):
+                found.add(dotted(target))
+            case ast.Import(aliases) | ast.ImportFrom(_, aliases):
+                found.update(alias.asname or alias.name for alias in aliases)
+    found.update(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(found)
 
 
 def _is_keras(name: str) -> bool:
     return "keras" in name.split(".")
 
 
-def _known(nodes: Sequence[ast.AST]) -> frozenset[str]:
-    """Return the names of what comes from Keras: modules, classes, models, functions that make one."""
+def _known(nodes: Sequence[ast.AST], given: Given, package: str) -> frozenset[str]:
+    """Return the names of what comes from Keras: modules, classes, models, functions that make one.
+
+    Args:
+        nodes: of the cells, or of a file.
+        given: names of files that stand for something of Keras.
+        package: the package that relative imports begin at.
+    """
     known: frozenset[str] = frozenset()
     while True:
-        found = known | {name for node in nodes for name in _told(node, known)}
+        found = known | {name for node in nodes for name in _told(node, known, given, package)}
         if found == known:
             return known
         known = found
 
 
-def _told(node: ast.AST, known: frozenset[str]) -> Iterator[str]:
+def _told(node: ast.AST, known: frozenset[str], given: Given, package: str) -> Iterator[str]:
     """Yield the names that a statement gives to something of Keras."""
     match node:
         case ast.Import(names):
             yield from (alias.asname for alias in names if alias.asname and _is_keras(alias.name))
-        case ast.ImportFrom(module, names):
             for alias in names:
-                if _is_keras(f"{module or ''}.{alias.name}"):
+                yield from (f"{alias.asname or alias.name}.{name}" for name in given.get(alias.name, ()))
+        case ast.ImportFrom(names=names):
+            module = absolute(node, package)
+            for alias in names:
+                if _is_keras(f"{module}.{alias.name}") or alias.name in given.get(module, ()):
                     yield alias.asname or alias.name
+                elif alias.name == "*":
+                    yield from given.get(module, ())
+                else:  # a module of a package
+                    inner = given.get(f"{module}.{alias.name}".strip("."), ())
+                    yield from (f"{alias.asname or alias.name}.{name}" for name in inner)
         case ast.Assign(targets, value) if _stands_for(value, known):
             yield from filter(None, map(dotted, targets))
         case ast.AnnAssign(target, annotation, value):

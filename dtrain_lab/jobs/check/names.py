@@ -41,7 +41,7 @@ def undefined(
     """
     if any(_imports_star(one.tree) or _runs_file(one.tree) for one in parsed):
         return []
-    tables = [symtable.symtable(one.source, one.cell.name, "exec") for one in parsed]
+    tables = [symtable.symtable(one.source, one.name, "exec") for one in parsed]
     everywhere = set().union(*(_defined(table) for table in tables)) | set(parameters)
     known = BUILT_IN | (GIVEN if torch else GIVEN - {"device"}) | set(parameters)
     found: list[Finding] = []

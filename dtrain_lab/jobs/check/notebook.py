@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dtrain_lab.jobs.check import frameworks, launchers, machine, names, training
+from dtrain_lab.jobs.check.beside import Module, at_once, imported
 from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding
@@ -28,6 +29,7 @@ class Around(Struct, frozen=True):
         shared: whether the nodes can read the notebook's own folder.
         parameters: names of the parameters given at submission.
         framework: the framework of the job.
+        modules: files of the notebook's folder that it imports.
     """
 
     ranks: int = 1
@@ -38,6 +40,7 @@ class Around(Struct, frozen=True):
     shared: bool = False
     parameters: frozenset[str] = frozenset()
     framework: frameworks.Chosen = frameworks.Chosen()
+    modules: tuple[Module, ...] = ()
 
 
 def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
@@ -50,7 +53,7 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
     Returns:
         Findings: problems first, then warnings, then notes, each in the notebook's order.
     """
-    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    parsed = running(cells)
     of_torch = [
         *training.apart(parsed, around.ranks),
         *training.samplers(parsed),
@@ -62,10 +65,15 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
         *machine.files(parsed, around.files, shared=around.shared),
         *machine.habits(parsed),
         *(of_torch if around.framework.name == "torch" else []),
-        *frameworks.check(parsed, around.framework, imports(cells)),
+        *frameworks.check(parsed, around.framework, imported(imports(cells), around.modules), around.modules),
     ]
     places = {cell.name: index for index, cell in enumerate(cells)}
     return tuple(sorted(found, key=lambda f: (ORDER[f.severity], places.get(f.cell or "", -1), f.line or 0)))
+
+
+def running(cells: Sequence[Cell]) -> list[Parsed]:
+    """Parse the cells that run, those that are Python."""
+    return [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
 
 
 def imports(cells: Sequence[Cell]) -> dict[str, tuple[str, int]]:
@@ -81,10 +89,10 @@ def imports(cells: Sequence[Cell]) -> dict[str, tuple[str, int]]:
         Module → cell and line of its first import.
     """
     found: dict[str, tuple[str, int]] = {}
-    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    parsed = running(cells)
     own = {name for one in parsed for name in _written(one.tree)}
     for one in parsed:
-        for node in _at_once(one.tree):
+        for node in at_once(one.tree):
             modules = []
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]
@@ -92,7 +100,7 @@ def imports(cells: Sequence[Cell]) -> dict[str, tuple[str, int]]:
                 modules = [node.module]
             for module in (name.split(".")[0] for name in modules):
                 if module not in own:
-                    found.setdefault(module, (one.cell.name, node.lineno))  # type: ignore[attr-defined]
+                    found.setdefault(module, (one.name, node.lineno))  # type: ignore[attr-defined]
     return found
 
 
@@ -104,16 +112,8 @@ def _written(tree: ast.AST) -> Iterator[str]:
                 yield posixpath.normpath(path).split("/")[0].removesuffix(".py")
 
 
-def _at_once(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes outside `try` and functions, which run with the cell itself."""
-    for child in ast.iter_child_nodes(tree):
-        if not isinstance(child, ast.Try | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield child
-            yield from _at_once(child)
-
-
 def _missing(parsed: Sequence[Parsed], missing: frozenset[str]) -> list[Finding]:
-    wanted = imports([one.cell for one in parsed])
+    wanted = imports([one.cell for one in parsed if one.cell is not None])
     return [
         Finding(
             "problem",

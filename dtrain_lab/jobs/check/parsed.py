@@ -13,17 +13,29 @@ from dtrain_lab.wire.kinds import Severity
 
 
 class Parsed(Struct, frozen=True):
-    """A cell with its converted source and syntax tree; line numbers are those of the cell."""
+    """A cell with its converted source and syntax tree; line numbers are those of the cell.
 
-    cell: Cell
+    `cell` is None for a file of the notebook's folder, whose path is `file`.
+    """
+
+    cell: Cell | None
     source: str
     tree: ast.Module
+    file: str = ""
 
     def finding(
         self, severity: Severity, code: str, message: str, fix: str, node: ast.AST, diff: str = ""
     ) -> Finding:
-        """Make a finding at the line of a node of this cell."""
-        return Finding(severity, code, message, fix, self.cell.name, getattr(node, "lineno", None), diff=diff)
+        """Make a finding at the line of a node of this cell; of a file, the message names it."""
+        line = getattr(node, "lineno", None)
+        if self.cell is None:
+            return Finding(severity, code, f"{self.file}, line {line}: {message}", fix, diff=diff)
+        return Finding(severity, code, message, fix, self.cell.name, line, diff=diff)
+
+    @property
+    def name(self) -> str:
+        """Name of the cell, or the path of the file."""
+        return self.cell.name if self.cell is not None else self.file
 
 
 def parse(cell: Cell) -> Parsed | None:

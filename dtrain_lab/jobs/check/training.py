@@ -79,7 +79,7 @@ def _diff(parsed: Sequence[Parsed]) -> str:
                 f"{name} = DistributedDataParallel({name}.to(device))",
             ]
         if after != before:
-            label = f"cell {one.cell.name}"
+            label = f"cell {one.name}"
             parts += difflib.unified_diff(before, after, label, label, lineterm="", n=2)
     return "\n".join(parts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dtrain_lab.jobs.notebook.torch_use import FRAMEWORKS, has_torch
 from dtrain_lab.wire.kinds import Accelerator, Framework
 
 _HEAD = '''\
@@ -160,7 +161,6 @@ def _write_file(path, text, append=False):
     _once(write)
 ''',
 }
-FRAMEWORKS = r"\b(torch|torch_npu|device|transformers|lightning|accelerate|deepspeed|torchvision)\b"
 _LAUNCHERS = '''\
 def _run_launchers_here():
     """Processes that mp.spawn and its kin would make are there: their functions run in them."""
@@ -257,6 +257,7 @@ def text(
     helpers: frozenset[str],
     framework: Framework = "torch",
     accelerator: Accelerator = "gpu",
+    beside: str | None = None,
 ) -> str:
     """Return the preamble with the parts that the cells need.
 
@@ -266,10 +267,13 @@ def text(
         helpers: names in `_HELPERS` that the cells use.
         framework: what the cells train with; others than torch make their own groups.
         accelerator: kind of the nodes' devices.
+        beside: text of files that the cells import, where these stand for torch, see `has_torch`.
     """
     code = "\n".join(sources)
     parts = [_HEAD.format(title=title.replace("\\", "").replace('"', "'"), by_hand=_BY_HAND[framework])]
-    if framework == "torch" and re.search(FRAMEWORKS, code):
+    if has_torch(sources, framework, beside):
+        if not re.search(FRAMEWORKS, code):  # what the cells call is in their files
+            code = f"{code}\n{beside}"
         npu = accelerator == "npu"
         parts.append(_NPU if npu else _DEVICE)
         if re.search(LAUNCHERS, code):
@@ -289,6 +293,6 @@ def text(
     return "\n".join(parts)
 
 
-def end(sources: Sequence[str], framework: Framework = "torch") -> str:
+def end(sources: Sequence[str], framework: Framework = "torch", beside: str | None = None) -> str:
     """Return the code after the cells, which destroys the process group; empty if there can be no group."""
-    return _END if framework == "torch" and re.search(FRAMEWORKS, "\n".join(sources)) else ""
+    return _END if has_torch(sources, framework, beside) else ""

@@ -33,6 +33,7 @@ def convert(
     parameters: Mapping[str, Any] | None = None,
     framework: Framework = "torch",
     accelerator: Accelerator = "gpu",
+    beside: str | None = None,
 ) -> Script:
     """Convert a notebook to a script.
 
@@ -43,6 +44,7 @@ def convert(
             that cell, or before all cells if none has the tag.
         framework: what the notebook trains with.
         accelerator: kind of the nodes' devices.
+        beside: text of files that the cells import, where these stand for torch; None where none does.
 
     Raises:
         BadRequest: a parameter's name isn't a Python identifier, or its value can't be written as a literal.
@@ -57,14 +59,14 @@ def convert(
     values = _assignments(parameters or {})
     tagged = next((cell.name for cell, _ in made if PARAMETERS in cell.tags), None)
     sources = [c.source for _, c in made]
-    parts = ["# %% preamble", preamble.text(title, sources, _helpers(made), framework, accelerator)]
+    parts = ["# %% preamble", preamble.text(title, sources, _helpers(made), framework, accelerator, beside)]
     if values and tagged is None:
         parts += ["# %% parameters", *values, ""]
     for cell, one in made:
         parts += [f"# %% cell {cell.name} {_plain(cell.id)}", one.source, ""]
         if values and cell.name == tagged:
             parts += ["# %% parameters", *values, ""]
-    last = preamble.end(sources, framework)
+    last = preamble.end(sources, framework, beside)
     parts += ["# %% end", last] if last else []
     installs = tuple(text for _, one in made for text in one.installs)
     return Script("\n".join(parts).rstrip("\n") + "\n", tuple(findings), installs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import get_args
 
 from dtrain_lab.errors import BadRequest
@@ -16,6 +16,22 @@ MODULES: dict[Framework, tuple[str, ...]] = {
     "tensorflow": ("tensorflow", "tf_keras"),
     "mindspore": ("mindspore",),
 }
+
+
+OTHERS: tuple[Framework, ...] = ("tensorflow", "mindspore")
+
+
+def or_named(there: Iterable[str], hint: str) -> str:
+    """Extend the hint for an environment without torch by what it may be meant for.
+
+    Args:
+        there: frameworks that it has.
+        hint: how torch is installed.
+    """
+    found = next(iter(there), None)
+    if found is None:
+        return hint
+    return f'It has {found}: set framework = "{found}" in the profile for jobs that train with it. {hint}'
 
 
 def checked(name: str) -> Framework:

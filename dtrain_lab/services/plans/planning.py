@@ -8,7 +8,6 @@ import secrets
 import socket
 import time
 import unicodedata
-from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
@@ -17,25 +16,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import BadNotebook, BadSize, DtrainError, NotFound
+from dtrain_lab.errors import BadNotebook, BadSize, DtrainError, EnvironmentUnfit, NotFound
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs.check import check
 from dtrain_lab.jobs.check import frameworks as framework_check
-from dtrain_lab.jobs.check.notebook import Around, imports
+from dtrain_lab.jobs.check.notebook import Around
 from dtrain_lab.jobs.notebook.script import Script, convert
 from dtrain_lab.jobs.notebook.source import read
 from dtrain_lab.machine import processes
 from dtrain_lab.placement import layout
 from dtrain_lab.placement.frameworks import adapter as frameworks
+from dtrain_lab.placement.frameworks import names
 from dtrain_lab.services.jobs import request as job_request
 from dtrain_lab.services.jobs.request import as_asked, check_request, data_missing
 from dtrain_lab.services.plans import packing
 from dtrain_lab.services.plans.answer_cache import Recent
+from dtrain_lab.services.plans.code import Code
 from dtrain_lab.services.plans.inputs import Sources
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
+from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.plan import Facts, HostsFacts, Plan, Request
 from dtrain_lab.wire.profile import Profile
 
@@ -85,17 +87,23 @@ async def prepare(
     profile = allowed.profile
     check_request(request)
     framework = profile.framework or "torch"
+    packed = await recent.ask(
+        ("files", str(file.parent), sources.files),
+        lambda: asyncio.to_thread(packing.pack, file.parent, sources.files),
+    )
+    read_code = await asyncio.to_thread(Code.of, cells, packed)
     script = convert(
         cells,
         title=file.name,
         parameters=request.parameters,
         framework=framework,
         accelerator=profile.accelerator,
+        beside=read_code.torch_text,
     )
     python = request.python or environment.kernel_python(request.kernel)
     if backend.traits.one_machine:
         python = environment.of_machine(profile.environment, python)
-    strategy = framework_check.strategy(cells) if framework == "tensorflow" else None
+    strategy = framework_check.strategy(read_code.everything) if framework == "tensorflow" else None
     wanted = Request(
         request.profile,
         request.ranks,
@@ -118,14 +126,10 @@ async def prepare(
         unlimited = replace(profile, slurm=replace(profile.slurm, time=None))
         plan = limits.Allowed(unlimited, backend).plan(facts, wanted, python=python, directory="")
     plan = layout.among(plan, request.at_once, facts)
-    packed = await recent.ask(
-        ("files", str(file.parent), sources.files),
-        lambda: asyncio.to_thread(packing.pack, file.parent, sources.files),
-    )
-    adapter = frameworks.plan(framework, strategy, plan.size, evaluates=framework_check.evaluates(cells))
+    evaluates = framework_check.evaluates(read_code.everything)
+    adapter = frameworks.plan(framework, strategy, plan.size, evaluates=evaluates)
     record = replace(_draft(request, profile, plan, f"{root}/jobs", file), framework=adapter)
-    imported = imports(cells)
-    missing = await _missing(imported, record, packed, python, recent)
+    missing, no_torch = await _missing(read_code, record, packed, python, recent)
     around = Around(
         ranks=plan.size,
         ranks_per_node=plan.nodes[0].ranks,
@@ -141,7 +145,9 @@ async def prepare(
             len(plan.nodes),
             profile.accelerator,
             profile.environment.variables,
+            no_torch,
         ),
+        modules=read_code.files,
     )
     findings = check(cells, around) + script.findings + data_missing(request, profile, backend.traits)
     if never is not None:
@@ -158,7 +164,7 @@ async def prepare(
         packed.left,
         never,
         sum(cell.runs for cell in cells),
-        len(imported) - len(missing) if backend.traits.one_machine else None,
+        len(read_code.imported) - len(missing) if backend.traits.one_machine else None,
     )
 
 
@@ -215,22 +221,42 @@ def _draft(request: JobRequest, profile: Profile, plan: Plan, base: str, file: P
 
 
 async def _missing(
-    imported: Collection[str], record: JobRecord, packed: packing.Packed, python: str, recent: Recent
-) -> frozenset[str]:
-    """Return modules that the environment lacks, if its interpreter runs on this machine."""
+    code: Code, record: JobRecord, packed: packing.Packed, python: str, recent: Recent
+) -> tuple[frozenset[str], bool]:
+    """Return modules that the environment lacks, and whether torch is one, if it is on this machine.
+
+    An environment without torch is refused, unless the notebook imports another framework that is there:
+    the check proposes that one then.
+
+    Raises:
+        EnvironmentUnfit: Ranks can't run there.
+    """
     if not record.plan.traits.one_machine:
-        return frozenset()
-    framework = record.profile.framework or "torch"
-    await recent.ask(("fit", python, framework), lambda: environment.check(python, framework))
+        return frozenset(), False
+
+    async def fits(framework: Framework) -> None:
+        await recent.ask(("fit", python, framework), lambda: environment.check(python, framework, jobs=True))
+
+    no_torch = False
+    try:
+        await fits(record.profile.framework or "torch")
+    except EnvironmentUnfit as error:
+        told = names.imported(code.everywhere)
+        if record.profile.framework is not None or told is None or told[0] == "torch":
+            raise
+        if error.code != "package_missing":
+            raise
+        await fits(told[0])
+        no_torch = True
+    imported = code.imported
     own = {path.split("/")[0].removesuffix(".py") for path in packed.files}
     wanted = sorted(name for name in imported if name not in own)
     if not wanted:
-        return frozenset()
-    return frozenset(
-        await recent.ask(
-            ("modules", python, *wanted), lambda: environment.missing_modules(python, tuple(wanted))
-        )
+        return frozenset(), no_torch
+    missing = await recent.ask(
+        ("modules", python, *wanted), lambda: environment.missing_modules(python, tuple(wanted))
     )
+    return frozenset(missing), no_torch
 
 
 def _files(record: JobRecord, text: str, script: Script, packed: packing.Packed) -> dict[str, bytes]:

@@ -11,6 +11,7 @@ from dtrain_lab.placement import compatibility, layout
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment, speeds
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.node import Check
 from dtrain_lab.wire.plan import Request
 
@@ -31,11 +32,10 @@ async def check(name: str) -> dict[str, Any]:
     allowed = limits.allowed(profiles.load(name))
     found, backend = allowed
     if backend.traits.one_machine:
-        await environment.check(
-            environment.of_machine(found.environment, sys.executable), found.framework or "torch"
-        )
+        own = environment.of_machine(found.environment, sys.executable)
+        await environment.check(own, found.framework or "torch", jobs=True)
     checks = await backend.checks(found, sys.executable)
-    wrong = compatibility.unfit(checks, found.framework or "torch")
+    wrong = compatibility.unfit(checks, found.framework)
     if wrong is not None:
         raise wrong
     between = await backend.speed(found, sys.executable, checks)
@@ -43,12 +43,14 @@ async def check(name: str) -> dict[str, Any]:
         speeds.keep(found, between)
     facts = await backend.facts(found)
     plan = allowed.plan(facts, Request(profile=name), python=sys.executable, directory="/")
-    nodes = [_node(node, one) for node, one in checks.items()]
+    framework = found.framework or "torch"
+    nodes = [_node(node, one, framework) for node, one in checks.items()]
     least = min(checks.values(), key=lambda c: (c.facts.gpus, c.facts.cpus)).facts
     per_node = layout.room(least, found)
     return {
         "name": name,
         "backend": found.backend,
+        "framework": framework,
         "nodes": nodes,
         "ranks": plan.size,
         "collectives": plan.collectives,
@@ -63,7 +65,7 @@ async def check(name: str) -> dict[str, Any]:
     }
 
 
-def _node(name: str, one: Check) -> dict[str, Any]:
+def _node(name: str, one: Check, framework: Framework) -> dict[str, Any]:
     return {
         "node": name,
         "cpus": one.facts.cpus,
@@ -71,6 +73,7 @@ def _node(name: str, one: Check) -> dict[str, Any]:
         "memory_gib": round(one.facts.memory_bytes / 2**30, 1),
         "python": one.versions.get("python", ""),
         "torch": one.versions.get("torch", ""),
+        framework: one.versions.get(framework, ""),
         "dtrain_lab": one.versions.get("dtrain-lab", ""),
         "driver": one.driver or "–",
         "shm_gib": round(one.shm_bytes / 2**30, 1),

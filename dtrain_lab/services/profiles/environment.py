@@ -14,6 +14,7 @@ from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit
 from dtrain_lab.machine import RUNTIME_VARIABLE
 from dtrain_lab.placement.environment import python as words_of
+from dtrain_lab.placement.frameworks import names
 from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.profile import Environment
 
@@ -77,21 +78,25 @@ def needed(framework: Framework) -> tuple[str, ...]:
     return NEEDED if framework == "torch" else ("dtrain_lab", framework, *LIGHT)
 
 
-async def check(python: str, framework: Framework = "torch") -> None:
+async def check(python: str, framework: Framework = "torch", *, jobs: bool = False) -> None:
     """Check that ranks can run in this interpreter.
 
     Args:
         python: Its path.
         framework: What they train with.
+        jobs: Whether jobs are to run there, which may train with another framework than PyTorch.
 
     Raises:
         EnvironmentUnfit: The interpreter can't be run, or lacks a package; the hint is the command that
             installs it.
     """
+    others = names.OTHERS if jobs and framework == "torch" else ()
+    wanted = (*needed(framework), *others)
     if os.path.realpath(python) == os.path.realpath(sys.executable) and python == sys.executable:
-        missing = [name for name in needed(framework) if util.find_spec(name) is None]
+        lacking = [name for name in wanted if util.find_spec(name) is None]
     else:
-        missing = await _ask(python, needed(framework))
+        lacking = await _ask(python, wanted)
+    missing = [name for name in lacking if name not in others]
     if not missing:
         return
     what = "dtrain_lab" if "dtrain_lab" in missing else missing[0]
@@ -100,9 +105,12 @@ async def check(python: str, framework: Framework = "torch") -> None:
         light = " ".join(PACKAGES.get(name, name) for name in LIGHT)
         alone = f"--no-deps dtrain-lab && {python} -m pip install {light}"
         package = alone if what == "dtrain_lab" else PACKAGES.get(what, what)
+    hint = f"Install it there: {python} -m pip install {package}"
+    if what == "torch":
+        hint = names.or_named((name for name in others if name not in lacking), hint)
     raise EnvironmentUnfit(
         f"The environment of {python} has no {what}.",
-        f"Install it there: {python} -m pip install {package}",
+        hint,
         code="package_missing",
         details={"python": python, "missing": missing},
     )

@@ -1,0 +1,204 @@
+"""Files of a notebook's own project that its cells import: what they import, and whether that is torch."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from dtrain_lab.jobs.check.known_packages import PLAIN
+from dtrain_lab.jobs.check.parsed import Parsed, dotted
+from dtrain_lab.placement.frameworks import names
+
+MOST_FILES = 200
+Read = Callable[[str], str | None]
+"""Gives the text of a file of the notebook's folder, by its path there; None where there is none."""
+TORCH = frozenset({*names.MODULES["torch"], "torch_npu", "torchaudio", "torchtext", "transformers"})
+
+
+class Module(Struct, frozen=True):
+    """A file that a notebook imports.
+
+    Attributes:
+        path: in the notebook's folder.
+        name: as a module, with dots.
+        source: its text.
+        cell: cell that leads to it.
+        line: line of that cell.
+    """
+
+    path: str
+    name: str
+    source: str
+    cell: str
+    line: int
+
+    @property
+    def tree(self) -> ast.Module:
+        """Its syntax tree."""
+        return _tree(self.source)
+
+    @property
+    def parsed(self) -> Parsed:
+        """The file as a cell is: findings name it."""
+        return Parsed(None, self.source, self.tree, self.path)
+
+    @property
+    def package(self) -> str:
+        """The package that relative imports begin at."""
+        return self.name if self.path.endswith("__init__.py") else self.name.rpartition(".")[0]
+
+
+def modules(parsed: Sequence[Parsed], read: Read) -> tuple[Module, ...]:
+    """Find the files that cells import or %run, and those that these import in turn.
+
+    Args:
+        parsed: the cells that run.
+        read: reads files of the notebook's folder.
+    """
+    folders = ["", *(folder for one in parsed for folder in _added(one.tree))]
+    found: dict[str, Module] = {}
+    waiting: list[tuple[ast.Module, str, str, int]] = []
+    for one in parsed:
+        if one.cell is not None:
+            waiting.append((one.tree, "", one.cell.name, 0))
+    while waiting:
+        tree, package, cell, line = waiting.pop(0)
+        for path, name, node in _wanted(tree, package, folders, read):
+            if path in found or len(found) >= MOST_FILES:
+                continue
+            source = read(path)
+            if source is None or not _parses(source):
+                continue
+            at = line or getattr(node, "lineno", 1)
+            found[path] = Module(path, name, source, cell, at)
+            waiting.append((_tree(source), found[path].package, cell, at))
+    return tuple(found.values())
+
+
+def torch_text(
+    parsed: Sequence[Parsed], files: Sequence[Module], imported: Mapping[str, tuple[str, int]]
+) -> str | None:
+    """Return the text of a notebook's files if the notebook trains with torch by what it imports.
+
+    It does where one of its files imports torch or what is built on it. A package of the environment that
+    nobody knows counts, too, as in a cluster's cells: only what is named in `PLAIN` does without torch.
+
+    Args:
+        parsed: the cells that run.
+        files: files that they import.
+        imported: modules that cells and files import, as `beside.imported` returns them.
+
+    Returns:
+        The text, which may be empty; None for a notebook that doesn't train with torch.
+    """
+    trees = [*(one.tree for one in parsed), *(file.tree for file in files)]
+    anywhere = {name for tree in trees for name in _tops(ast.walk(tree))}
+    own = {file.name.split(".")[0] for file in files}
+    told = names.imported(imported)
+    known = sys.stdlib_module_names | PLAIN | own | {m for of in names.MODULES.values() for m in of}
+    unknown = told is None and any(name not in known for name in imported)
+    if not (anywhere & TORCH or unknown):
+        return None
+    return "\n".join(file.source for file in files)
+
+
+def imported(cells: Mapping[str, tuple[str, int]], files: Sequence[Module]) -> dict[str, tuple[str, int]]:
+    """Add the modules that files import to those that cells import.
+
+    Args:
+        cells: module → cell and line.
+        files: files that the cells import.
+
+    Returns:
+        Module → cell and line that lead to it.
+    """
+    found = dict(cells)
+    for file in files:
+        for name in _tops(at_once(file.tree)):
+            found.setdefault(name, (file.cell, file.line))
+    return found
+
+
+def at_once(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes outside `try` and functions, which run with the cell or file itself."""
+    for child in ast.iter_child_nodes(tree):
+        if not isinstance(child, ast.Try | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from at_once(child)
+
+
+def absolute(node: ast.ImportFrom, package: str) -> str:
+    """Return the module that an import names, also a relative one."""
+    if not node.level:
+        return node.module or ""
+    base = package.split(".")[: len(package.split(".")) - node.level + 1]
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+# ----
+
+
+def _tops(nodes: Iterator[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]
+
+
+def _wanted(
+    tree: ast.AST, package: str, folders: Sequence[str], read: Read
+) -> Iterator[tuple[str, str, ast.AST]]:
+    """Yield path, module and node of the files that a tree imports or runs."""
+    for node in ast.walk(tree):
+        asked: list[str] = []
+        match node:
+            case ast.Import(aliases):
+                asked = [alias.name for alias in aliases]
+            case ast.ImportFrom():
+                base = absolute(node, package)
+                asked = [base, *(f"{base}.{alias.name}".strip(".") for alias in node.names)]
+            case ast.Call(func=ast.Name("_run_file"), args=[ast.Constant(str(path)), *_]):
+                yield posixpath.normpath(path), "", node
+        for name in asked:
+            yield from ((path, module, node) for path, module in _files(name, folders, read))
+
+
+def _files(name: str, folders: Sequence[str], read: Read) -> Iterator[tuple[str, str]]:
+    """Yield the files that an import runs: each package on the way, and the module."""
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        stem, module = "/".join(parts[:count]), ".".join(parts[:count])
+        for folder in folders:
+            for path in (f"{stem}/__init__.py", f"{stem}.py"):
+                there = posixpath.normpath(posixpath.join(folder, path))
+                if read(there) is not None:
+                    yield there, module
+                    break
+
+
+def _added(tree: ast.AST) -> Iterator[str]:
+    """Yield the folders of the project that a cell adds to `sys.path`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and dotted(node.func) in ("sys.path.append", "sys.path.insert"):
+            last = node.args[-1] if node.args else None
+            if isinstance(last, ast.Constant) and isinstance(last.value, str) and last.value[:1] != "/":
+                yield last.value
+
+
+@lru_cache(maxsize=256)
+def _tree(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+def _parses(source: str) -> bool:
+    try:
+        _tree(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True

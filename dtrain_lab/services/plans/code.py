@@ -1,0 +1,79 @@
+"""What a notebook's code is: its cells, and the files beside it that they import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from dtrain_lab.jobs.check import beside
+from dtrain_lab.jobs.check.notebook import imports, running
+from dtrain_lab.jobs.check.parsed import Parsed
+from dtrain_lab.jobs.notebook.source import Cell
+from dtrain_lab.services.plans.packing import LARGEST, Packed
+
+
+class Code(Struct, frozen=True):
+    """A notebook's code.
+
+    Attributes:
+        everything: cells and files.
+        files: files that the cells import, also through one another.
+        imported: modules that the cells import, with cell and line.
+        everywhere: those that the files import, too.
+        torch_text: text of the files, where what the cells import stands for torch; else None.
+    """
+
+    everything: tuple[Parsed, ...]
+    files: tuple[beside.Module, ...]
+    imported: dict[str, tuple[str, int]]
+    everywhere: dict[str, tuple[str, int]]
+    torch_text: str | None
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], packed: Packed) -> Code:
+        """Read the files that a job takes along.
+
+        Args:
+            cells: the notebook's.
+            packed: files of its folder.
+        """
+
+        def read(path: str) -> str | None:
+            data = packed.files.get(path)
+            return None if data is None else data.decode("utf-8", "replace")
+
+        return cls._of(cells, read)
+
+    @classmethod
+    def here(cls, cells: Sequence[Cell], folder: Path) -> Code:
+        """Read the files of a notebook's folder.
+
+        Args:
+            cells: the notebook's.
+            folder: that it lies in.
+        """
+
+        def read(path: str) -> str | None:
+            try:
+                file = folder / path
+                return file.read_text(encoding="utf-8") if file.stat().st_size <= LARGEST else None
+            except (OSError, ValueError):
+                return None
+
+        return cls._of(cells, read)
+
+    @classmethod
+    def _of(cls, cells: Sequence[Cell], read: Callable[[str], str | None]) -> Code:
+        parsed = running(cells)
+        files = beside.modules(parsed, read)
+        imported = imports(cells)
+        everywhere = beside.imported(imported, files)
+        return cls(
+            (*parsed, *(file.parsed for file in files)),
+            files,
+            imported,
+            everywhere,
+            beside.torch_text(parsed, files, everywhere),
+        )
