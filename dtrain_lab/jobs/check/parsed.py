@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -38,8 +39,12 @@ class Parsed(Struct, frozen=True):
         return self.cell.name if self.cell is not None else self.file
 
 
+@lru_cache(maxsize=512)
 def parse(cell: Cell) -> Parsed | None:
-    """Parse a cell; None if it isn't valid Python, which the conversion reports."""
+    """Parse a cell; None if it isn't valid Python, which the conversion reports.
+
+    Several checks ask for the same cells, and again while somebody types. Nobody may change a tree.
+    """
     source = convert_cell(cell).source
     try:
         return Parsed(cell, source, ast.parse(source))
