@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -203,3 +204,18 @@ def test_a_broken_message_is_left_out_and_the_session_goes_on(cluster: dt.Cluste
         said = editor.process.stderr.read().decode()
         assert "bytes are no message, and were left out" in said
         assert "This is no message of the debug adapter protocol: b'xxxx" in said
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring has no trace function to lose")
+def test_ranks_that_an_interrupt_left_untraced_stop_in_the_next_cell(
+    cluster: dt.Cluster, folder: Path
+) -> None:
+    """Python drops a trace function that an exception leaves, as an interrupt while pydevd lets go does."""
+    with Editor(cluster.name) as editor:
+        assert editor.attach()["success"]
+        set_at(editor, folder / "steps.py", 7)
+        lost = "import pydevd_tracing\npydevd_tracing.SetTrace(None)\nraise KeyboardInterrupt"
+        assert not cluster.run(lost, check=False).ok
+        cell = Running(cluster, "print(steps.train(rank))")
+        assert {editor.event("stopped")["threadId"] for _ in range(2)} == {1001, 1002}
+        goes_on(editor, cell, folder / "steps.py")

@@ -205,6 +205,8 @@ class RankDebugger:
         """
         stood, self._stood, self._released = self._stood, False, False
         self._pausing = False
+        if self.attached:
+            tracing.keep_tracing()
         if self.attached and self._points and not stood and tracing.compiled():
             self._note(COMPILED)
         if error is not None:

@@ -94,6 +94,19 @@ def trace_again() -> None:
     database.set_tracing_for_untraced_contexts()
 
 
+def keep_tracing() -> None:
+    """Trace this thread again if an interrupt has ended that.
+
+    Python drops the trace function that an exception leaves: an interrupt does so where it comes while
+    pydevd stops the thread, or looks whether to stop it. No breakpoint would be reached any more.
+    """
+    import pydevd
+
+    database = pydevd.get_global_debugger()
+    if database is not None and _on and _monitoring() is None and sys.gettrace() is None:
+        database.enable_tracing()
+
+
 def stop_tracing() -> None:
     """Stop tracing in all threads: after pydevd's own `disconnect` tracing would go on and cost time."""
     monitoring = _monitoring()
