@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadSize, Conflict
+from tests.books import write
 from tests.integration.test_faults import in_background, stands_in
 
 pytestmark = pytest.mark.processes
@@ -60,3 +63,28 @@ def test_a_size_that_can_not_be_is_refused_and_nothing_changes(pair: dt.Cluster)
     pair.interrupt()
     thread.join(20)
     assert "interrupted" in results[0].sentence
+
+
+def test_a_job_has_its_own_size_whatever_the_cluster_has_become(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notebook whose cluster has another number of ranks now is submitted, and runs, as it was before."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    cells = [
+        "import torch, torch.distributed as dist",
+        "t = torch.ones(1)\ndist.all_reduce(t)",
+        "print('sum', t.item())",
+    ]
+    book = write(tmp_path / "train.ipynb", cells)
+    with dt.start(ranks=1) as cluster:
+        cluster.resize(2)
+        cluster.resize(1)
+        job = dt.submit(book, nodes=1, ranks_per_node=2)
+        try:
+            assert job.wait(90) == "succeeded", job.logs()
+            assert job.info()["size"] == {"nodes": 1, "ranks_per_node": 2}
+            assert job.logs().count("sum 2.0") == 2
+            assert cluster.info()["world"]["size"] == 1
+        finally:
+            job.cancel()
+            job.wait(60)
