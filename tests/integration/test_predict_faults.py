@@ -106,6 +106,7 @@ def model_(v):
 dt.predict(model_, x, batch_size=1, output={str(tmp_path / "x.parquet")!r})"""
     with pytest.raises(CellFailed, match="Rank 1 was lost"):
         ranks.run(code, timeout=60)
+    assert (tmp_path / ".x.parquet.parts").is_dir(), "what is there lies beside the file"
     ranks.restart([1])
     ranks.run(SETUP)
     code = f"""

@@ -169,11 +169,19 @@ def test_all_parts_there_and_no_file_yet(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_in_a_job_parts_lie_with_the_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DTRAIN_JOB", str(tmp_path))
     monkeypatch.setenv("DTRAIN_CHECKPOINT_DIR", str(tmp_path / "c"))
     first, second = (folder_of(tmp_path / job / "x.arrow", "x.arrow") for job in ("job-1", "job-2"))
     assert first == second, "a resumed job has another working directory"
     assert first.parent == tmp_path / "c"
     assert folder_of(tmp_path / "x.arrow", "other/x.arrow") != first
+
+
+def test_in_a_cluster_parts_lie_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DTRAIN_JOB", raising=False)
+    monkeypatch.setenv("DTRAIN_CHECKPOINT_DIR", str(tmp_path / "c"))  # as every rank of a cluster has it
+    assert folder_of(tmp_path / "x.arrow", "x.arrow") == tmp_path / ".x.arrow.parts"
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_folder_that_a_rank_does_not_see(tmp_path: Path) -> None:

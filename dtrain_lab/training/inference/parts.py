@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
+from dtrain_lab.jobs.files import FOLDER_VARIABLE
 from dtrain_lab.machine import durable
-from dtrain_lab.training.checkpoint import VARIABLE, checkpoint_dir
+from dtrain_lab.training.checkpoint import checkpoint_dir
 from dtrain_lab.training.inference import columns, tables
 from dtrain_lab.training.inference.outputs import Output
 from dtrain_lab.training.inference.shares import Batches, in_order
@@ -31,13 +32,14 @@ class State(msgspec.Struct, frozen=True):
 def folder_of(output: Path, name: str) -> Path:
     """Folder of the parts of a file.
 
-    In a job it lies beside the checkpoints, where a resumed job finds it; else beside the file.
+    It lies beside the file, where the next call finds it whatever notebook or cluster it comes from. In a job it
+    lies beside the checkpoints instead, as a resumed job has those and another working directory.
 
     Args:
         output: absolute path of the file.
         name: the path as the user wrote it: a resumed job has another working directory.
     """
-    if os.environ.get(VARIABLE):
+    if os.environ.get(FOLDER_VARIABLE):
         return checkpoint_dir() / f"predict-{output.stem}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return output.with_name(f".{output.name}.parts")
 
