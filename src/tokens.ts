@@ -35,6 +35,7 @@ export type Finding = Schemas['Finding'];
 export type Holder = Schemas['Holder'];
 export type Slots = Schemas['Slots'];
 export type Sweep = Schemas['Sweep'];
+export type SweepPlan = Schemas['SweepPlan'];
 export type Trial = Schemas['Trial'];
 export type SweepRequest = Schemas['SweepRequest'];
 
@@ -199,6 +200,8 @@ export interface ISweeps {
   /** Newest first. */
   all(): Promise<Sweep[]>;
   get(id: string): Promise<Sweep>;
+  /** What would begin; nothing does. `ask`: the scheduler, too. */
+  plan(wanted: WantedSweep, ask: boolean): Promise<SweepPlan>;
   begin(wanted: WantedSweep): Promise<Sweep>;
   /** Its trials end; their checkpoints stay. */
   stop(id: string): Promise<Sweep>;

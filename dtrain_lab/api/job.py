@@ -115,7 +115,7 @@ class Job:
             raise TimeoutError(f"Job {self.id} has not ended in {timeout:g} s.") from None
 
     def cancel(self) -> None:
-        """End the job on all its nodes."""
+        """End the job on all its nodes; returns once they are told, `wait` waits for its end."""
         self._info = self._portal.call(self._portal.jobs.cancel(self.id))
 
     def resume(self, *, force: bool = False) -> Job:
@@ -266,10 +266,10 @@ def submit(
     )
     if dry_run:
         return plan(portal, request, file)
-    return Job(portal, portal.call(portal.jobs.submit(request, file, _warn)))
+    return Job(portal, portal.call(portal.jobs.submit(request, file, warn)))
 
 
-def _warn(findings: tuple[Finding, ...]) -> None:
+def warn(findings: tuple[Finding, ...]) -> None:
     """Print warnings for the user; the `warnings` module would hide them the second time."""
     for finding in findings:
         print(f"dtrain-lab: {finding_line(finding)}", file=sys.stderr)

@@ -11,11 +11,15 @@ from typing import Any
 import msgspec
 
 from dtrain_lab.api.checked import checked
+from dtrain_lab.api.job import warn
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.services.sweeps.sweeps import Told
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.sweeps import Direction, Pruner, Sampler, SweepRequest
 from dtrain_lab.wire.sweeps import Sweep as Info
+
+STOP_WITHIN_S = 60.0
+"""How long `Sweep.stop` waits for the end of the trials, in seconds."""
 
 
 class Sweep:
@@ -101,13 +105,20 @@ class Sweep:
         except TimeoutError:
             raise TimeoutError(f"{self._info.name} has not ended in {timeout:g} s.") from None
 
-    def stop(self) -> None:
-        """End all trials that run; their checkpoints are kept.
+    def stop(self, *, wait: bool = True, timeout: float | None = STOP_WITHIN_S) -> None:
+        """End all trials that run, and wait for it, as `Cluster.stop` does; their checkpoints are kept.
+
+        Args:
+            wait: Wait until all trials have ended; False returns once the sweep's driver has heard it.
+            timeout: Seconds to wait at most; None for no limit.
 
         Raises:
             Conflict: The sweep has ended.
+            TimeoutError: Trials have not ended in time; they are told to, and will.
         """
         self._info = self._portal.call(self._portal.sweeps.stop(self.id))
+        if wait:
+            self.wait(timeout)
 
     def resume(self) -> None:
         """Go on: trials that were stopped continue from their checkpoints, the others begin.
@@ -177,7 +188,7 @@ def sweep(
         **options,
     )
     file = Path(notebook).expanduser().absolute()
-    return Sweep(portal, portal.call(portal.sweeps.create(checked("dt.sweep", request), file)))
+    return Sweep(portal, portal.call(portal.sweeps.create(checked("dt.sweep", request), file, warn)))
 
 
 def sweeps() -> list[Sweep]:

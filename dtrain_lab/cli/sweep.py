@@ -10,16 +10,18 @@ import click
 from rich.table import Table
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.sweep import Sweep, find, sweeps
+from dtrain_lab.api.sweep import STOP_WITHIN_S, Sweep, find, sweeps
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.metrics.units import duration
 from dtrain_lab.sweeps.importance import told
 from dtrain_lab.sweeps.space import from_text
+from dtrain_lab.wire.jobs.finding import line as finding_line
+from dtrain_lab.wire.jobs.finding import problems
 from dtrain_lab.wire.sweeps import Sweep as Info
-from dtrain_lab.wire.sweeps import SweepRequest, Trial
+from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest, Trial
 
-STOP_WITHIN_S = 60.0
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
 
 
@@ -51,6 +53,7 @@ def sweep_group() -> None:
 @click.option("--retries", type=int, default=0, help="How many times a failed trial is retried.")
 @click.option("--kernel", help="Run in the Python of this kernel, not in the terminal's.")
 @click.option("--files/--no-files", default=True, help="Take the small files of the notebook's folder along.")
+@click.option("--dry-run", is_flag=True, help="Check it, and begin nothing.")
 @as_json
 @reports_errors
 def run(
@@ -59,6 +62,7 @@ def run(
     objective: str,
     kernel: str | None,
     limit: str | None,
+    dry_run: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -75,7 +79,11 @@ def run(
         time=limit,
         **options,
     )
-    info = portal.call(portal.sweeps.create(request, Path(notebook).expanduser().absolute()))
+    file = Path(notebook).expanduser().absolute()
+    if dry_run:
+        _show_plan(portal.call(portal.sweeps.plan(request, file, ask=True)), as_json)
+        return
+    info = portal.call(portal.sweeps.create(request, file, print_findings))
     if as_json:
         print_json(info)
         return
@@ -139,7 +147,7 @@ def trials(identity: str, as_json: bool) -> None:
         ended = trial.started_at is not None and trial.ended_at is not None
         took = duration((trial.ended_at or 0.0) - (trial.started_at or 0.0)) if ended else "–"
         row = (str(trial.number), trial.state, _parameters(trial), value, step, took, trial.job or "–")
-        table.add_row(*row, trial.reason or "")
+        table.add_row(*row, trial.reason.text if trial.reason is not None else "")
     console.print(table)
 
 
@@ -151,16 +159,14 @@ def trials(identity: str, as_json: bool) -> None:
 def stop(identity: str, wait: bool, as_json: bool) -> None:
     """End a sweep's trials; their checkpoints are kept."""
     target = find(identity)
-    target.stop()
-    if wait:
-        try:
-            target.wait(STOP_WITHIN_S)
-        except TimeoutError:
-            raise Unreachable(
-                f"{target.name} is told to stop, and has not after {STOP_WITHIN_S:.0f} s.",
-                f"Look again: dtrain-lab sweep show {target.id}",
-                code="not_ended",
-            ) from None
+    try:
+        target.stop(wait=wait)
+    except TimeoutError:
+        raise Unreachable(
+            f"{target.name} is told to stop, and has not after {STOP_WITHIN_S:.0f} s.",
+            f"Look again: dtrain-lab sweep show {target.id}",
+            code="not_ended",
+        ) from None
     _done(target, as_json)
 
 
@@ -173,6 +179,20 @@ def resume(identity: str, as_json: bool) -> None:
     target = find(identity)
     target.resume()
     _done(target, as_json)
+
+
+def _show_plan(made: SweepPlan, as_json: bool) -> None:
+    if as_json:
+        print_json(made)
+        return
+    for finding in made.findings:
+        console.print(finding_line(finding), markup=False)
+    if made.size is not None:
+        each = f"{made.size.nodes} × {made.size.ranks_per_node} ranks"
+        at_once = "" if made.parallel is None else f", {made.parallel} at once"
+        console.print(f"{made.total} trials of {each}{at_once}")
+    if not problems(made.findings):
+        console.print("Nothing keeps it from beginning.")
 
 
 def _best_first(info: Info) -> list[Trial]:

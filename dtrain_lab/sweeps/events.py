@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.wire.kinds import JobState
+from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import Report, Wish
 
 # ---- events: what the driver can learn
@@ -62,7 +63,7 @@ class Looked(Struct, frozen=True):
     started_at: float | None = None
     ended_at: float | None = None
     checkpoint_step: int | None = None
-    error: str | None = None
+    error: Summary | None = None
     killed: bool = False
     reports: tuple[Report, ...] = ()
     names: tuple[str, ...] = ()

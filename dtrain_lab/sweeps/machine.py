@@ -11,7 +11,7 @@ import math
 
 from msgspec.structs import replace
 
-from dtrain_lab.sweeps import reports
+from dtrain_lab.sweeps import reasons, reports
 from dtrain_lab.sweeps.events import (
     Action,
     Continue,
@@ -31,6 +31,7 @@ from dtrain_lab.sweeps.events import (
 )
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.kinds import JOB_ENDED
+from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, SweepRecord, Trial
 
 MOST_RESUMES = 3
@@ -105,7 +106,7 @@ def _wished(record: SweepRecord, event: Wished) -> SweepRecord:
 
 
 def _refused(record: SweepRecord, event: Refused) -> SweepRecord:
-    trial = replace(record.trials[event.number], reason=event.message)
+    trial = replace(record.trials[event.number], reason=Summary(event.code, {}, event.message))
     if trial.handed:
         trial = _taken_back(trial)
     if trial.jobs and not event.again:  # it can't be continued; the other trials may
@@ -136,9 +137,7 @@ def _missing(trial: Trial, at: float) -> Trial:
         return trial
     if not trial.seen:  # whoever handed it over died before
         return _taken_back(trial)
-    return replace(
-        trial, state="failed", handed=False, ended_at=at, ending=None, reason="Its job was deleted."
-    )
+    return replace(trial, state="failed", handed=False, ended_at=at, ending=None, reason=reasons.DELETED)
 
 
 def _looked(record: SweepRecord, event: Looked) -> SweepRecord:
@@ -175,26 +174,25 @@ def _job_ended(record: SweepRecord, trial: Trial, event: Looked) -> SweepRecord:
     if trial.ending == "stop":
         return _with(record, replace(trial, state="stopped", ending=None))
     if event.state == "cancelled":
-        return _with(record, replace(trial, state="stopped", reason="Its job was cancelled."))
+        return _with(record, replace(trial, state="stopped", reason=reasons.CANCELLED))
     if (event.killed or event.state == "lost") and trial.resumes < MOST_RESUMES:
         return _with(record, replace(trial, state="waiting", reason=event.error, ended_at=None))
-    return _with(record, replace(trial, state="failed", reason=event.error or "Its job failed."))
+    return _with(record, replace(trial, state="failed", reason=event.error or reasons.FAILED))
 
 
 def _succeeded(record: SweepRecord, trial: Trial, event: Looked) -> SweepRecord:
     name = record.request.objective
     last = event.reports[-1] if event.reports else None
     if last is not None and not math.isfinite(last.value):
-        why = f"Its {name} is {last.value} at the end, at step {last.step}."
+        why = reasons.not_finite(name, last)
         return _with(record, replace(trial, state="failed", value=None, step=last.step, reason=why))
     if last is None and trial.value is None:
-        said = f"it reported {', '.join(event.names)}" if event.names else "it reported nothing"
-        why = f'It never reported "{name}"; {said}.'
+        why = reasons.no_objective(name, event.names)
         record = _with(record, replace(trial, state="failed", reason=why))
         if any(other.value is not None for other in record.trials):
             return record
         hint = f"Call dt.log(step, {name}=…) in the notebook, or name another objective."
-        reason = Reason("no_objective", f"Trial {trial.number}: {why}", hint, final=True)
+        reason = Reason("no_objective", f"Trial {trial.number}: {why.text}", hint, final=True)
         return replace(record, state="stopping", reason=reason)
     if record.first_rung is None and trial.step:
         record = replace(record, first_rung=reports.first_rung(trial.step))
@@ -208,13 +206,7 @@ def _judged(record: SweepRecord, number: int, behind: bool) -> SweepRecord:
         return record
     rung = trial.rungs[-1]
     others = sum(len(other.rungs) >= len(trial.rungs) for other in record.trials)
-    name = record.request.objective
-    why = (
-        f"Its {name} was {rung.value:.6g} at step {rung.step}, not among the best third of {others} trials "
-        "there."
-        if math.isfinite(rung.value)
-        else f"Its {name} was {rung.value} at step {rung.step}."
-    )
+    why = reasons.behind(record.request.objective, rung, others)
     return _with(record, replace(trial, ending="prune", reason=why))
 
 
@@ -242,7 +234,7 @@ def _ended(record: SweepRecord) -> SweepRecord:
         return _final(replace(record, state="succeeded", reason=None))
     if any(trial.state == "stopped" for trial in record.trials):
         return _final(replace(record, state="stopped"))
-    first = next((t.reason for t in record.trials if t.state == "failed" and t.reason), "")
+    first = next((t.reason.text for t in record.trials if t.state == "failed" and t.reason), "")
     return _final(
         replace(record, state="failed", reason=Reason("no_success", f"No trial has succeeded. {first}", ""))
     )

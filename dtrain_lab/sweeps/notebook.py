@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import symtable
 from collections.abc import Iterable, Sequence
 
 from dtrain_lab.errors import BadNotebook
 from dtrain_lab.jobs.check.parsed import parse
+from dtrain_lab.jobs.notebook.magics import convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
 
 
@@ -20,7 +22,7 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
         file: The notebook's file name, for errors.
 
     Raises:
-        BadNotebook: No cell is tagged, or it does not assign a name.
+        BadNotebook: No cell is tagged, it is not Python, or it does not assign a name.
     """
     tagged = next((cell for cell in cells if cell.runs and PARAMETERS in cell.tags), None)
     if tagged is None:
@@ -31,7 +33,11 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
         )
     parsed = parse(tagged)
     if parsed is None:
-        return  # the check of the job names the line
+        raise BadNotebook(
+            f'The cell tagged "{PARAMETERS}" of {file} is not valid Python{_where(tagged)}.',
+            "Correct it: it has to assign the parameters.",
+            code="no_parameters",
+        )
     table = symtable.symtable(parsed.source, tagged.name, "exec")
     known = sorted(s.get_name() for s in table.get_symbols() if s.is_assigned())
     for name in names:
@@ -45,3 +51,14 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
                 code="no_such_parameter",
                 details={"field": "space", "parameter": name},
             )
+
+
+def _where(cell: Cell) -> str:
+    """Return ", line 3: invalid syntax" of a cell that can't be parsed."""
+    try:
+        ast.parse(convert_cell(cell).source)
+    except SyntaxError as error:
+        return f", line {error.lineno}: {error.msg}"
+    except ValueError as error:
+        return f": {error}"
+    return ""

@@ -151,12 +151,15 @@ def from_text(text: str) -> tuple[str, Any, bool]:
         The name; the text of a range, a list of values or one value; and whether it varies.
 
     Raises:
-        BadRequest: There is no "=".
+        BadRequest: There is no "=", or no name before it.
     """
     name, equals, value = text.partition("=")
     if not equals:
         raise BadRequest(f'--param {text}: there is no "=".', "Write it as --param name=value.")
     name = name.strip()
+    if not name.isidentifier():
+        problem = f'"{name}" is no name' if name else 'there is no name before "="'
+        raise BadRequest(f"--param {text}: {problem}.", "Name a parameter that the tagged cell assigns.")
     match = CALL.fullmatch(value)
     if match is not None:
         _domain(name, value)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.job import JobRequest, JobSize
+from dtrain_lab.wire.jobs.job import JobPlan, JobRequest, JobSize
 from dtrain_lab.wire.summary import Summary
 
 Direction = Literal["minimize", "maximize"]
@@ -42,6 +42,16 @@ class SweepRequest(JobRequest, frozen=True, forbid_unknown_fields=True, kw_only=
     parallel: int | None = None
 
 
+class SweepPlan(JobPlan, frozen=True, kw_only=True):
+    """A sweep before it begins: the plan of a trial; what keeps the sweep from beginning is a finding, too.
+
+    `total`: number of trials. `parallel`: how many of them run at once; None if it can't begin.
+    """
+
+    total: int = 0
+    parallel: int | None = None
+
+
 class Report(Struct, frozen=True):
     """A value of the objective, as of a step."""
 
@@ -53,8 +63,8 @@ class Trial(Struct, frozen=True):
     """A trial of a sweep: one job, and those that continue it.
 
     `parameters`: those that vary. `value`: the objective's last finite value, as of `step`. `job`: the latest
-    of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was continued.
-    `curve`: at most 24 values, for a picture. `rungs`: the values by which bad trials are stopped early.
+    of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was
+    continued. `curve`: at most 24 values, for a picture. `rungs`: the values that stop bad trials early.
     `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to exist.
     `ending`: why its job is being ended.
     """
@@ -67,7 +77,7 @@ class Trial(Struct, frozen=True):
     job: str | None = None
     started_at: float | None = None
     ended_at: float | None = None
-    reason: str | None = None
+    reason: Summary | None = None
     resumes: int = 0
     checkpoint_step: int | None = None
     curve: tuple[Report, ...] = ()

@@ -2052,6 +2052,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sweeps/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What would begin; nothing does. */
+        post: {
+            parameters: {
+                query?: {
+                    ask?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["SweepRequest"];
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SweepPlan"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3552,6 +3603,44 @@ export interface components {
             trials: components["schemas"]["Trial"][];
         };
         /**
+         * SweepPlan
+         * @description A sweep before it begins: the plan of a trial; what keeps the sweep from beginning is a finding, too.
+         *
+         *     `total`: number of trials. `parallel`: how many of them run at once; None if it can't begin.
+         */
+        SweepPlan: {
+            /** @default null */
+            budget: components["schemas"]["Budget"] | null;
+            /** @default 0 */
+            cells: number;
+            /** @default  */
+            changes: string;
+            command: string;
+            /** @default  */
+            environment: string;
+            /** @default null */
+            expected_start_at: number | null;
+            files: components["schemas"]["PlannedFile"][];
+            findings: components["schemas"]["Finding"][];
+            /** @default null */
+            gpu_hours: number | null;
+            /** @default  */
+            id: string;
+            /** @default null */
+            modules: number | null;
+            /** @default null */
+            parallel: number | null;
+            /** @default [] */
+            partitions: components["schemas"]["Choice"][];
+            /** @default null */
+            room: components["schemas"]["Room"] | null;
+            size: components["schemas"]["JobSize"] | null;
+            /** @default  */
+            submit: string;
+            /** @default 0 */
+            total: number;
+        };
+        /**
          * SweepRequest
          * @description A sweep that a user asks for; the fields of a job are those of each trial.
          *
@@ -3665,8 +3754,8 @@ export interface components {
          * @description A trial of a sweep: one job, and those that continue it.
          *
          *     `parameters`: those that vary. `value`: the objective's last finite value, as of `step`. `job`: the latest
-         *     of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was continued.
-         *     `curve`: at most 24 values, for a picture. `rungs`: the values by which bad trials are stopped early.
+         *     of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was
+         *     continued. `curve`: at most 24 values, for a picture. `rungs`: the values that stop bad trials early.
          *     `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to exist.
          *     `ending`: why its job is being ended.
          */
@@ -3690,7 +3779,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /** @default null */
-            reason: string | null;
+            reason: components["schemas"]["Summary"] | null;
             /** @default 0 */
             resumes: number;
             /** @default [] */

@@ -5,7 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../commands';
 import { Cluster } from '../tokens';
 import { Action } from '../ui/action';
-import { formatSpan } from '../ui/format';
+import { formatSpan, formatTime, unbroken } from '../ui/format';
 
 interface IPendingProps {
   cluster: Cluster;
@@ -28,11 +28,12 @@ export function expected(props: IPendingProps): string | null {
   });
   const minutes = Math.round((at - now / 1000) / 60);
   return minutes > 0
-    ? trans._n(
-        'Should start at %2, in about %1 min',
-        'Should start at %2, in about %1 min',
-        minutes,
-        when
+    ? unbroken(
+        trans.__(
+          'Should start at %1, in about %2',
+          when,
+          formatTime(60 * minutes)
+        )
       )
     : trans.__('Should start at %1', when);
 }

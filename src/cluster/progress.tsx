@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, Rank } from '../tokens';
-import { formatCount, formatSpan, formatTime } from '../ui/format';
+import { formatCount, formatSpan, formatTime, unbroken } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 
 /** Nodes that are named where ranks are missing. */
@@ -36,7 +36,13 @@ export function StartBar(props: {
       <p className="jp-DtrainUi-under">
         {usual === null
           ? trans.__('%1 so far', formatSpan(so))
-          : trans.__('%1 so far, usually %2', formatSpan(so), soon(usual))}
+          : unbroken(
+              trans.__(
+                '%1 so far; a start usually takes %2',
+                formatSpan(so),
+                soon(usual)
+              )
+            )}
       </p>
       <Bar share={share} label={trans.__('Ranks that have started')} />
     </div>

@@ -71,7 +71,7 @@ it('says how long a start takes usually, and which nodes are late', () => {
     ]
   });
   const text = said(cluster, 121_000);
-  expect(text).toContain('21 s so far, usually 4 s');
+  expect(text).toContain('21\u00a0s so far; a start usually takes 4\u00a0s');
   expect(text).toContain('1 of 2 nodes are ready');
   expect(text).toContain('n1');
   // as far as the sentence says: those that have started are not connected yet

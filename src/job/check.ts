@@ -1,5 +1,5 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 
 import { RequestError } from '../request/rest';
 import { JobPlan } from '../tokens';
@@ -13,18 +13,25 @@ import { Wanted, wantedOf } from './request';
 const CHECK_AFTER = 400;
 
 /** What the server says of a form. */
-export interface IChecked {
-  plan: JobPlan | null;
+export interface IChecked<P extends JobPlan = JobPlan> {
+  plan: P | null;
   error: RequestError | null;
   busy: boolean;
   at?: Date;
 }
 
-interface IChecking {
+/** Asks the server for the plan of a form; `asks`: the scheduler is asked, too. */
+export type AskPlan<P extends JobPlan> = (
+  filled: IFilled,
+  asks: boolean
+) => Promise<P>;
+
+interface IChecking<P extends JobPlan> {
   filled: IFilled | null;
   /** The form itself can be sent. */
   sound: boolean;
-  jobs: Jobs;
+  /** The form is checked anew when this is another one. */
+  ask: AskPlan<P>;
   notebook: INotebook;
   trans: TranslationBundle;
 }
@@ -44,17 +51,27 @@ export async function wantedWith(
   return { ...wantedOf(form, notebook.path, defaults), names };
 }
 
+/** Asks for the plan of a job. */
+export function useJobPlan(jobs: Jobs, notebook: INotebook): AskPlan<JobPlan> {
+  return useCallback(
+    async (filled, asks) => jobs.plan(await wantedWith(filled, notebook), asks),
+    [jobs, notebook]
+  );
+}
+
 /**
  * What the server says of the form as it is: after each edit, when the notebook is saved, when its busy
  * kernel can be asked, and when the network is back.
  */
-export function useCheck(props: IChecking): {
-  checked: IChecked;
+export function useCheck<P extends JobPlan>(
+  props: IChecking<P>
+): {
+  checked: IChecked<P>;
   again: () => void;
   refuse: (error: RequestError) => void;
 } {
-  const { filled, sound, jobs, notebook, trans } = props;
-  const [checked, setChecked] = useState<IChecked>({
+  const { filled, sound, ask, notebook, trans } = props;
+  const [checked, setChecked] = useState<IChecked<P>>({
     plan: null,
     error: null,
     busy: true
@@ -86,14 +103,14 @@ export function useCheck(props: IChecking): {
     const timer = window.setTimeout(() => {
       const asks = round.asks && done.current !== round;
       done.current = round;
-      void check(filled, jobs, notebook, asks, trans).then(found => {
+      void check(filled, ask, asks, trans).then(found => {
         if (mine === latest.current) {
           setChecked(found);
         }
       });
     }, CHECK_AFTER);
     return () => clearTimeout(timer);
-  }, [filled, sound, round, jobs, notebook, trans]);
+  }, [filled, sound, round, ask, trans]);
 
   return {
     checked,
@@ -102,15 +119,14 @@ export function useCheck(props: IChecking): {
   };
 }
 
-async function check(
+async function check<P extends JobPlan>(
   filled: IFilled,
-  jobs: Jobs,
-  notebook: INotebook,
+  ask: AskPlan<P>,
   asks: boolean,
   trans: TranslationBundle
-): Promise<IChecked> {
+): Promise<IChecked<P>> {
   try {
-    const plan = await jobs.plan(await wantedWith(filled, notebook), asks);
+    const plan = await ask(filled, asks);
     return { plan, error: null, busy: false, at: new Date() };
   } catch (failure) {
     const error = refusalOf(failure, trans);

@@ -7,7 +7,7 @@ import { questionsOf, signIn } from '../cluster/signin';
 import { CommandIDs } from '../commands';
 import { Finding, IClusters, JobPlan } from '../tokens';
 import { SubmitBar } from './bar';
-import { useCheck, wantedWith } from './check';
+import { useCheck, useJobPlan, wantedWith } from './check';
 import { useOneColumn } from './columns';
 import { IDrafts } from './drafts';
 import { faultsOf } from './faults';
@@ -51,7 +51,8 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   const { checked, again, refuse } = useCheck({
     ...props,
     filled,
-    sound: faults.length === 0
+    sound: faults.length === 0,
+    ask: useJobPlan(jobs, notebook)
   });
   const [sending, setSending] = useState(false);
   const [kept, setKept] = useState<IForm | null>(null);

@@ -15,10 +15,43 @@ const GLYPHS: Record<Finding['severity'], GlyphKind> = {
   note: 'todo'
 };
 
+/** A problem of a form that has more than a job's. */
+export interface IOwnProblem {
+  text: string;
+  /** Of the field that it leads to. */
+  label: string;
+  open: () => void;
+}
+
+/** What a report speaks of. */
+export interface IReportWords {
+  ready: string;
+  /** Ready, but for warnings. */
+  warned: (warnings: number) => string;
+  stopped: (problems: number) => string;
+  refused: string;
+}
+
+export function wordsOfJob(trans: TranslationBundle): IReportWords {
+  return {
+    ready: trans.__('Ready to submit'),
+    warned: count =>
+      trans._n('Ready, with %1 warning', 'Ready, with %1 warnings', count),
+    stopped: count =>
+      trans._n('%1 problem stops this job', '%1 problems stop this job', count),
+    refused: trans.__("This can't be submitted.")
+  };
+}
+
 interface IReportProps {
   plan: JobPlan | null;
   /** Of the form itself. */
   faults: readonly IFault[];
+  /** Of what the form has beside a job's. */
+  own?: readonly IOwnProblem[];
+  /** What is not filled in yet; empty where nothing lacks. */
+  lacks?: string;
+  words?: IReportWords;
   error: RequestError | null;
   busy: boolean;
   /** When it was checked. */
@@ -70,6 +103,21 @@ export function Report(props: IReportProps): JSX.Element {
         )}
       </div>
       <ul className="jp-DtrainJob-findings">
+        {props.own?.map(problem => (
+          <li key={problem.text} data-severity="problem">
+            <Glyph kind="failed" label={trans.__('problem')} />
+            <div>
+              <b>{problem.text}</b>
+            </div>
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              onClick={problem.open}
+            >
+              {problem.label}
+            </button>
+          </li>
+        ))}
         {faults.map(fault => (
           <li
             key={`${fault.field} ${fault.parameter ?? ''}`}
@@ -154,28 +202,28 @@ function sentence(props: IReportProps, found: readonly Finding[]): string {
   const count = (severity: string): number =>
     found.filter(f => f.severity === severity).length;
   const warnings = count('warning');
+  const words = props.words ?? wordsOfJob(trans);
   if (error && !error.body.details.field) {
-    return trans.__("This can't be submitted.");
+    return words.refused;
   }
-  const problems = faults.length + count('problem') + (error ? 1 : 0);
+  const problems =
+    faults.length +
+    (props.own?.length ?? 0) +
+    count('problem') +
+    (error ? 1 : 0);
   if (problems) {
-    const stop = trans._n(
-      '%1 problem stops this job',
-      '%1 problems stop this job',
-      problems
-    );
+    const stop = words.stopped(problems);
     return warnings
       ? stop + trans._n(', %1 warning', ', %1 warnings', warnings)
       : stop;
   }
-  if (warnings) {
-    return trans._n(
-      'Ready, with %1 warning',
-      'Ready, with %1 warnings',
-      warnings
-    );
+  if (props.lacks) {
+    return props.lacks;
   }
-  return plan ? trans.__('Ready to submit') : trans.__('Checking…');
+  if (warnings) {
+    return words.warned(warnings);
+  }
+  return plan ? words.ready : trans.__('Checking…');
 }
 
 function Item(props: IReportProps & { finding: Finding }): JSX.Element {

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useState } from 'react';
 
 import { CommandIDs } from '../commands';
-import { ISweeps, Job, Sweep } from '../tokens';
+import { ISweeps, Job, Sweep, Trial } from '../tokens';
 import { formatValue } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
 import { IMenuItem } from '../ui/menu';
@@ -80,7 +80,81 @@ export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
     failed: trans.__('Failed: %1.', text)
   };
   const said = whole[state] ?? trans.__('%1.', text);
-  return reason ? `${said} ${reason.message}` : said;
+  return reason ? `${said} ${sweepReason(sweep, trans)}` : said;
+}
+
+/** Why a sweep ended without success, or waits. */
+function sweepReason(sweep: Sweep, trans: TranslationBundle): string {
+  const { reason, trials } = sweep;
+  const failed = trials.filter(t => t.state === 'failed' && t.reason);
+  if (reason?.code === 'no_objective') {
+    const first = failed.find(t => t.reason?.code === 'no_objective');
+    return first?.reason
+      ? trans.__('Trial %1: %2', first.number, reasonText(first.reason, trans))
+      : reason.message;
+  }
+  if (reason?.code === 'no_success') {
+    const why = failed[0]?.reason;
+    return why
+      ? trans.__('No trial has succeeded. %1', reasonText(why, trans))
+      : trans.__('No trial has succeeded.');
+  }
+  return reason?.message ?? '';
+}
+
+/** What to do about why a sweep ended or waits; empty where there is nothing. */
+export function sweepHint(sweep: Sweep, trans: TranslationBundle): string {
+  return sweep.reason?.code === 'no_objective'
+    ? trans.__(
+        'Call dt.log(step, %1=…) in the notebook, or name another objective.',
+        sweep.objective
+      )
+    : (sweep.reason?.hint ?? '');
+}
+
+/** Why a trial waits, was stopped early or failed; in English where its code is new to us. */
+export function reasonText(
+  { code, values, text }: NonNullable<Trial['reason']>,
+  trans: TranslationBundle
+): string {
+  const value = (key: string): string => String(values[key] ?? '');
+  const number = (key: string): string => {
+    const given = values[key];
+    return typeof given === 'number' ? formatValue(given) : value(key);
+  };
+  const at = [value('objective'), number('value'), value('step')] as const;
+  switch (code) {
+    case 'behind':
+      return trans.__(
+        'Its %1 was %2 at step %3, not among the best third of %4 trials there.',
+        ...at,
+        value('trials')
+      );
+    case 'not_finite_early':
+      return trans.__('Its %1 was %2 at step %3.', ...at);
+    case 'not_finite':
+      return trans.__('Its %1 is %2 at the end, at step %3.', ...at);
+    case 'no_objective': {
+      const names = Array.isArray(values.names) ? values.names.join(', ') : '';
+      return names
+        ? trans.__('It never reported “%1”; it reported %2.', at[0], names)
+        : trans.__('It never reported “%1”; it reported nothing.', at[0]);
+    }
+    case 'rank_failed':
+      return trans.__(
+        'Rank %1, cell %2, line %3: %4',
+        value('rank'),
+        value('cell'),
+        value('line'),
+        values.message ? `${value('type')}: ${value('message')}` : value('type')
+      );
+    case 'job_deleted':
+      return trans.__('Its job was deleted.');
+    case 'job_cancelled':
+      return trans.__('Its job was cancelled.');
+    default:
+      return text;
+  }
 }
 
 /** How long it has run, s. */

@@ -108,7 +108,9 @@ it('says how far a start is, and how long a request may wait', () => {
     state: 'pending',
     reason: { expected_start_at: 1320 } as Cluster['reason']
   });
-  expect(statusText(pending, trans, 0)).toBe('local-2: waiting, about 22 min');
+  expect(statusText(pending, trans, 0)).toBe(
+    'local-2: waiting, starts in about 22\u00a0min'
+  );
 });
 
 it('claims nothing of a cluster without a server', () => {

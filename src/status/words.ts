@@ -6,7 +6,9 @@ import {
   formatRate,
   formatRanks,
   formatShare,
-  formatSpan
+  formatSpan,
+  formatTime,
+  unbroken
 } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
 import {
@@ -65,7 +67,7 @@ function slowWords(cluster: Cluster, trans: TranslationBundle): string | null {
   return slow ? briefly(slow, trans) : null;
 }
 
-/** "starting, 49 of 64 ranks", "waiting, about 22 min"; null once all ranks are there. */
+/** "starting, 49 of 64 ranks", "waiting, starts in about 22 min"; null once all ranks are there. */
 function startWords(
   cluster: Cluster,
   trans: TranslationBundle,
@@ -75,7 +77,11 @@ function startWords(
   if (cluster.state === 'pending') {
     const at = cluster.reason?.expected_start_at ?? null;
     const left = at === null ? 0 : Math.round((at - now) / 60);
-    return left > 0 ? trans.__('%1, about %2 min', word, left) : word;
+    return left > 0
+      ? unbroken(
+          trans.__('%1, starts in about %2', word, formatTime(60 * left))
+        )
+      : word;
   }
   const { code, values } = cluster.summary;
   return cluster.state === 'starting' && code === 'starting'

@@ -2,30 +2,37 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { FormBar } from '../job/formbar';
-import { JobPlan } from '../tokens';
+import { SweepPlan } from '../tokens';
 import { sweepIcon } from '../ui/views';
 import { ISweepForm, trialsOf } from './request';
 
 /** How many trials there will be, and how large; and the button, which says why it is off. */
 export function SweepBar(props: {
   sweep: ISweepForm;
-  size: JobPlan['size'];
+  /** As it was checked; null where that can't be. */
+  plan: SweepPlan | null;
   /** Why it can't begin; empty where it can. */
   why: string;
   sending: boolean;
   trans: TranslationBundle;
   send: () => void;
 }): JSX.Element {
-  const { sweep, size, trans } = props;
+  const { sweep, plan, trans } = props;
   const trials = trialsOf(sweep);
-  const ranks = size ? size.nodes * size.ranks_per_node : 1;
-  const parallel = Number(sweep.parallel);
+  const size = plan?.size;
+  const parallel = Number(sweep.parallel) || plan?.parallel;
   return (
     <FormBar
       {...props}
       size={
         trans._n('%1 trial', '%1 trials', trials) +
-        trans._n(' × %1 rank', ' × %1 ranks', ranks)
+        (size
+          ? trans._n(
+              ' × %1 rank',
+              ' × %1 ranks',
+              size.nodes * size.ranks_per_node
+            )
+          : '')
       }
       under={
         <p className="jp-DtrainUi-under">

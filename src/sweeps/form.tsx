@@ -10,10 +10,11 @@ import { useCheck } from '../job/check';
 import { useOneColumn } from '../job/columns';
 import { LineRow } from '../job/controls';
 import { IDrafts } from '../job/drafts';
-import { faultsOf, IFault } from '../job/faults';
+import { faultSentence, faultsOf } from '../job/faults';
 import { problemsOf } from '../job/fields';
 import { useForm } from '../job/filled';
 import { Jobs } from '../job/model';
+import { labelOf } from '../job/labels';
 import { INotebook } from '../job/notebook';
 import { refusalOf } from '../job/refusal';
 import { Report } from '../job/report';
@@ -22,10 +23,24 @@ import { Where } from '../job/where';
 import { Finding, IClusters, ISweeps } from '../tokens';
 import { SweepBar } from './bar';
 import { Search } from './search';
-import { emptySweep, ISweepForm, sweepFaults, wantedSweep } from './request';
+import {
+  refusedIn,
+  useSweepPlan,
+  whyNot,
+  withoutOwn,
+  wordsOfSweep
+} from './check';
+import {
+  emptySweep,
+  ISweepFault,
+  ISweepForm,
+  isUnfilled,
+  sweepFaults,
+  wantedSweep
+} from './request';
 import { objectivesIn } from './objectives';
 import { Vary } from './varies';
-import { faultText } from './words';
+import { faultText, fieldText } from './words';
 
 export interface ISweepFormProps {
   notebook: INotebook;
@@ -55,7 +70,8 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const { checked, again, refuse } = useCheck({
     ...props,
     filled,
-    sound: faults.length === 0
+    sound: faults.length === 0,
+    ask: useSweepPlan(sweeps, sweep, notebook)
   });
   const [sending, setSending] = useState(false);
   const [tried, setTried] = useState(false);
@@ -70,35 +86,28 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     );
   }
   const { plan, error, busy } = checked;
-  const found = error ? [] : (plan?.findings ?? []);
   const parameters = linesOf(defaults);
-  const own = sweepFaults(sweep);
-  const problems =
-    own.length +
-    faults.length +
-    (faults.length ? 0 : found.filter(f => f.severity === 'problem').length) +
-    (error?.body.details.field ? 1 : 0);
-  const why = own.length
-    ? faultText(own[0], trans)
-    : problems
-      ? trans._n(
-          'Fix %1 problem to begin',
-          'Fix %1 problems to begin',
-          problems
-        )
-      : busy
-        ? trans.__('Checking…')
-        : (error?.message ?? '');
+  const own = sweepFaults(sweep, parameters.length);
+  const found =
+    error || faults.length ? [] : withoutOwn(plan?.findings ?? [], own);
+  const problems = [
+    ...own.map(fault => faultText(fault, trans)),
+    ...faults.map(fault => faultSentence(fault, trans)),
+    ...(error ? [error.message] : []),
+    ...found.filter(f => f.severity === 'problem').map(f => f.message)
+  ];
+  const why = whyNot(problems, trans) || (busy ? trans.__('Checking…') : '');
+  const lacking = own.filter(fault => isUnfilled(fault, sweep));
   const focus = (selector: string): void =>
     whole?.querySelector<HTMLElement>(selector)?.focus();
   const send = async (): Promise<void> => {
     setTried(true);
     if (why) {
       // the button answers: it leads to what keeps it off
-      const first = own.length
-        ? `[data-sweep='${own[0].parameter ?? own[0].field}']`
-        : '';
-      focus(first || '[aria-invalid="true"], .jp-DtrainJob-findings button');
+      focus(
+        (own.length && placeOf(own[0])) ||
+          '[aria-invalid="true"], .jp-DtrainJob-findings button'
+      );
       return;
     }
     if (sending) {
@@ -137,35 +146,35 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     form: sweep,
     change: (some: Partial<ISweepForm>) => setSweep({ ...sweep, ...some }),
     // what is not filled in yet is told once it is sent
-    faults: tried
-      ? own
-      : own.filter(
-          f =>
-            f.parameter !== undefined ||
-            f.code === 'no grid' ||
-            f.code === 'no count'
-        ),
+    faults: tried ? own : own.filter(fault => !lacking.includes(fault)),
     refused:
       error && typeof given?.field === 'string'
-        ? {
-            field: given.field,
-            parameter: given.parameter,
-            text: error.message
-          }
-        : null,
+        ? [
+            {
+              field: given.field,
+              parameter: given.parameter,
+              text: error.message
+            }
+          ]
+        : refusedIn(found),
     trans
   };
-  const varies = own
-    .filter(fault => fault.parameter !== undefined)
-    .map((fault): IFault => ({
-      field: 'parameters',
-      parameter: fault.parameter,
-      text: faultText(fault, trans)
-    }));
   const report = (
     <Report
-      plan={faults.length ? null : plan}
-      faults={[...varies, ...faults]}
+      plan={plan && !faults.length ? { ...plan, findings: found } : null}
+      own={own
+        .filter(fault => !lacking.includes(fault))
+        .map(fault => ({
+          text: faultText(fault, trans),
+          label:
+            fault.parameter === undefined
+              ? fieldText(fault.field, trans)
+              : labelOf('parameters', trans),
+          open: () => focus(placeOf(fault))
+        }))}
+      lacks={lacking.length ? faultText(lacking[0], trans) : ''}
+      words={wordsOfSweep(trans)}
+      faults={faults}
       error={error}
       busy={busy}
       at={checked.at}
@@ -178,13 +187,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
           notebook.open(finding.cell ?? undefined, finding.line ?? undefined);
         }
       }}
-      openFault={fault =>
-        focus(
-          varies.includes(fault)
-            ? `[data-sweep='${fault.parameter}']`
-            : `[data-field='${fault.field}']`
-        )
-      }
+      openFault={({ field }) => focus(`[data-field='${field}']`)}
       again={again}
       preview={null}
       signIn={() => {
@@ -254,7 +257,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       </div>
       <SweepBar
         sweep={sweep}
-        size={plan?.size ?? null}
+        plan={plan}
         why={why}
         sending={sending}
         trans={trans}
@@ -262,4 +265,9 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       />
     </div>
   );
+}
+
+/** Where in the form a fault is mended. */
+function placeOf(fault: ISweepFault): string {
+  return `[data-sweep='${fault.parameter ?? fault.field}']`;
 }

@@ -1,7 +1,7 @@
 import { ServerConnection } from '@jupyterlab/services';
 
 import { request } from '../request/rest';
-import { ISweeps, Sweep, WantedSweep } from '../tokens';
+import { ISweeps, Sweep, SweepPlan, WantedSweep } from '../tokens';
 
 /** Sweeps over REST. */
 export class Sweeps implements ISweeps {
@@ -13,6 +13,11 @@ export class Sweeps implements ISweeps {
 
   get(id: string): Promise<Sweep> {
     return request(this._settings, 'GET', `sweeps/${id}`);
+  }
+
+  plan(wanted: WantedSweep, ask: boolean): Promise<SweepPlan> {
+    const path = ask ? 'sweeps/plan?ask=1' : 'sweeps/plan';
+    return request(this._settings, 'POST', path, wanted);
   }
 
   begin(wanted: WantedSweep): Promise<Sweep> {

@@ -25,6 +25,7 @@ export interface ISweepFault {
   parameter?: string;
   code:
     | NonNullable<ReturnType<typeof varyFault>>
+    | 'no parameters'
     | 'nothing varies'
     | 'no objective'
     | 'no grid'
@@ -52,8 +53,24 @@ export function isGood(objective: string | undefined): boolean {
   return /acc|reward|score|f1|auc|bleu|precision|recall/i.test(objective ?? '');
 }
 
-/** What is wrong with the form of a sweep, before anybody is asked. */
-export function sweepFaults(form: ISweepForm): ISweepFault[] {
+/** Is it merely not filled in yet? */
+export function isUnfilled(fault: ISweepFault, form: ISweepForm): boolean {
+  return (
+    fault.code === 'nothing varies' ||
+    fault.code === 'no parameters' ||
+    (fault.code === 'no objective' && !form.objective.trim())
+  );
+}
+
+/**
+ * What is wrong with the form of a sweep, before anybody is asked.
+ *
+ * @param parameters - how many the tagged cell assigns
+ */
+export function sweepFaults(
+  form: ISweepForm,
+  parameters = Infinity
+): ISweepFault[] {
   const found: ISweepFault[] = [];
   const varies = Object.entries(form.vary).filter(
     ([, one]) => one.kind !== 'fixed'
@@ -65,7 +82,10 @@ export function sweepFaults(form: ISweepForm): ISweepFault[] {
     }
   }
   if (!varies.length) {
-    found.push({ field: 'vary', code: 'nothing varies' });
+    found.push({
+      field: 'vary',
+      code: parameters ? 'nothing varies' : 'no parameters'
+    });
   }
   if (!isName(form.objective)) {
     found.push({ field: 'objective', code: 'no objective' });
@@ -96,7 +116,7 @@ export function trialsOf(form: ISweepForm): number {
 }
 
 /**
- * What the server is asked, of a form without faults.
+ * What the server is asked, of a form; what varies in a way that is no way is left out.
  *
  * @param defaults - assignments of the notebook's tagged cell
  */
@@ -106,7 +126,8 @@ export function wantedSweep(
   notebook: string,
   defaults: string
 ): WantedSweep {
-  const space = spaceOf(sweep.vary, linesOf(defaults));
+  const sound = Object.entries(sweep.vary).filter(([, one]) => !varyFault(one));
+  const space = spaceOf(Object.fromEntries(sound), linesOf(defaults));
   const { parameters, ...rest } = wantedOf(form, notebook, defaults);
   const fixed = Object.entries(parameters ?? {}).filter(
     ([name]) => !(name in space)

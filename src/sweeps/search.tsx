@@ -14,7 +14,7 @@ export function Search(
   const list = useId();
   const problem = (field: SweepField): { text: string } | undefined => {
     const own = props.faults.find((f: ISweepFault) => f.field === field);
-    const refused = props.refused?.field === field ? props.refused.text : '';
+    const refused = props.refused.find(r => r.field === field)?.text;
     const text = own ? faultText(own, trans) : refused;
     return text ? { text } : undefined;
   };

@@ -3,6 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useRef, useState } from 'react';
 
 import { CommandIDs } from '../commands';
+import { reasonText } from '../job/sweeps';
 import { Sweep, Trial } from '../tokens';
 import { formatSpan, formatValue, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';
@@ -179,12 +180,13 @@ function Row(props: {
           )}
           {(trial.reason || ran) && (
             <p className="jp-DtrainUi-under">
-              {trial.reason ??
-                trans._n(
-                  'Went on from its checkpoint once.',
-                  'Went on from its checkpoint %1 times.',
-                  trial.resumes
-                )}
+              {trial.reason
+                ? reasonText(trial.reason, trans)
+                : trans._n(
+                    'Went on from its checkpoint once.',
+                    'Went on from its checkpoint %1 times.',
+                    trial.resumes
+                  )}
             </p>
           )}
         </div>

@@ -19,7 +19,7 @@ export interface IPartOfSweep {
   change: (part: Partial<ISweepForm>) => void;
   faults: readonly ISweepFault[];
   /** What the server did not take. */
-  refused: { field: string; parameter: unknown; text: string } | null;
+  refused: readonly { field: string; parameter: unknown; text: string }[];
   trans: TranslationBundle;
 }
 
@@ -107,8 +107,7 @@ function OneVary(
     vary.kind === 'fixed'
       ? props.fixedFaults.find(f => f.parameter === name)?.text
       : undefined;
-  const refused =
-    props.refused?.parameter === name ? props.refused.text : undefined;
+  const refused = props.refused.find(r => r.parameter === name)?.text;
   const text = own ? faultText(own, trans) : (fixedFault ?? refused);
   const kinds: [VaryKind, string][] = [
     ['fixed', trans.__('is fixed')],

@@ -135,7 +135,10 @@ export function combinations(
   return count;
 }
 
+/** Arguments of `dt.log` itself. */
+const OF_LOG = ['step', 'average'];
+
 /** Is it a name that `dt.log` can be called with? */
 export function isName(text: string): boolean {
-  return NAME.test(text.trim());
+  return NAME.test(text.trim()) && !OF_LOG.includes(text.trim());
 }

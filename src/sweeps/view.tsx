@@ -9,6 +9,7 @@ import { refusalOf } from '../job/refusal';
 import {
   sweepEnded,
   sweepGlyph,
+  sweepHint,
   sweepSentence,
   sweepState
 } from '../job/sweeps';
@@ -94,6 +95,7 @@ function Head(
   const { sweep, commands, trans } = props;
   const { best } = sweep;
   const failed = sweep.state === 'failed';
+  const hint = sweepHint(sweep, trans);
   const run = (command: string): void => {
     const args = { id: sweep.id, name: sweep.name };
     void commands.execute(command, args).then((now: Sweep | undefined) => {
@@ -141,7 +143,7 @@ function Head(
                 )
               : sweep.notebook}
           </p>
-          {sweep.reason?.hint && <p>{sweep.reason.hint}</p>}
+          {hint && <p>{hint}</p>}
           {props.error && <p>{props.error}</p>}
         </div>
       </div>

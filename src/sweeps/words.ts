@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Sweep, Trial } from '../tokens';
 import { formatValue } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
-import { ISweepFault } from './request';
+import { ISweepFault, SweepField } from './request';
 
 const GLYPHS: Record<Trial['state'], GlyphKind> = {
   waiting: 'waiting',
@@ -98,6 +98,9 @@ export function faultText(
       name
     ),
     'no room': trans.__('%1 has no room: from is not below to.', name),
+    'no parameters': trans.__(
+      'No cell that assigns values is tagged “parameters”.'
+    ),
     'nothing varies': trans.__(
       'Nothing varies. Give a parameter values or a range.'
     ),
@@ -110,4 +113,16 @@ export function faultText(
     'no count': trans.__('Enter a whole number, 1 to 10,000.')
   };
   return words[fault.code];
+}
+
+/** What a field of the form is called. */
+export function fieldText(field: SweepField, trans: TranslationBundle): string {
+  const words: Record<SweepField, string> = {
+    vary: trans.__('Vary'),
+    objective: trans.__('Objective'),
+    sampler: trans.__('Sampler'),
+    trials: trans.__('Trials'),
+    parallel: trans.__('At once')
+  };
+  return words[field];
 }

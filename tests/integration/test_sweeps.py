@@ -26,7 +26,7 @@ from dtrain_lab.machine import processes
 from dtrain_lab.node.sources import warm_client
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 from dtrain_lab.services.sweeps import folder as folders
-from dtrain_lab.services.sweeps.creation import trial_request
+from dtrain_lab.services.sweeps.check import trial_request
 from dtrain_lab.wire.sweeps import SweepRequest
 from tests.books import write
 from tests.waiting import wait_until
@@ -132,12 +132,12 @@ def test_a_bad_trial_is_stopped_at_a_rung_with_its_checkpoint_and_one_that_ends_
     good, bad, nan = sweep.trials()
     assert (good["state"], good["step"]) == ("succeeded", 59)
     assert bad["state"] == "pruned", bad
-    assert "not among the best third of 2 trials there." in bad["reason"]
+    assert "not among the best third of 2 trials there." in bad["reason"]["text"]
     assert 1 <= bad["checkpoint_step"] < 60
     job = next(job for job in dt.jobs() if job.id == bad["job"])
     kept = Path(job.info()["directory"], "checkpoints", f"step-{bad['checkpoint_step']}")
     assert (kept / "lr.txt").read_text() == "5.0"
-    assert (nan["state"], nan["reason"]) == ("failed", "Its loss is nan at the end, at step 59.")
+    assert (nan["state"], nan["reason"]["text"]) == ("failed", "Its loss is nan at the end, at step 59.")
     best = sweep.best()
     assert best is not None
     assert best["number"] == 0
@@ -176,8 +176,13 @@ def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> Non
     assert terminal("sweep", "show", "nothing", code=3)["code"] == "no_sweep"
 
 
-def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(tmp_path: Path) -> None:
-    sweep = dt.sweep(book(tmp_path), {"lr": [0.1]}, "accuracy", parallel=1)
+def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    unread = WORK.replace("other=lr)", "**dict(other=lr))")
+    file = write(tmp_path / "other" / "train.ipynb", [(PARAMETERS, "parameters"), unread])
+    sweep = dt.sweep(file, {"lr": [0.1]}, "accuracy", parallel=1)
+    assert "dtrain-lab: warning: cell [2], line 7: No call of dt.log with" in capfd.readouterr().err
     assert sweep.wait(60) == "failed"
     reason = sweep.info()["reason"]
     assert reason["message"] == 'Trial 0: It never reported "accuracy"; it reported loss, other.'
@@ -217,9 +222,16 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(tmp_path
             BadRequest,
             'The objective "a b" is no name that dt.log',
         ),
+        (
+            {"objective": "accuracy"},
+            BadNotebook,
+            'Cell [2], line 7: No trial would report "accuracy": dt.log gets loss, other.',
+        ),
         ({"trials": 0}, BadRequest, "trials is 0; it has to be 1 to 10000."),
         ({"ranks_per_node": 10_000}, BadSize, "10,000 ranks are more than this machine can hold"),
         ({"ranks_per_node": 20}, BadSize, "A trial of 20 ranks is larger than all slots: there are"),
+        ({"objective": "step"}, BadRequest, 'The objective "step" is no name that dt.log'),
+        ({"name": "a" * 60}, BadRequest, "The name is too long. Use up to 50 letters."),
         ({"notebook": "gone.ipynb"}, NotFound, "There is no notebook"),
     ],
 )
@@ -249,6 +261,11 @@ def test_a_second_sweep_of_a_notebook_has_a_name_of_its_own(tmp_path: Path) -> N
     with pytest.raises(Conflict, match=r"A sweep .train. is there already"):
         dt.sweep(file, {"lr": [0.1]}, "loss", name="train")
     assert first.sweep().total == 1
+    second.stop()
+    assert second.state == "stopped", "it waits for the end of the trials"
+    first.stop(wait=False)
+    with pytest.raises(Conflict, match="does not run"):
+        second.stop()
 
 
 @pytest.fixture

@@ -29,13 +29,18 @@ import dtrain_lab as dt
 latest = dt.latest_checkpoint()
 first = latest.step if latest is not None else 0
 print("from", first, "lr", lr)
+def held():
+    # all ranks agree; one whose peer is killed is told by its connection, not after the agent's grace
+    may = torch.tensor([float(Path(go).exists())])
+    dist.all_reduce(may)
+    return not may.item()
 for step in range(first, steps):
     both = torch.tensor([lr])
     dist.all_reduce(both)
     dt.log(step, loss=both.item() + 1 / (step + 1))
     with dt.checkpoint(step + 1) as folder:
         (folder / f"lr-{rank}.txt").write_text(str(lr))
-    while step and not Path(go).exists():  # a trial that has a checkpoint waits until it may end
+    while step and held():  # a trial that has a checkpoint waits until it may end
         time.sleep(0.05)"""
 
 
@@ -66,7 +71,7 @@ def test_a_sweep_survives_a_killed_trial_and_goes_on_after_a_stop(
     with tempfile.TemporaryDirectory(dir=hosts.root) as shared:
         go = Path(shared, "go")
         sweep = dt.sweep(
-            file, {"lr": [0.4, 0.1, 0.3, 0.2]}, "loss", sampler="grid", parallel=2, profile=f"on-{backend}",
+            file, {"lr": [0.4, 0.1, 0.3]}, "loss", sampler="grid", parallel=2, profile=f"on-{backend}",
             nodes=nodes, ranks_per_node=2 // nodes, parameters={"go": str(go)}, name=f"search-{backend}",
         )  # fmt: skip
         wait_until(lambda: _saved(sweep) == [0, 1], 60, "two trials with checkpoints")
@@ -75,19 +80,19 @@ def test_a_sweep_survives_a_killed_trial_and_goes_on_after_a_stop(
         os.kill(ranks[1]["pid"], 9)
         wait_until(lambda: sweep.trials()[0]["state"] == "resumed", 40, "the killed trial to go on")
 
-        sweep.stop()
-        assert sweep.wait(40) == "stopped", sweep.info()
+        sweep.stop(timeout=40)
+        assert sweep.state == "stopped", sweep.info()
         assert [trial["state"] for trial in sweep.trials()] == ["stopped", "stopped"]
         go.touch()
         sweep.resume()
         assert sweep.wait(90) == "succeeded", sweep.info()
 
     trials = sweep.trials()
-    assert [trial["state"] for trial in trials] == ["succeeded"] * 4, trials
-    assert [round(trial["value"], 3) for trial in trials] == [1.133, 0.533, 0.933, 0.733]
+    assert [trial["state"] for trial in trials] == ["succeeded"] * 3, trials
+    assert [round(trial["value"], 3) for trial in trials] == [1.133, 0.533, 0.933]
     assert trials[0]["resumes"] >= 1
     assert trials[1]["resumes"] == 1
-    assert [trial["resumes"] for trial in trials[2:]] == [0, 0]
+    assert trials[2]["resumes"] == 0, "it begins after the stop"
     for number in (0, 1):
         log = _job(sweep, number).logs()
         assert "from 0" not in log, f"trial {number} goes on from its checkpoint: {log}"

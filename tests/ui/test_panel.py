@@ -191,7 +191,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     panel.press("Output")
     page.locator(".jp-NotebookPanel:visible").wait_for()
     panel.press("Start again")
-    panel.node.get_by_text("so far, usually").wait_for()
+    panel.node.get_by_text("so far; a start usually takes").wait_for()
     panel.says("Ready. 2 ranks wait for a cell.")
     lab.request("DELETE", "clusters/local-2")
     panel.says("Stopped. It ran for ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -24,6 +25,17 @@ for step in range(steps):
         (folder / "rank.txt").write_text("done")"""
 
 
+def bar(form: Any) -> str:
+    """What the bar says beside its button."""
+    said: str = form.locator(".jp-DtrainJob-submitBar [role=status]").text_content()
+    return said
+
+
+def check(form: Any, text: str) -> None:
+    """Wait until the check says so above its findings."""
+    form.locator(".jp-DtrainJob-check h2").get_by_text(text).wait_for()
+
+
 def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page: Any) -> None:
     write(lab.work / "search.ipynb", [("lr = 0.1\nsteps = 4", "parameters"), TRIAL])
     open_notebook(page, lab, "search.ipynb")
@@ -31,7 +43,9 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     form = page.locator(".jp-DtrainSweep-formView:visible")
     assert form.get_by_label("Name of the objective").input_value() == "loss", "as dt.log has it"
     begin = form.get_by_role("button", name="Begin sweep")
-    form.get_by_text("Ready").first.wait_for()
+    nothing = "Nothing varies. Give a parameter values or a range."
+    check(form, nothing)
+    assert bar(form) == nothing
     begin.focus()  # it answers, although nothing varies yet
     page.keyboard.press("Enter")
     form.get_by_role("alert").get_by_text("Nothing varies.").wait_for()
@@ -41,6 +55,22 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     form.get_by_label("Ranks on each", exact=True).fill("2")
     form.get_by_label("At once").fill("1")
     form.get_by_text("2 trials × 2 ranks").wait_for()
+    check(form, "Ready to begin")
+
+    # what would keep it from beginning is told before anything starts
+    form.get_by_label("Ranks on each", exact=True).fill("4000")
+    check(form, "1 problem stops this sweep")
+    assert "ranks are more than this machine can hold" in bar(form)
+    slots = 8 * len(os.sched_getaffinity(0))
+    form.get_by_label("Ranks on each", exact=True).fill(str(slots + 1))
+    larger = f"A trial of {slots + 1} ranks is larger than all slots: there are {slots}."
+    form.get_by_role("status").get_by_text(larger).wait_for()
+    form.get_by_label("Ranks on each", exact=True).fill("2")
+    form.get_by_label("Name of the objective").fill("accuracy")
+    form.get_by_role("status").get_by_text('No trial would report "accuracy": dt.log gets loss.').wait_for()
+    assert form.get_by_role("button", name="Begin sweep").get_attribute("aria-disabled") == "true"
+    form.get_by_label("Name of the objective").fill("loss")
+    check(form, "Ready to begin")
     form.locator("button[aria-disabled='false']", has_text="Begin sweep").click()
 
     view = page.locator(".jp-DtrainSweep-view:visible")

@@ -91,8 +91,23 @@ def test_the_notebook_has_to_have_the_parameters() -> None:
     check_names([cell("lr = 1\nsteps: int = 5", "parameters")], ["lr", "steps"], "a.ipynb")
     with pytest.raises(BadNotebook, match=r"a.ipynb has no cell tagged .parameters., so a sweep has nothing"):
         check_names([cell("lr = 1")], ["lr"], "a.ipynb")
+    with pytest.raises(BadNotebook, match=r"of a.ipynb is not valid Python, line 2: invalid"):
+        check_names([cell("lr = 1\nwidth = = 2", "parameters")], ["lr"], "a.ipynb")
     with pytest.raises(BadNotebook) as error:
         check_names([cell("lr = 1\nwidth = 2", "parameters")], ["widht"], "a.ipynb")
     assert str(error.value) == (
         'The cell tagged "parameters" of a.ipynb has no widht; it has lr, width. Did you mean width?'
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lr", 'there is no "="'),
+        ("=1,2", 'there is no name before "="'),
+        ("l r=1,2", '"l r" is no name'),
+    ],
+)
+def test_a_parameter_of_the_terminal_needs_a_name(text: str, said: str) -> None:
+    with pytest.raises(BadRequest, match=said):
+        space.from_text(text)

@@ -34,6 +34,7 @@ from dtrain_lab.sweeps.events import (
 from dtrain_lab.sweeps.machine import step
 from dtrain_lab.sweeps.view import shown, summary
 from dtrain_lab.wire.jobs.job import JobSize
+from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, Report, SweepRecord, SweepRequest, Trial
 
 
@@ -43,6 +44,15 @@ def sweep(total: int = 4, parallel: int = 2, **asked: Any) -> SweepRecord:
         "s1", "train", SweepRequest("train.ipynb", **asked), "/x/train.ipynb", JobSize(1, 1), total, parallel,
         seed=3, owner="me", host="here", system="boot", python="python", created_at=1.0,
     )  # fmt: skip
+
+
+TAKEN = Summary("slots", {}, "2 of 2 slots are taken.")
+
+
+def said(record: SweepRecord, number: int = 0) -> tuple[str, dict[str, Any], str]:
+    reason = record.trials[number].reason
+    assert reason is not None
+    return reason.code, reason.values, reason.text
 
 
 def told(*values: float, first: int = 0) -> tuple[Report, ...]:
@@ -89,9 +99,9 @@ def test_so_many_run_at_once_and_each_runs_once() -> None:
 
 
 def test_a_queued_trial_waits_and_says_for_what() -> None:
-    record, _ = through(sweep(), *begun(0, "a"), Looked(0, "queued", error="2 of 2 slots are taken."))
+    record, _ = through(sweep(), *begun(0, "a"), Looked(0, "queued", error=TAKEN))
     trial = record.trials[0]
-    assert (trial.state, trial.reason, trial.handed) == ("waiting", "2 of 2 slots are taken.", True)
+    assert (trial.state, trial.reason, trial.handed) == ("waiting", TAKEN, True)
 
 
 def test_a_driver_that_died_before_the_hand_over_loses_nothing() -> None:
@@ -103,7 +113,7 @@ def test_a_driver_that_died_before_the_hand_over_loses_nothing() -> None:
 
 def test_a_job_that_was_seen_and_is_gone_is_not_run_again() -> None:
     record, actions = through(sweep(1), *begun(0, "a"), Looked(0, "running", 1.0), Missing(0, 3.0))
-    assert record.trials[0].reason == "Its job was deleted."
+    assert said(record) == ("job_deleted", {}, "Its job was deleted.")
     assert (record.state, actions) == ("failed", ())
 
 
@@ -118,7 +128,7 @@ def test_a_killed_trial_goes_on_from_its_checkpoint_and_not_for_ever() -> None:
         assert record.trials[0].state == "resumed"
     assert [r.value for r in record.trials[0].curve] == [1.0, 0.5]
     assert record.trials[0].resumes == 3
-    record, _ = step(record, Looked(0, "lost", error="its processes are gone."))
+    record, _ = step(record, Looked(0, "lost", error=Summary("job_lost", {}, "its processes are gone.")))
     assert (record.trials[0].state, record.state) == ("failed", "failed")
     assert record.reason is not None
     assert record.reason.message == "No trial has succeeded. its processes are gone."
@@ -156,7 +166,8 @@ def test_an_objective_that_is_no_number_fails_its_trial() -> None:
     record, _ = through(sweep(), *begun(0, "a"), ended(0, 1.0, math.nan))
     trial = record.trials[0]
     assert (trial.state, trial.value) == ("failed", None)
-    assert trial.reason == "Its loss is nan at the end, at step 1."
+    values = {"objective": "loss", "value": "nan", "step": 1}
+    assert said(record) == ("not_finite", values, "Its loss is nan at the end, at step 1.")
     assert record.state == "running"
 
 
@@ -280,7 +291,10 @@ def test_who_falls_behind_at_a_rung_is_ended_there_and_keeps_what_it_has() -> No
     record, _ = step(record, Looked(1, "cancelled", 1.0, 2.0, checkpoint_step=1, reports=told(9.0, 9.0)))
     trial = record.trials[1]
     assert (trial.state, trial.checkpoint_step, trial.value) == ("pruned", 1, 9.0)
-    assert trial.reason == "Its loss was 9 at step 1, not among the best third of 2 trials there."
+    assert trial.reason is not None
+    assert trial.reason.text == "Its loss was 9 at step 1, not among the best third of 2 trials there."
+    assert trial.reason.code == "behind"
+    assert trial.reason.values == {"objective": "loss", "value": 9.0, "step": 1, "trials": 2}
 
 
 def test_a_loss_that_is_no_number_falls_behind_and_the_other_direction_counts() -> None:

@@ -36,6 +36,19 @@ class SweepsHandler(_SweepsHandler):
         self.answer(await self.ours.sweeps.create(replace(request, python=None), file), 202)
 
 
+class SweepPlanHandler(_SweepsHandler):
+    """`sweeps/plan`."""
+
+    @web.authenticated
+    @authorized
+    async def post(self) -> None:
+        """Check a sweep without starting it; with `ask`, also ask the scheduler about a trial."""
+        request = self.body(SweepRequest)
+        file = self.below_root(request.notebook)
+        ask = self.get_query_argument("ask", "") in ("1", "true", "True")
+        self.answer(await self.ours.sweeps.plan(replace(request, python=None), file, ask=ask))
+
+
 class SweepHandler(_SweepsHandler):
     """`sweeps/{id}`."""
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from dtrain_lab.errors import DtrainError, NotFound, SignInNeeded, Unreachable
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps import folder as folders
-from dtrain_lab.services.sweeps.creation import trial_request
-from dtrain_lab.sweeps import study
+from dtrain_lab.services.sweeps.check import trial_request
+from dtrain_lab.sweeps import reasons, study
 from dtrain_lab.sweeps.events import (
     Action,
     Continue,
@@ -193,18 +193,11 @@ class Driver:
             started_at=job.started_at,
             ended_at=job.ended_at,
             checkpoint_step=job.checkpoint_step,
-            error=_why(job),
+            error=reasons.of_job(job),
             killed=_was_killed(job),
             reports=read.reports,
             names=tuple(sorted(names)),
         )
-
-
-def _why(job: Job) -> str | None:
-    """Return in a sentence why a job waits or has failed."""
-    if job.state in ("failed", "lost"):
-        return job.summary.text
-    return job.reason.message if job.reason is not None else None
 
 
 def _was_killed(job: Job) -> bool:

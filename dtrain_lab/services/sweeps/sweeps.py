@@ -17,11 +17,20 @@ from dtrain_lab.machine import processes
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.sweeps import folder as folders
-from dtrain_lab.services.sweeps.creation import create
+from dtrain_lab.services.sweeps.check import look
+from dtrain_lab.services.sweeps.creation import Warned, create
 from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.view import can_resume, shown
 from dtrain_lab.wire.profile import Environment
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, SweepRequest, Wish
+from dtrain_lab.wire.sweeps import (
+    SWEEP_ENDED,
+    Importance,
+    Sweep,
+    SweepPlan,
+    SweepRecord,
+    SweepRequest,
+    Wish,
+)
 
 Told = Callable[[Sweep], None]
 START_EVERY_S = 5.0
@@ -44,17 +53,31 @@ class Sweeps:
         self._importances: dict[str, tuple[int, Importance]] = {}
         """Sweep → how many of its trials had succeeded, and what they tell."""
 
-    async def create(self, request: SweepRequest, file: Path) -> Sweep:
+    async def plan(self, request: SweepRequest, file: Path, *, ask: bool = False) -> SweepPlan:
+        """Check a sweep without starting it: a trial's plan, and all that keeps the sweep from beginning.
+
+        Args:
+            request: The user's request.
+            file: Path of the notebook.
+            ask: Also ask the scheduler for a forecast of a trial.
+
+        Raises:
+            DtrainError: A trial can't be planned.
+        """
+        return (await look(self._jobs, request, file, strict=False, ask=ask)).plan
+
+    async def create(self, request: SweepRequest, file: Path, warned: Warned | None = None) -> Sweep:
         """Create a sweep and start its driver.
 
         Args:
             request: The user's request.
             file: Path of the notebook.
+            warned: Called with the check's warnings before anything is started.
 
         Raises:
             DtrainError: Nothing was started; the message says why.
         """
-        folder = await create(self._jobs, request, file)
+        folder = await create(self._jobs, request, file, warned)
         return await self._seen(folder)
 
     async def listing(self) -> list[Sweep]:

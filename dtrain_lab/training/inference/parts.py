@@ -32,8 +32,8 @@ class State(msgspec.Struct, frozen=True):
 def folder_of(output: Path, name: str) -> Path:
     """Folder of the parts of a file.
 
-    It lies beside the file, where the next call finds it whatever notebook or cluster it comes from. In a job it
-    lies beside the checkpoints instead, as a resumed job has those and another working directory.
+    It lies beside the file, where the next call finds it whatever notebook or cluster it comes from. In a
+    job it lies beside the checkpoints, as a resumed job has those and another working directory.
 
     Args:
         output: absolute path of the file.

@@ -7,12 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.sweeps import reasons
 from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.view import shown
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.job import JobPlan, JobSize
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.site import Error
-from dtrain_lab.wire.sweeps import Importance, Report, SweepRecord, SweepRequest, Trial
+from dtrain_lab.wire.summary import Summary
+from dtrain_lab.wire.sweeps import Importance, Report, SweepPlan, SweepRecord, SweepRequest, Trial
 from tests.ui.states import jobs
 from tests.ui.states.notebooks import code, notebook
 from tests.ui.states.stage import Stage
@@ -26,7 +29,9 @@ CELLS = notebook(
         "import dtrain_lab as dt\n\nfor step in range(epochs):\n    dt.log(step, loss=loss, accuracy=right)"
     ),
 )
-PLAN = JobPlan(files=(), command="", findings=(), size=JobSize(1, 2), cells=2, modules=4)
+PLAN = SweepPlan(
+    files=(), command="", findings=(), size=JobSize(1, 2), cells=2, modules=4, total=16, parallel=4
+)
 REQUEST = SweepRequest(
     notebook="train.ipynb",
     space={"lr": "loguniform(1e-05, 0.1)", "width": [32, 64, 128, 256], "optimizer": ["adam", "sgd"]},
@@ -80,10 +85,14 @@ RUNNING = _sweep(
             step=12,
             ended_at=NOW - 2900,
             curve=ALL[1].curve[:3],
-            reason="Its loss was 1.61 at step 12, not among the best third of 6 trials there.",
+            reason=reasons.behind("loss", Report(12, 1.61), 6),
         ),
         replace(
-            ALL[2], state="failed", value=None, curve=(), reason="Its loss is nan at the end, at step 110."
+            ALL[2],
+            state="failed",
+            value=None,
+            curve=(),
+            reason=reasons.not_finite("loss", Report(110, math.nan)),
         ),
         *ALL[3:9],
         replace(ALL[9], resumes=1, jobs=("job9", "job9b"), job="job9b"),
@@ -98,7 +107,11 @@ RUNNING = _sweep(
             ended_at=None,
             curve=(),
             checkpoint_step=None,
-            reason="It needs 2 slots; 1 of 8 are free: cluster train holds 4, job search 10 holds 2.",
+            reason=Summary(
+                "slots",
+                {},
+                "It needs 2 slots; 1 of 8 are free: cluster train holds 4, job search 10 holds 2.",
+            ),
         ),
     )
 )
@@ -115,7 +128,7 @@ NO_OBJECTIVE = _sweep(
             state="failed",
             value=None,
             curve=(),
-            reason='It never reported "loss"; it reported accuracy.',
+            reason=reasons.no_objective("loss", ["accuracy"]),
         ),
     ),
     state="failed",
@@ -131,11 +144,11 @@ BEGUN = _sweep((replace(RUNNING.trials[10], number=0, value=None, step=None, cur
 
 
 def _form(stage: Stage) -> None:
-    stage.answers("POST", "jobs/plan", PLAN)
+    stage.answers("POST", "sweeps/plan", PLAN)
     stage.notebook("train.ipynb", CELLS)
     stage.command("dtrain-lab:sweep-notebook", path="train.ipynb")
     form = stage.page.locator(FORM)
-    form.get_by_text("Ready to submit").wait_for()
+    form.get_by_text("Nothing varies.").first.wait_for()
     form.get_by_label("How lr varies").select_option("loguniform")
     form.get_by_label("How width varies").select_option("list")
 
@@ -153,6 +166,33 @@ def _refused(stage: Stage) -> None:
     form.get_by_label("lr from").fill("0")
     form.get_by_label("Sampler").select_option("grid")
     form.get_by_text("has to begin above 0").first.wait_for()
+    form.locator("h1").first.click()
+    stage.page.mouse.move(0, 0)
+
+
+def _can_not_begin(stage: Stage) -> None:
+    """What would keep the trials from starting, and from being compared, is told before anything starts."""
+    _form(stage)
+    large = Finding(
+        "problem",
+        "bad_size",
+        "A trial of 64 ranks is larger than all slots: there are 16.",
+        "Ask for fewer ranks a trial, or another profile.",
+        field="ranks_per_node",
+    )
+    unknown = Finding(
+        "problem",
+        "no_objective",
+        'No trial would report "los": dt.log gets loss, accuracy.',
+        "Call dt.log(step, los=…) in the notebook, or seek loss or accuracy.",
+        "[2]",
+        4,
+        "objective",
+    )
+    stage.answers("POST", "sweeps/plan", replace(PLAN, findings=(large, unknown), parallel=None))
+    form = stage.page.locator(FORM)
+    form.get_by_label("Name of the objective").fill("los")
+    form.get_by_text("2 problems stop this sweep").wait_for()
     form.locator("h1").first.click()
     stage.page.mouse.move(0, 0)
 
@@ -223,6 +263,7 @@ STATES = (
     State("j-sweep-form", _filled, (FORM,), pinned=True),
     State("j-sweep-faults", _refused, (FORM,)),
     State("j-sweep-refused", _too_large, (FORM,)),
+    State("j-sweep-unfit", _can_not_begin, (FORM,)),
     _view("sweep-running", RUNNING, "Stopped early", pinned=True),
     DONE_VIEW,
     _view("sweep-many", _many(), "500 of 500 trials done"),

@@ -1,0 +1,212 @@
+"""The check of a sweep: everything that would fail later is told now, and nothing is run."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from dtrain_lab.backends import registry
+from dtrain_lab.errors import BadRequest, BadSize, Conflict, DtrainError, EnvironmentUnfit
+from dtrain_lab.jobs.notebook.source import read as cells_of
+from dtrain_lab.placement import slots
+from dtrain_lab.services import names
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.jobs.request import as_asked
+from dtrain_lab.services.plans.code import Code
+from dtrain_lab.services.plans.planning import read_notebook
+from dtrain_lab.services.policy import limits
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.sweeps import folder as folders
+from dtrain_lab.sweeps import objective, study
+from dtrain_lab.sweeps.notebook import check_names
+from dtrain_lab.sweeps.space import Space, first_of, parse, points
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.job import JobRequest, JobSize
+from dtrain_lab.wire.plan import HostsFacts, NodeFacts
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, SweepPlan, SweepRequest
+
+USUAL_TRIALS = 16
+MOST_TRIALS = 10_000
+OF_SCHEDULER = 4
+"""Trials at once where a scheduler gives the slots and the user does not say."""
+LONGEST_NAME = 50
+OF_SWEEP = (BadRequest, Conflict, EnvironmentUnfit)
+"""Refusals that a check collects, so that all of them are told at once."""
+
+
+class Checked(NamedTuple):
+    """What was found. `text`: the notebook's file; `refused`: why the sweep can't begin, in order."""
+
+    plan: SweepPlan
+    space: Space
+    name: str
+    text: str
+    refused: tuple[DtrainError, ...]
+
+
+async def look(jobs: Jobs, request: SweepRequest, file: Path, *, strict: bool, ask: bool = False) -> Checked:
+    """Check a sweep; nothing is written and nothing is submitted.
+
+    Args:
+        jobs: Jobs of this user.
+        request: The user's request.
+        file: Path of the notebook.
+        strict: Raise what is refused first, instead of collecting all of it.
+        ask: Also ask the scheduler for a forecast of a trial.
+
+    Raises:
+        DtrainError: A trial can't be planned; with `strict`, the sweep can't begin.
+    """
+    refused: list[DtrainError] = []
+
+    async def tried(call: Callable[..., Any], *arguments: Any, otherwise: Any = None) -> Any:
+        try:
+            return await asyncio.to_thread(call, *arguments)
+        except OF_SWEEP as error:
+            if strict:
+                raise
+            refused.append(error)
+            return otherwise
+
+    space: Space = await tried(parse, request.space, otherwise={})
+    await tried(_fields, request, space)
+    total = await tried(_total, request, space, otherwise=request.trials or USUAL_TRIALS)
+    if study.needed(request):
+        await tried(study.load)
+    text = await asyncio.to_thread(read_notebook, file)
+    cells = cells_of(text, str(file))
+    await tried(check_names, cells, (*space, *request.parameters), file.name)
+    name = await tried(_name, request, file, otherwise="")
+    plan = await jobs.plan(trial_request(request, first_of(space), None), file, ask=ask)
+    code = await asyncio.to_thread(Code.here, cells, file.parent)
+    found = objective.finding(code.everything, request.objective)
+    size = plan.size or JobSize(1, 1)
+    usual = None
+    try:
+        usual = await _at_once(request, size)
+    except BadSize as error:
+        if strict:
+            raise
+        refused.append(error)
+    findings = (
+        *(f for f in plan.findings if f.severity == "problem"),
+        *map(_finding, refused),
+        *((found,) if found is not None and objective.can_be(request.objective) else ()),
+        *(f for f in plan.findings if f.severity != "problem"),
+    )
+    wanted = request.parallel or usual
+    shown = {**msgspec.structs.asdict(plan), "findings": findings}
+    made = SweepPlan(**shown, total=total, parallel=min(total, wanted) if wanted else None)
+    return Checked(made, space, name, text, tuple(refused))
+
+
+def trial_request(
+    request: SweepRequest,
+    parameters: dict[str, object],
+    name: str | None,
+    sweep: str | None = None,
+    at_once: int = 1,
+) -> JobRequest:
+    """Return the request of a trial's job.
+
+    Args:
+        request: The sweep's request.
+        parameters: The trial's own.
+        name: Name of the job.
+        sweep: Id of the sweep.
+        at_once: How many trials run at once.
+    """
+    fields = {field: getattr(request, field) for field in JobRequest.__struct_fields__}
+    fields |= {"parameters": {**request.parameters, **parameters}, "name": name}
+    fields |= {"sweep": sweep, "at_once": at_once}
+    return JobRequest(**fields)
+
+
+def _finding(error: DtrainError) -> Finding:
+    return Finding("problem", error.code, error.message, error.hint, field=error.details.get("field"))
+
+
+def _fields(request: SweepRequest, space: Space) -> None:
+    both = sorted(space.keys() & request.parameters.keys())
+    if both:
+        details = {"field": "space", "parameter": both[0]}
+        raise BadRequest(f"{both[0]} is fixed, and it varies.", "Leave out one of the two.", details=details)
+    if not objective.can_be(request.objective):
+        raise BadRequest(
+            f'The objective "{request.objective}" is no name that dt.log could be called with.',
+            "Name a value that the notebook logs, as in dt.log(step, loss=loss).",
+            details={"field": "objective"},
+        )
+    for field, least, most in (("trials", 1, MOST_TRIALS), ("parallel", 1, MOST_TRIALS)):
+        given = getattr(request, field)
+        if given is not None and not least <= given <= most:
+            message = f"{field} is {given}; it has to be {least} to {most}."
+            raise BadRequest(message, "Choose another number.", details={"field": field})
+
+
+def _total(request: SweepRequest, space: Space) -> int:
+    count = points(space)
+    if request.sampler == "grid" and count is None:
+        endless = next(name for name, domain in space.items() if points({name: domain}) is None)
+        raise BadRequest(
+            f"A grid needs a list of values for {endless}; {space[endless]} has no end of them.",
+            "Give a list, or choose the sampler tpe or random.",
+            code="no_grid",
+            details={"field": "space", "parameter": endless},
+        )
+    usual = count if request.sampler == "grid" and count is not None else USUAL_TRIALS
+    wanted = request.trials or min(usual, MOST_TRIALS)
+    return wanted if count is None else min(wanted, count)
+
+
+def _name(request: SweepRequest, file: Path) -> str:
+    taken = {record.name for _, record in folders.readable() if record.state not in SWEEP_ENDED}
+    of_name = {"field": "name"}
+    if request.name is not None:
+        if len(request.name) > LONGEST_NAME:
+            raise BadRequest(
+                "The name is too long.",
+                f"Use up to {LONGEST_NAME} letters.",
+                code="bad_name",
+                details=of_name,
+            )
+        names.check(request.name, spaces=True)
+        if request.name in taken:
+            raise Conflict(
+                f'A sweep "{request.name}" is there already.',
+                "Choose another name, or stop it.",
+                details=of_name,
+            )
+        return request.name
+    plain = re.sub(r"[^\w .-]", "-", file.stem[:40]).lstrip("_ .-") or "sweep"
+    numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
+    return next(name for name in (plain, *numbered) if name not in taken)
+
+
+async def _at_once(request: SweepRequest, size: JobSize) -> int:
+    """Return how many trials run at once: as many as GPUs, or cores without GPUs, have room for.
+
+    Raises:
+        BadSize: One trial is larger than all slots.
+    """
+    profile = profiles.load(request.profile)
+    traits = registry.backend(profile.backend).traits
+    allowed = limits.allowed(as_asked(profile, request, traits), request)
+    facts = await allowed.backend.facts(allowed.profile)
+    ranks = size.nodes * size.ranks_per_node
+    if not isinstance(facts, NodeFacts | HostsFacts):
+        return OF_SCHEDULER
+    nodes = facts.nodes if isinstance(facts, HostsFacts) else (facts,)
+    most = sum(slots.total(node) for node in nodes)
+    if ranks > most:
+        raise BadSize(
+            f"A trial of {ranks} ranks is larger than all slots: there are {most}.",
+            "Ask for fewer ranks a trial, or another profile.",
+            details={"most": most, "field": "ranks_per_node"},
+        )
+    return max(1, sum(node.gpus or node.cpus for node in nodes) // ranks)

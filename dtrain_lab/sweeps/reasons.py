@@ -1,0 +1,66 @@
+"""Why a trial waits, was stopped early or failed: code and values, and the sentence in English."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.summary import Summary
+from dtrain_lab.wire.sweeps import Report
+
+DELETED = Summary("job_deleted", {}, "Its job was deleted.")
+CANCELLED = Summary("job_cancelled", {}, "Its job was cancelled.")
+FAILED = Summary("job_failed", {}, "Its job failed.")
+
+
+def not_finite(objective: str, last: Report) -> Summary:
+    """Say that a trial ended with an objective that is NaN or infinite."""
+    text = f"Its {objective} is {last.value} at the end, at step {last.step}."
+    return Summary("not_finite", _at(objective, last), text)
+
+
+def behind(objective: str, rung: Report, trials: int) -> Summary:
+    """Say why a trial was stopped at a rung.
+
+    Args:
+        objective: Name of the objective.
+        rung: What it was there.
+        trials: How many trials have come as far.
+    """
+    if not math.isfinite(rung.value):
+        text = f"Its {objective} was {rung.value} at step {rung.step}."
+        return Summary("not_finite_early", _at(objective, rung), text)
+    was = f"Its {objective} was {rung.value:.6g} at step {rung.step}"
+    text = f"{was}, not among the best third of {trials} trials there."
+    return Summary("behind", {**_at(objective, rung), "trials": trials}, text)
+
+
+def no_objective(objective: str, names: Sequence[str]) -> Summary:
+    """Say that a trial has ended without the objective.
+
+    Args:
+        objective: Name of the objective.
+        names: What it has reported.
+    """
+    said = f"it reported {', '.join(names)}" if names else "it reported nothing"
+    values = {"objective": objective, "names": list(names)}
+    return Summary("no_objective", values, f'It never reported "{objective}"; {said}.')
+
+
+def of_job(job: Job) -> Summary | None:
+    """Return why a trial's job waits or has failed; None if nothing is known of it."""
+    if job.state not in ("failed", "lost"):
+        return Summary(job.reason.code, {}, job.reason.message) if job.reason is not None else None
+    at = job.error
+    if job.state == "failed" and at is not None and at.cell and at.line:
+        message = at.message.strip().splitlines()[0] if at.message.strip() else ""
+        values = {"rank": at.rank, "cell": at.cell, "line": at.line, "type": at.type, "message": message}
+        return Summary("rank_failed", values, job.summary.text)
+    return Summary(job.summary.code, {}, job.summary.text)
+
+
+def _at(objective: str, report: Report) -> dict[str, str | int | float]:
+    # JSON has no NaN
+    value = report.value if math.isfinite(report.value) else str(report.value)
+    return {"objective": objective, "value": value, "step": report.step}

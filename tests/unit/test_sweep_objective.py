@@ -1,0 +1,108 @@
+"""Whether a notebook passes a sweep's objective to `dt.log`, told before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from dtrain_lab.jobs.check import beside
+from dtrain_lab.jobs.check.notebook import running
+from dtrain_lab.jobs.notebook.source import Cell
+from dtrain_lab.sweeps.objective import can_be, finding
+from dtrain_lab.wire.jobs.finding import Finding
+
+HEAD = "import torch\nimport dtrain_lab as dt\n"
+
+
+def look(
+    code: str, modules: Mapping[str, str] | None = None, objective: str = "loss", tags: tuple[str, ...] = ()
+) -> Finding | None:
+    """Look in a cell, and in modules that lie beside it."""
+    files = {name.replace(".", "/") + ".py": text for name, text in (modules or {}).items()}
+    parsed = running([Cell("[1]", "a", code, tags)])
+    return finding([*parsed, *(one.parsed for one in beside.modules(parsed, files.get))], objective)
+
+
+@pytest.mark.parametrize(
+    ("code", "modules"),
+    [
+        (HEAD + "dt.log(1, loss=2)", {}),
+        ("import dtrain_lab\nif rank == 0:\n    dtrain_lab.log(1, average=True, loss=2)", {}),
+        ("import dtrain_lab as d\ndef f():\n    d.log(1, a=1, loss=2)", {}),
+        ("from dtrain_lab import log as say\nsay(1, loss=2)", {}),
+        (HEAD + "dt.log(1, **{'loss': 2, 'other': 3})", {}),
+        ("from helpers import *\ndt.log(1, loss=2)", {}),
+        ("%run helpers.py", {"helpers": HEAD + "dt.log(1, loss=2)"}),
+        ("import helpers", {"helpers": HEAD + "def go():\n    dt.log(1, loss=2)"}),
+        ("from pkg.train import go", {"pkg.train": HEAD + "dt.log(1, loss=2)"}),
+        (
+            "from pkg import go",
+            {"pkg.__init__": "from .deep import go", "pkg.deep": HEAD + "dt.log(1, loss=2)"},
+        ),
+        (
+            "import pkg.a",
+            {
+                "pkg.__init__": "",
+                "pkg.a": "from . import b",
+                "pkg.b": "import dtrain_lab\ndtrain_lab.log(1, loss=0)",
+            },
+        ),
+    ],
+)
+def test_an_objective_that_a_call_passes_is_found(code: str, modules: Mapping[str, str]) -> None:
+    assert look(code, modules) is None
+
+
+def test_an_objective_that_no_call_passes_is_a_problem_with_its_place() -> None:
+    found = look(HEAD + "dt.log(1, loss=2, step_s=3)", objective="accuracy")
+    assert found is not None
+    assert (found.severity, found.code, found.field) == ("problem", "no_objective", "objective")
+    assert found.message == 'No trial would report "accuracy": dt.log gets loss, step_s.'
+    assert found.fix == "Call dt.log(step, accuracy=…) in the notebook, or seek loss or step_s."
+    assert (found.cell, found.line) == ("[1]", 3)
+
+
+@pytest.mark.parametrize(
+    "code", ["x = 1", HEAD + "print(1)", HEAD + "model.eval()\nself.log('loss', 1)\ndt.log(3)"]
+)
+def test_a_notebook_that_logs_nothing_is_a_problem(code: str) -> None:
+    found = look(code)
+    assert found is not None
+    assert found.severity == "problem"
+    assert found.message == 'No trial would report "loss": no cell calls dt.log with a name.'
+
+
+@pytest.mark.parametrize(
+    ("code", "modules", "source"),
+    [
+        (HEAD + "dt.log(1, **values)", {}, "**values"),
+        (HEAD + "dt.log(1, a=1)\ntrain(report=dt.log)", {}, "what dt.log is handed to"),
+        ("import mylib.training", {}, "the module mylib"),
+        ("import helpers", {"helpers": "import mylib"}, "the module mylib"),
+        ("import helpers", {"helpers": "def broken("}, "the module helpers"),
+        (
+            "from helpers import say",
+            {"helpers": "from dtrain_lab import log as say"},
+            "helpers.py",
+        ),
+        (HEAD + "exec(text)", {}, "code that is made or read while it runs"),
+        ("%run train.py", {}, "code that is made or read while it runs"),
+    ],
+)
+def test_what_can_not_be_read_is_a_warning(code: str, modules: Mapping[str, str], source: str) -> None:
+    found = look(code, modules)
+    assert found is not None
+    assert found.severity == "warning"
+    assert found.fix == f"The sweep ends after its first trial unless {source} reports it."
+
+
+def test_cells_that_a_job_skips_are_not_read() -> None:
+    found = look(HEAD + "dt.log(1, loss=1)", tags=("skip-in-job",))
+    assert found is not None
+    assert found.severity == "problem"
+
+
+def test_a_name_that_dt_log_can_not_be_called_with_is_no_objective() -> None:
+    assert can_be("loss")
+    assert not any(map(can_be, ("", "a b", "step", "average", "lambda")))
