@@ -115,14 +115,18 @@ class Hub:
         """URL of a user's server, as the hub makes it."""
         return f"{self.url}/user/{quote(user, safe='@')}"
 
-    def start(self, user: str) -> None:
-        """Start a user's server, and wait until it answers."""
+    def admit(self, user: str) -> None:
+        """Have a user, and a token by which tests ask their server."""
         name = quote(user)
         if user not in self.tokens:
             if not [u for u in self.api("GET", "users") if u["name"] == user]:
                 self.api("POST", f"users/{name}")
             self.tokens[user] = self.api("POST", f"users/{name}/tokens")["token"]
-        self.api("POST", f"users/{name}/server")
+
+    def start(self, user: str) -> None:
+        """Start a user's server, and wait until it answers."""
+        self.admit(user)
+        self.api("POST", f"users/{quote(user)}/server")
         wait_until(lambda: self._ready(user), 90, f"the server of {user}")
 
     def stop(self, user: str) -> None:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 import requests
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from tests.hub import PROXY, free_ports, missing
-from tests.ui.lab import TOKEN, Lab, run_lab
+from tests.hub import missing
+from tests.portal import running_portal
+from tests.ui.lab import TOKEN, Lab
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
@@ -31,36 +27,11 @@ def jp_server_cleanup() -> None:
 
 @pytest.fixture(scope="module")
 def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A lab as OnDemand's batch script starts it, and the portal's URL of it: hosts differ."""
     lacking = missing()
     if lacking:
         pytest.skip(lacking)
-    root = tmp_path_factory.mktemp("portal")
-    front, api = free_ports(2)
-    words = [shutil.which("node"), str(PROXY), "--ip=127.0.0.1", f"--port={front}", f"--api-port={api}"]
-    with pytest.MonkeyPatch.context() as patch:
-        (root / "home").mkdir()
-        patch.setenv("HOME", str(root / "home"))
-        with run_lab(root, "--ServerApp.allow_origin=*", below="/node/node1/{port}") as lab:
-            at = urlsplit(lab.url)
-            environment = {**os.environ, "CONFIGPROXY_AUTH_TOKEN": "portal"}
-            # --change-origin: the server is asked by its own name, as by OnDemand's Apache
-            proxy = subprocess.Popen([*words, "--change-origin"], env=environment, cwd=Path(root))
-            try:
-                route = f"http://127.0.0.1:{api}/api/routes{at.path}"
-                wait_until(lambda: _routed(route, f"http://{at.netloc}"), 30, "the proxy")
-                yield Lab(f"http://127.0.0.1:{front}{at.path}", lab.work, lab.environment)
-            finally:
-                proxy.terminate()
-                proxy.wait(20)
-
-
-def _routed(route: str, target: str) -> bool:
-    try:
-        headers = {"Authorization": "token portal"}
-        return requests.post(route, json={"target": target}, headers=headers, timeout=10).ok
-    except requests.ConnectionError:
-        return False
+    with running_portal(tmp_path_factory.mktemp("portal")) as running:
+        yield running
 
 
 def live(portal: Lab, headers: dict[str, str]) -> Any:
