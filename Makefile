@@ -138,7 +138,8 @@ $(VENV)/.bench: $(VENV)/.test
 $(VENV)/.gallery: $(VENV)/.package
 	@$(PYTHON) -m venv $(VENV)/gallery
 	@printf '%s\n' "$(CURDIR)" "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" > $$(echo $(VENV)/gallery/lib/python*/site-packages)/base.pth
-	@$(VENV)/gallery/bin/python -m pip --disable-pip-version-check -q install -c constraints.txt accelerate==1.15.0 transformers==5.24.0 lightning==2.6.6 pytorch-ignite==0.5.5
+	@$(VENV)/gallery/bin/python -m pip --disable-pip-version-check -q install -c constraints.txt accelerate==1.15.0 transformers==5.24.0 lightning==2.6.6 pytorch-ignite==0.5.5 timm==1.0.31 deepspeed==0.19.8 torchtune==0.6.1 torchao==0.13.0
+	@PATH=$(VENV)/gallery/bin:$(PATH) $(VENV)/gallery/bin/python -c "import deepspeed, deepspeed.accelerator as a; a.get_accelerator().create_op_builder('ShareMemCommBuilder').load()" >$(VENV)/deepspeed.log 2>&1 || echo "DeepSpeed's operator does not compile here: $(VENV)/deepspeed.log"
 	@touch $@
 
 # Without torch, and with what ranks of other frameworks use of our dependencies.

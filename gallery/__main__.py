@@ -31,7 +31,27 @@ FOUND = HERE.parent / ".venv" / "gallery.json"
 """Of all runs so far: a part can be run again."""
 WITHIN = 0.05
 LIMIT_S = 150
-PACKAGES = ("torch", "accelerate", "transformers", "lightning", "pytorch-ignite")
+PACKAGES = (
+    "torch", "accelerate", "transformers", "lightning", "pytorch-ignite", "deepspeed", "torchtune",
+)  # fmt: skip
+NEEDS = {"timm_train": "torchvision"}
+"""By name of a piece, what can't be imported everywhere: its wheels are built for one build of torch."""
+AFTER = """
+Without GPUs plain torchrun leaves Transformers and Accelerate with one process each, unless told:
+printed scripts set `ACCELERATE_USE_CPU=1`. In cells and jobs they find the ranks.
+
+timm needs a torchvision that is built for the installed torch. PyPI's is built for PyPI's torch: beside a
+CPU build from elsewhere it can't be imported, and timm keeps the row of another run. DeepSpeed compiles an
+operator where it first initializes, with a C++ compiler; `make gallery` has it do so beforehand. torchtune
+0.6.1 needs torchao 0.13 or older. TorchElastic is what `torchrun` runs: minGPT-ddp's main() has its
+`@record`.
+
+Not in the table: torchtitan 0.3.0. It installs from PyPI, but trains on accelerators only: where torch finds
+none, its device is CUDA all the same, and its trainer needs Triton.
+
+`make test` runs ten of the pieces in cells, those that need torch alone: averaged, by_hand, arguments, ddp,
+fsdp2, gpt, minigpt_ddp, mp_spawn, processes, snapshots (`tests/integration/test_gallery.py`).
+"""
 START = "import torch, torch.distributed as dist\n"
 
 
@@ -67,16 +87,26 @@ def judge(texts: list[str], shown: float | None) -> Ran:
 def in_cell(code: str) -> Ran:
     """In a cell of two ranks, which must be fit for the next one."""
     with dt.start(ranks=2) as cluster:
-        cluster.run((HERE / "code" / "_net.py").read_text(), timeout=LIMIT_S)
-        result = cluster.run(code, timeout=LIMIT_S, check=False)
+        result = run_in(cluster, code)
         if result.failures:
             return Ran(result.sentence)
         time.sleep(0.6)  # a sample of the last steps
         metrics = cluster.info()["metrics"] or {}
-        after = cluster.run(f"{START}t = torch.ones(1); dist.all_reduce(t); print(t.item())", timeout=30)
-        if after.stdout[0] != "2.0\n":
+        if not fit(cluster):
             return Ran("ranks are unfit afterwards")
         return judge(list(result.stdout.values()), metrics.get("samples_per_s"))
+
+
+def run_in(cluster: dt.Cluster, code: str) -> Any:
+    """Run a piece in a cell, after the cell with what all pieces have."""
+    cluster.run((HERE / "code" / "_net.py").read_text(), timeout=LIMIT_S)
+    return cluster.run(code, timeout=LIMIT_S, check=False)
+
+
+def fit(cluster: dt.Cluster) -> bool:
+    """The two ranks take part in a collective."""
+    after = cluster.run(f"{START}t = torch.ones(1); dist.all_reduce(t); print(t.item())", timeout=30)
+    return bool(after.stdout[0] == "2.0\n")
 
 
 def book(folder: Path, name: str, code: str) -> Path:
@@ -133,10 +163,15 @@ def main() -> None:
     rows: dict[str, list[str]] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         for file in (f for f in every if not chosen or f.stem in chosen):
+            if lacking := cannot_import(NEEDS.get(file.stem)):
+                print(f"SKIPPED: {file.stem}: {lacking}", flush=True)
+                continue
             code = file.read_text()
             path = book(Path(folder), file.stem, code)
             runs = [attempt(in_cell, code), attempt(as_job, path), attempt(as_script, path)]
             what = (ast.get_docstring(ast.parse(code)) or file.stem).split("\n")[0]
+            if file.stem in NEEDS:  # it may have been run in another environment than the rest
+                what += f" ({versions('torch', NEEDS[file.stem])})"
             rows[file.stem] = [what, *map(str, runs)]
             print(json.dumps(rows[file.stem], ensure_ascii=False), flush=True)
             FOUND.parent.mkdir(exist_ok=True)
@@ -144,14 +179,27 @@ def main() -> None:
     PAGE.write_text(page([rows[f.stem] for f in every if f.stem in rows]))
 
 
+def cannot_import(module: str | None) -> str:
+    """Why a module can't be imported here; empty where it can, or where there is none."""
+    if module is None:
+        return ""
+    done = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, text=True)
+    return done.stderr.strip().splitlines()[-1] if done.returncode else ""
+
+
+def versions(*names: str) -> str:
+    """Packages with their versions; one that is not installed is left out."""
+    installed = {d.name: d.version for d in importlib.metadata.distributions()}
+    return ", ".join(f"{name} {installed[name]}" for name in names if name in installed)
+
+
 def page(rows: list[list[str]]) -> str:
     """docs/gallery.md."""
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     lines = [
         "# Training code that runs unchanged",
         "",
         f"Made by `make gallery` on {date.today()}: two ranks on one machine, CPU, gloo; Python "
-        f"{sys.version.split()[0]}, {versions}. Each piece stands in `gallery/code/`.",
+        f"{sys.version.split()[0]}, {versions(*PACKAGES)}. Each piece stands in `gallery/code/`.",
         "",
         "*n of m samples/s*: what the panel shows after the cell, and the loop's own count. *Runs*: both",
         "ranks trained the same model, and (after a cell) they are fit for the next one. Without a",
@@ -160,11 +208,9 @@ def page(rows: list[list[str]]) -> str:
         "| Code | In a cell | As a job | Printed script under torchrun |",
         "|---|---|---|---|",
         *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows),
-        "",
-        "Without GPUs plain torchrun leaves Transformers and Accelerate with one process each, unless told:",
-        "printed scripts set `ACCELERATE_USE_CPU=1`. In cells and jobs they find the ranks.",
+        AFTER,
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

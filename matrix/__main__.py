@@ -17,8 +17,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-from matrix import beside
+from matrix import beside, lowest
 from matrix.run import Ran, both, run
 
 ROOT = Path(__file__).parents[1]
@@ -44,19 +45,35 @@ torch of `constraints.txt`.
 
 @dataclass(frozen=True)
 class Environment:
-    """What is installed. `pins`: requirements that differ from `constraints.txt`."""
+    """What is installed.
+
+    Attributes:
+        python: version, such as "3.13".
+        torch: version.
+        pins: requirements that differ from `constraints.txt`.
+        lowest: all that the product needs, at the lowest version that pyproject.toml allows.
+    """
 
     python: str
     torch: str
     pins: tuple[str, ...] = ()
+    lowest: bool = False
 
     @property
     def name(self) -> str:
         """Such as "3.13-torch2.13.0"."""
+        if self.lowest:
+            return f"{self.python}-lowest"
         return "-".join((self.python, f"torch{self.torch}", *(p.replace("==", "") for p in self.pins)))
+
+    @property
+    def title(self) -> str:
+        """Such as "3.13, 2.13.0"."""
+        return ", ".join((self.python, self.torch, *self.pins, *(["all at their lowest"] * self.lowest)))
 
 
 ENVIRONMENTS = (
+    Environment("3.11", "2.8.0", lowest=True),
     Environment("3.11", "2.8.0"),
     Environment("3.11", "2.12.1"),
     Environment("3.12", "2.13.0"),
@@ -81,6 +98,26 @@ def build(environment: Environment, base: str) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([base, "-m", "venv", str(folder)], check=True)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    if environment.lowest:
+        lowest.install(own, project, environment.torch)
+    else:
+        install(own, environment, project)
+    pip = [str(own), "-m", "pip", "--disable-pip-version-check", "-q", "install"]
+    built = {**os.environ, "SKIP_JUPYTER_BUILDER": "1"}  # `make setup` has built the front end
+    subprocess.run([*pip, "--no-build-isolation", "--no-deps", "-e", str(ROOT)], check=True, env=built)
+    (folder / "ready").touch()
+    return own
+
+
+def install(own: Path, environment: Environment, project: dict[str, Any]) -> None:
+    """Install what the product and its tests need.
+
+    Args:
+        own: the environment's Python.
+        environment: what is wanted.
+        project: that table of pyproject.toml.
+    """
+    folder = own.parents[1]
     extras = project["optional-dependencies"]
     apart = {"torch", *(pin.partition("=")[0] for pin in environment.pins)}
     constraints = folder / "constraints.txt"
@@ -95,10 +132,6 @@ def build(environment: Environment, base: str) -> Path:
     ]
     pinned = [f"torch=={environment.torch}", *environment.pins]
     subprocess.run([*pip, "-c", str(constraints), *pinned, *wanted], check=True)
-    built = {**os.environ, "SKIP_JUPYTER_BUILDER": "1"}  # `make setup` has built the front end
-    subprocess.run([*pip, "--no-build-isolation", "--no-deps", "-e", str(ROOT)], check=True, env=built)
-    (folder / "ready").touch()
-    return own
 
 
 def run_part(own: Path, files: tuple[str, ...], marked: str = "not hosts and not browser") -> Ran:
@@ -122,7 +155,7 @@ def page(found: dict[str, dict[str, object]]) -> str:
     lines = [HEAD, f"| Python, torch | {' | '.join(TESTS)} | run on |", "|---" * (len(TESTS) + 2) + "|"]
     told: list[tuple[str, dict[str, Ran]]] = []
     for environment in ENVIRONMENTS:
-        title = ", ".join((environment.python, environment.torch, *environment.pins))
+        title = environment.title
         ran = found.get(environment.name)
         if ran is None or "reason" in ran:
             why = ran["reason"] if ran else ""

@@ -112,6 +112,10 @@ def test_separate_models_come_with_a_change_that_mends_it() -> None:
     assert codes(TRAINS + loader, LOOP, ranks=1) == []
     ddp = "from torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(model)"
     assert codes(TRAINS + loader, ddp, LOOP, ranks=32) == []
+    torchtune = (
+        "from torchtune import training\ntraining.shard_model(model, shard_conditions=[], cpu_offload=False)"
+    )
+    assert codes(TRAINS + loader, torchtune, LOOP, ranks=32) == []
 
 
 @pytest.mark.parametrize(

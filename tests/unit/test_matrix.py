@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import tomllib
 from pathlib import Path
 
 import psutil
+import pytest
 
-from matrix.__main__ import ENVIRONMENTS, TESTS, page
+from matrix.__main__ import ENVIRONMENTS, ROOT, TESTS, page
+from matrix.lowest import floors
 from matrix.run import Ran, both, read, start
 from tests.waiting import wait_until
 
@@ -73,3 +76,16 @@ def test_the_table_says_why_an_environment_was_not_run() -> None:
     assert all("Numbers are tests that passed" in table for table in tables)
     assert "`test_bad`" in text
     assert "`test_slow`" in text
+
+
+def test_the_lowest_versions_are_those_of_pyproject() -> None:
+    assert floors(["a>=1.8.8; python_version < '3.12'", "b_c>=7.1,<8"]) == [
+        "a==1.8.8; python_version < '3.12'",
+        "b_c==7.1",
+    ]
+    with pytest.raises(ValueError, match="none has no lowest version"):
+        floors(["none"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (pin,) = (p for p in floors(project["dependencies"]) if p.startswith("torch=="))
+    (row,) = (environment for environment in ENVIRONMENTS if environment.lowest)
+    assert row.torch.startswith(pin.removeprefix("torch=="))

@@ -285,8 +285,12 @@ def test_a_printed_script_tells_frameworks_of_the_ranks(tmp_path: Path) -> None:
     assert done.stdout == "1 2\n", done.stderr[-3000:]
 
 
-def test_ignite_makes_the_group_of_a_printed_script_itself() -> None:
-    code = (
-        "import torch\nimport ignite.distributed as idist\nidist.spawn('gloo', train, (), nproc_per_node=2)"
-    )
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch\nimport ignite.distributed as idist\nidist.spawn('gloo', train, (), nproc_per_node=2)",
+        "import torch\nfrom timm.utils import init_distributed_device\nat = init_distributed_device(args)",
+    ],
+)
+def test_ignite_and_timm_make_the_group_of_a_printed_script_themselves(code: str) -> None:
     assert "torch.distributed.init_process_group(" not in made(code).text

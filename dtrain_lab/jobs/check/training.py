@@ -16,7 +16,7 @@ TOGETHER = frozenset((
     "all_gather", "all_gather_into_tensor", "all_gather_single", "reduce_scatter_single",
     "broadcast", "DistributedOptimizer",
     "ZeroRedundancyOptimizer", "Trainer", "Accelerator", "Fabric", "initialize",
-    "DataParallelStrategy", "SFTTrainer", "Seq2SeqTrainer", "PostLocalSGDOptimizer", "DTensor",
+    "shard_model", "DataParallelStrategy", "SFTTrainer", "Seq2SeqTrainer", "PostLocalSGDOptimizer", "DTensor",
     "distribute_tensor", "batch_isend_irecv", "send", "recv", "notebook_launcher", "debug_launcher",
     "auto_model",
 ))  # fmt: skip

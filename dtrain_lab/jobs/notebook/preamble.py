@@ -247,8 +247,8 @@ if "RANK" in os.environ:
     _train_here()
 '''
 LIGHTNING = r"\bddp_(notebook|spawn|fork)\b"
-OWN_INIT = r"\binit_process_group\s*\(|\bidist\.(Parallel|initialize|spawn)\s*\("
-"""ignite's functions, too, make the group, and refuse where there is one."""
+OWN_INIT = r"\binit_(process_group|distributed_device)\s*\(|\bidist\.(Parallel|initialize|spawn)\s*\("
+"""Functions of timm and ignite, too, make the group, and refuse where there is one."""
 
 
 def text(
