@@ -15,6 +15,18 @@ def total():
         return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, mine)
     return strategy.run(one)
 print("rank", rank, "sum", float(total()))"""
+BESIDE = """\
+import tensorflow as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+@tf.function
+def added():
+    def one():
+        mine = tf.constant(strategy.cluster_resolver.task_id + 1.0)
+        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, mine)
+    return strategy.run(one)
+def total():
+    return float(added())
+"""
 DATA = """\
 import numpy as np
 random = np.random.default_rng(0)

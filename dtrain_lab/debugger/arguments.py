@@ -129,7 +129,7 @@ def valid(request: Dap) -> Dap:
         raise BadRequest(f"{command}: {_in_words(str(error))}", "") from None
     if command == "setExceptionBreakpoints":
         for name in given["filters"]:
-            if name not in FILTERS:
+            if name not in (*FILTERS, "userUnhandled"):  # debugpy's, which its editors may have kept
                 raise BadRequest(
                     f"There is no exception filter {_short(name)}.", f"Use {' or '.join(FILTERS)}."
                 )

@@ -209,7 +209,21 @@ def test_keras_3_is_refused_before_anything_is_submitted(home: Path, tmp_path: P
     cells = (books.TWO_WORKERS, "import keras\nmodel = keras.Sequential()\nmodel.fit([1], [1])")
     with pytest.raises(BadNotebook, match="Keras 3"):
         dt.submit(write(tmp_path / "keras.ipynb", cells), profile="plain", ranks_per_node=2)
+    helper = "import keras\ndef train():\n    keras.Sequential().fit([1], [1])\n"
+    (tmp_path / "keras_helper.py").write_text(helper)
+    cells = (books.TWO_WORKERS, "import keras_helper\nkeras_helper.train()")
+    with pytest.raises(BadNotebook, match="Keras 3"):
+        dt.submit(write(tmp_path / "keras.ipynb", cells), profile="plain", ranks_per_node=2)
     assert "keras" not in {job.name for job in dt.jobs()}
+
+
+def test_a_strategy_in_a_file_beside_the_notebook_finds_its_ranks(home: Path, tmp_path: Path) -> None:
+    profile("plain", "tensorflow", keras=3)
+    (tmp_path / "workers.py").write_text(books.BESIDE)
+    cells = ("import workers", "print('rank', rank, 'sum', workers.total())")
+    job = dt.submit(write(tmp_path / "beside.ipynb", cells), profile="plain", ranks_per_node=2)
+    assert job.wait(240) == "succeeded", job.logs()
+    assert said(job, "sum") == {0: "3.0", 1: "3.0"}
 
 
 # ---- two nodes
