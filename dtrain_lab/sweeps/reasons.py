@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import Report
+from dtrain_lab.wire.sweeps import Report, Rung
 
 DELETED = Summary("job_deleted", {}, "Its job was deleted.")
 CANCELLED = Summary("job_cancelled", {}, "Its job was cancelled.")
@@ -20,7 +20,7 @@ def not_finite(objective: str, last: Report) -> Summary:
     return Summary("not_finite", _at(objective, last), text)
 
 
-def behind(objective: str, rung: Report, trials: int) -> Summary:
+def behind(objective: str, rung: Rung, trials: int) -> Summary:
     """Say why a trial was stopped at a rung.
 
     Args:
@@ -28,12 +28,12 @@ def behind(objective: str, rung: Report, trials: int) -> Summary:
         rung: What it was there.
         trials: How many trials have come as far.
     """
-    if not math.isfinite(rung.value):
-        text = f"Its {objective} was {rung.value} at step {rung.step}."
-        return Summary("not_finite_early", _at(objective, rung), text)
+    values = {"objective": objective, "value": rung.value, "step": rung.step, "trials": trials}
+    if rung.value is None:
+        return Summary("not_finite_early", values, f"Its {objective} was not finite at step {rung.step}.")
     was = f"Its {objective} was {rung.value:.6g} at step {rung.step}"
     text = f"{was}, not among the best third of {trials} trials there."
-    return Summary("behind", {**_at(objective, rung), "trials": trials}, text)
+    return Summary("behind", values, text)
 
 
 def no_objective(objective: str, names: Sequence[str]) -> Summary:

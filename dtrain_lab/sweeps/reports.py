@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dtrain_lab.wire.sweeps import Report
+from dtrain_lab.wire.sweeps import Report, Rung
 
 FACTOR = 3
 """Of the trials that reach a rung, the best of so many goes on; the next rung is so many times further."""
@@ -24,9 +24,7 @@ def rung_steps(first: int) -> tuple[int, ...]:
     return tuple(first * FACTOR**number for number in range(RUNGS))
 
 
-def at_rungs(
-    reports: Sequence[Report], first: int | None, before: Sequence[Report] = ()
-) -> tuple[Report, ...]:
+def at_rungs(reports: Sequence[Report], first: int | None, before: Sequence[Rung] = ()) -> tuple[Rung, ...]:
     """Return one report for each rung that was reached: the first at that step or later.
 
     Args:
@@ -41,7 +39,7 @@ def at_rungs(
         there = next((report for report in reports if report.step >= step), None)
         if there is None:
             break
-        found.append(there)
+        found.append(Rung(there.step, there.value if math.isfinite(there.value) else None))
     return tuple(found)
 
 

@@ -116,9 +116,9 @@ def _replay(study: Any, trial: Trial) -> bool:
     told = study.ask()
     behind = False
     for report in trial.rungs:
-        if trial.rungs[-1] is not report and not math.isfinite(report.value):
+        if trial.rungs[-1] is not report and report.value is None:
             continue
-        told.report(report.value, report.step)
+        told.report(math.nan if report.value is None else report.value, report.step)
         behind = bool(told.should_prune())
     return behind
 

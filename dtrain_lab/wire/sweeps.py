@@ -59,6 +59,13 @@ class Report(Struct, frozen=True):
     value: float
 
 
+class Rung(Struct, frozen=True):
+    """The objective where a bad trial may be stopped. `value`: null if it is NaN or infinite."""
+
+    step: int
+    value: float | None
+
+
 class Trial(Struct, frozen=True):
     """A trial of a sweep: one job, and those that continue it.
 
@@ -81,7 +88,7 @@ class Trial(Struct, frozen=True):
     resumes: int = 0
     checkpoint_step: int | None = None
     curve: tuple[Report, ...] = ()
-    rungs: tuple[Report, ...] = ()
+    rungs: tuple[Rung, ...] = ()
     jobs: tuple[str, ...] = ()
     handed: bool = False
     seen: bool = False

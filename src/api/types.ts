@@ -3380,6 +3380,14 @@ export interface components {
             quota_files: number | null;
         };
         /**
+         * Rung
+         * @description The objective where a bad trial may be stopped. `value`: null if it is NaN or infinite.
+         */
+        Rung: {
+            step: number;
+            value: number | null;
+        };
+        /**
          * RunningCell
          * @description A cell that runs now.
          */
@@ -3783,7 +3791,7 @@ export interface components {
             /** @default 0 */
             resumes: number;
             /** @default [] */
-            rungs: components["schemas"]["Report"][];
+            rungs: components["schemas"]["Rung"][];
             /** @default false */
             seen: boolean;
             /** @default null */

@@ -24,8 +24,8 @@ it.each<[Reason, string]>([
     'Its loss is nan at the end, at step 12.'
   ],
   [
-    { code: 'not_finite_early', values: { ...at, value: 'inf' }, text: '' },
-    'Its loss was inf at step 12.'
+    { code: 'not_finite_early', values: { ...at, value: null }, text: '' },
+    'Its loss was not finite at step 12.'
   ],
   [
     {

@@ -131,7 +131,7 @@ export function reasonText(
         value('trials')
       );
     case 'not_finite_early':
-      return trans.__('Its %1 was %2 at step %3.', ...at);
+      return trans.__('Its %1 was not finite at step %2.', at[0], at[2]);
     case 'not_finite':
       return trans.__('Its %1 is %2 at the end, at step %3.', ...at);
     case 'no_objective': {

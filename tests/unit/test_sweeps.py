@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.sweeps import reports, study
 from dtrain_lab.sweeps.events import (
     Action,
@@ -35,7 +37,7 @@ from dtrain_lab.sweeps.machine import step
 from dtrain_lab.sweeps.view import shown, summary
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, Report, SweepRecord, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, Report, Rung, SweepRecord, SweepRequest, Trial
 
 
 def sweep(total: int = 4, parallel: int = 2, **asked: Any) -> SweepRecord:
@@ -262,6 +264,16 @@ def test_however_the_driver_dies_each_trial_is_submitted_once_and_ends(
 # ---- early stopping
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_record_with_an_objective_that_is_no_number_can_be_read_again(value: float, tmp_path: Path) -> None:
+    record, _ = through(sweep(), *begun(0, "a"), ended(0, 3.0, 2.0, 1.0), *begun(1, "b"))
+    record, _ = step(record, Looked(1, "running", 1.0, reports=told(value, value, value)))
+    assert record.trials[1].rungs, "the first trial has said where they are"
+    assert record.trials[1].rungs[0].value is None
+    folders.write(tmp_path, record)
+    assert folders.read(tmp_path) == record
+
+
 def test_rungs_and_curves_are_few_points() -> None:
     assert reports.first_rung(270) == 10
     assert reports.first_rung(5) == 1
@@ -298,12 +310,14 @@ def test_who_falls_behind_at_a_rung_is_ended_there_and_keeps_what_it_has() -> No
 
 
 def test_a_loss_that_is_no_number_falls_behind_and_the_other_direction_counts() -> None:
-    done = Trial(0, "succeeded", {"lr": 0.1}, 1.0, 27, rungs=told(1.0, first=1))
+    done = Trial(0, "succeeded", {"lr": 0.1}, 1.0, 27, rungs=(Rung(1, 1.0),))
     for direction, value, behind in (
         ("minimize", math.nan, True), ("minimize", 0.5, False), ("minimize", 2.0, True),
         ("maximize", 0.5, True), ("maximize", 2.0, False),
     ):  # fmt: skip
-        other = Trial(1, "running", {"lr": 0.2}, rungs=told(value, first=1), handed=True)
+        other = Trial(
+            1, "running", {"lr": 0.2}, rungs=(Rung(1, None if math.isnan(value) else value),), handed=True
+        )
         record = replace(sweep(pruner="asha", direction=direction), first_rung=1, trials=(done, other))
         assert study.falls_behind(record, 1) is behind, (direction, value)
 

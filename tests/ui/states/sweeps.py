@@ -15,7 +15,7 @@ from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.site import Error
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import Importance, Report, SweepPlan, SweepRecord, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import Importance, Report, Rung, SweepPlan, SweepRecord, SweepRequest, Trial
 from tests.ui.states import jobs
 from tests.ui.states.notebooks import code, notebook
 from tests.ui.states.stage import Stage
@@ -85,7 +85,7 @@ RUNNING = _sweep(
             step=12,
             ended_at=NOW - 2900,
             curve=ALL[1].curve[:3],
-            reason=reasons.behind("loss", Report(12, 1.61), 6),
+            reason=reasons.behind("loss", Rung(12, 1.61), 6),
         ),
         replace(
             ALL[2],
