@@ -6,7 +6,7 @@ import ast
 import posixpath
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -62,21 +62,18 @@ def modules(parsed: Sequence[Parsed], read: Read) -> tuple[Module, ...]:
     """
     folders = ["", *(folder for one in parsed for folder in _added(one.tree))]
     found: dict[str, Module] = {}
-    waiting: list[tuple[ast.Module, str, str, int]] = []
-    for one in parsed:
-        if one.cell is not None:
-            waiting.append((one.tree, "", one.cell.name, 0))
+    read = cache(read)
+    waiting = [(_asked(one.tree), "", one.name, 0) for one in parsed]
     while waiting:
-        tree, package, cell, line = waiting.pop(0)
-        for path, name, node in _wanted(tree, package, folders, read):
+        asked, package, cell, line = waiting.pop(0)
+        for path, name, at in _wanted(asked, package, folders, read):
             if path in found or len(found) >= MOST_FILES:
                 continue
             source = read(path)
             if source is None or not _parses(source):
                 continue
-            at = line or getattr(node, "lineno", 1)
-            found[path] = Module(path, name, source, cell, at)
-            waiting.append((_tree(source), found[path].package, cell, at))
+            found[path] = Module(path, name, source, cell, line or at)
+            waiting.append((_facts(source).asked, found[path].package, cell, line or at))
     return tuple(found.values())
 
 
@@ -96,8 +93,8 @@ def torch_text(
     Returns:
         The text, which may be empty; None for a notebook that doesn't train with torch.
     """
-    trees = [*(one.tree for one in parsed), *(file.tree for file in files)]
-    anywhere = {name for tree in trees for name in _tops(ast.walk(tree))}
+    anywhere = {name for one in parsed for name in _tops(ast.walk(one.tree))}
+    anywhere = anywhere.union(*(_facts(file.source).anywhere for file in files))
     own = {file.name.split(".")[0] for file in files}
     told = names.imported(imported)
     known = sys.stdlib_module_names | PLAIN | own | {m for of in names.MODULES.values() for m in of}
@@ -119,7 +116,7 @@ def imported(cells: Mapping[str, tuple[str, int]], files: Sequence[Module]) -> d
     """
     found = dict(cells)
     for file in files:
-        for name in _tops(at_once(file.tree)):
+        for name in _facts(file.source).at_once:
             found.setdefault(name, (file.cell, file.line))
     return found
 
@@ -132,12 +129,18 @@ def at_once(tree: ast.AST) -> Iterator[ast.AST]:
             yield from at_once(child)
 
 
-def absolute(node: ast.ImportFrom, package: str) -> str:
-    """Return the module that an import names, also a relative one."""
-    if not node.level:
-        return node.module or ""
-    base = package.split(".")[: len(package.split(".")) - node.level + 1]
-    return ".".join([*base, *([node.module] if node.module else [])])
+def absolute(module: str | None, level: int, package: str) -> str:
+    """Return the module that an import names, also a relative one.
+
+    Args:
+        module: as it stands there.
+        level: number of dots before it.
+        package: the package that relative imports begin at.
+    """
+    if not level:
+        return module or ""
+    base = package.split(".")[: len(package.split(".")) - level + 1]
+    return ".".join([*base, *([module] if module else [])])
 
 
 # ----
@@ -151,22 +154,57 @@ def _tops(nodes: Iterator[ast.AST]) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
-def _wanted(
-    tree: ast.AST, package: str, folders: Sequence[str], read: Read
-) -> Iterator[tuple[str, str, ast.AST]]:
-    """Yield path, module and node of the files that a tree imports or runs."""
+class _Ask(Struct, frozen=True):
+    """An import, or a %run of a file: `path`."""
+
+    line: int
+    module: str | None = None
+    level: int = 0
+    names: tuple[str, ...] = ()
+    path: str = ""
+
+
+class _Facts(Struct, frozen=True):
+    """What a file imports; `anywhere` and `at_once` are top-level modules."""
+
+    asked: tuple[_Ask, ...]
+    anywhere: frozenset[str]
+    at_once: tuple[str, ...]
+
+
+@lru_cache(maxsize=512)
+def _facts(source: str) -> _Facts:
+    tree = _tree(source)
+    asked = _asked(tree)
+    anywhere = {ask.module.split(".")[0] for ask in asked if ask.module and not ask.level}
+    return _Facts(asked, frozenset(anywhere), tuple(dict.fromkeys(_tops(at_once(tree)))))
+
+
+def _asked(tree: ast.AST) -> tuple[_Ask, ...]:
+    found = []
     for node in ast.walk(tree):
-        asked: list[str] = []
         match node:
             case ast.Import(aliases):
-                asked = [alias.name for alias in aliases]
-            case ast.ImportFrom():
-                base = absolute(node, package)
-                asked = [base, *(f"{base}.{alias.name}".strip(".") for alias in node.names)]
+                found += [_Ask(node.lineno, alias.name) for alias in aliases]
+            case ast.ImportFrom(module, aliases, level):
+                names_ = tuple(alias.name for alias in aliases)
+                found.append(_Ask(node.lineno, module, level or 0, names_))
             case ast.Call(func=ast.Name("_run_file"), args=[ast.Constant(str(path)), *_]):
-                yield posixpath.normpath(path), "", node
-        for name in asked:
-            yield from ((path, module, node) for path, module in _files(name, folders, read))
+                found.append(_Ask(node.lineno, path=posixpath.normpath(path)))
+    return tuple(found)
+
+
+def _wanted(
+    asked: Sequence[_Ask], package: str, folders: Sequence[str], read: Read
+) -> Iterator[tuple[str, str, int]]:
+    """Yield path, module and line of the files that are imported or run."""
+    for ask in asked:
+        if ask.path:
+            yield ask.path, "", ask.line
+            continue
+        base = absolute(ask.module, ask.level, package)
+        for name in (base, *(f"{base}.{name}".strip(".") for name in ask.names)):
+            yield from ((path, module, ask.line) for path, module in _files(name, folders, read))
 
 
 def _files(name: str, folders: Sequence[str], read: Read) -> Iterator[tuple[str, str]]:

@@ -82,6 +82,7 @@ def evaluates(parsed: Sequence[Parsed]) -> bool:
     return any(
         isinstance(node, ast.Constant) and node.value == "evaluator"
         for one in parsed
+        if "evaluator" in one.source
         for node in ast.walk(one.tree)
     )
 
@@ -95,10 +96,10 @@ def keras(
     too: where the model can't be followed to Keras, that is a warning.
     """
     parsed = [*cells, *(file.parsed for file in files)]
-    if variables.get(LEGACY, "").lower() in ("1", "true") or any(map(_chooses_keras_2, parsed)):
-        return []
     made = [(one, node) for one, node, kind in _made(parsed) if kind == "multi_worker_mirrored"]
-    fits = keras_fit.calls(cells, files) if made else []
+    if not made or variables.get(LEGACY, "").lower() in ("1", "true") or any(map(_chooses_keras_2, parsed)):
+        return []
+    fits = keras_fit.calls(cells, files)
     if not fits:
         return []
     if any(call.certain for call in fits):
@@ -121,6 +122,8 @@ def _chooses_keras_2(one: Parsed) -> bool:
 def _made(parsed: Sequence[Parsed]) -> Iterator[tuple[Parsed, ast.AST, Strategy]]:
     """Yield the strategies that a notebook makes, in its order."""
     for one in parsed:
+        if "Strategy" not in one.source:
+            continue
         calls = [node for node in ast.walk(one.tree) if isinstance(node, ast.Call)]
         for node in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
             kind = tensorflow.STRATEGIES.get(last(node.func))

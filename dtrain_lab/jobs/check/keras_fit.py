@@ -100,7 +100,7 @@ def _told(node: ast.AST, known: frozenset[str], given: Given, package: str) -> I
             for alias in names:
                 yield from (f"{alias.asname or alias.name}.{name}" for name in given.get(alias.name, ()))
         case ast.ImportFrom(names=names):
-            module = absolute(node, package)
+            module = absolute(node.module, node.level, package)
             for alias in names:
                 if _is_keras(f"{module}.{alias.name}") or alias.name in given.get(module, ()):
                     yield alias.asname or alias.name
