@@ -427,6 +427,20 @@ def test_a_rank_that_dies_while_it_stands_fails_its_cell(module: Path) -> None:
         assert debugger.state.ranks[1].attached is False, "a new process, which nobody debugs yet"
 
 
+def test_a_restart_takes_ranks_that_stand(module: Path) -> None:
+    """Also where one has died beside them: a rank that stands in the debugger hears no signal by itself."""
+    with dt.start(ranks=2) as cluster, cluster.debug() as debugger:
+        cluster.run(f"import sys; sys.path.insert(0, {str(module.parent)!r})\nimport steps")
+        debugger.set_breakpoint(str(module), 6)
+        cell = Running(cluster, "print(steps.train(rank))")
+        debugger.wait(20, [0, 1])
+        os.kill(cluster.info()["ranks"][1]["pid"], signal.SIGKILL)
+        wait_until(lambda: debugger.state.ranks[1].phase == "gone", 10, "the loss to be told")
+        cluster.restart()
+        assert "Rank 1 was lost" in cell.end().sentence
+        assert cluster.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
+
+
 def test_what_is_not_paused_is_refused_in_words(cluster: dt.Cluster, debugger: Debugger) -> None:
     with pytest.raises(Conflict, match="No rank is paused"):
         debugger.step()
