@@ -63,6 +63,10 @@ def lost_connection(message: str) -> bool:
     return any(known in text for known in CONNECTION_ERRORS)
 
 
+STOPPED = "the cluster was stopped"
+"""Message of ranks that ended since somebody stopped their cluster."""
+
+
 def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Summary, ...]:
     """Describe a failed cell: the ranks at fault first, then the ranks interrupted because of them.
 
@@ -78,7 +82,9 @@ def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Su
     raised = [f for f in failures if f.kind == "raised"]
     silent = [f for f in failures if f.type == NO_ANSWER]
     taken = [f for f in failures if f.kind in ("aborted", "interrupted") and f not in silent]
-    if lost:
+    if lost and all(f.message == STOPPED for f in lost):
+        parts.append(_part("stopped", lost, "The cluster was stopped."))
+    elif lost:
         verb = "was" if len(lost) == 1 else "were"
         how = "; ".join(sorted({f.message for f in lost}))
         parts.append(_part("lost", lost, f"{_who(lost)} {verb} lost: {how}.", how=how))

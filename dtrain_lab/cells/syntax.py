@@ -39,7 +39,7 @@ def check_source(code: str, cell: str = "", first_line: int = 1) -> None:
         number = (error.lineno or 1) - first_line
         text = own[number] if 0 <= number < len(own) else ""
         raise BadCell(
-            f"{type(error).__name__}: {error.msg}",
+            _sentence(f"{type(error).__name__}: {error.msg}"),
             "The cell was not sent to any rank.",
             code="syntax_error",
             details={
@@ -51,6 +51,11 @@ def check_source(code: str, cell: str = "", first_line: int = 1) -> None:
         ) from error
     except ValueError as error:  # a null byte
         raise BadCell(f"The cell can't be compiled: {error}.", "It was not sent to any rank.") from error
+
+
+def _sentence(text: str) -> str:
+    """The text as a sentence: with a full stop, unless it ends with a mark of its own."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _compile(code: str, above: int) -> None:

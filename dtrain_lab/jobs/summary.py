@@ -6,6 +6,7 @@ from typing import Any
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.units import duration, size_text
+from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.job import Found, JobError, JobRecord
@@ -57,11 +58,11 @@ def summary_of(
 
 def running(values: dict[str, Any], size: int, metrics: Metrics) -> Summary:
     """Summarize a job whose ranks run: a problem with its figures, or that they keep pace."""
-    if metrics.verdicts:
-        verdict = metrics.verdicts[0]
+    verdict = next((v for v in metrics.verdicts if straggler.headlines(v)), None)
+    if verdict is not None:
         return Summary(verdict.code, verdict.values, verdict.text)
     if metrics.step_s is not None:
-        code, text = headline(size, even=metrics.even)
+        code, text = headline(size, even=metrics.even and not metrics.verdicts)
         return Summary(code, values, text)
     return Summary("job_running", values, f"Running on {rank_names.count(size)}.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import fmean
 
@@ -58,10 +59,11 @@ def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, 
         return {known[0].rank: Split(0.0, 0.0, 0.0, 0.0)}
     parts = [(s, *_communicated(s, crowded)) for s in known]
     least = min(taken for _, taken, _ in parts)
+    noise = starvation(known)
     return {
         s.rank: Split(
             comm_overhead=min(1.0, taken / (s.step_s or 1.0)),
-            error=overhead_error(s, crowded),
+            error=widened(overhead_error(s, crowded), noise),
             transfer_s=least,
             wait_s=taken - least,
             warm=warm,
@@ -102,6 +104,29 @@ def _communicated(sample: RankSample, crowded: bool) -> tuple[float, float]:
     own = (sample.step_s or 0.0) - (sample.data_s or 0.0) - exposed
     warm = cold_caches.warm(exposed, own, sample.on_processor)
     return exposed + max(0.0, own) * (1 - warm), warm
+
+
+def starvation(samples: Sequence[RankSample]) -> float:
+    """Mean share of their time for which ranks waited for a core; 0 where that is not known.
+
+    Args:
+        samples: the latest sample of each rank.
+    """
+    known = [s.starved for s in samples if s.starved is not None]
+    return fmean(known) if known else 0.0
+
+
+def widened(error: float, noise: float) -> float:
+    """Error of a share of the step on a machine whose ranks wait for cores.
+
+    Nobody knows in which part of a step a rank waited for a core, so any of that time may count as
+    communication, or hide it. Both errors are independent: their squares add up.
+
+    Args:
+        error: error of the method, as a share of the step.
+        noise: share of the time for which ranks waited for a core.
+    """
+    return min(1.0, math.hypot(error, noise))
 
 
 def overhead_error(sample: RankSample, crowded: bool) -> float:

@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from dtrain_lab.cells.errors import STOPPED
+
 Outcome = Literal["ok", "raised", "interrupted"]
 Timer = Literal["abort", "deaf", "peers", "form", "join", "stop"]
 
@@ -120,7 +122,7 @@ class ResizeAsked(Base, frozen=True):
 class StopAsked(Base, frozen=True):
     """A client asked to stop the world; running cells fail with `why` as their message."""
 
-    why: str = "the cluster was stopped"
+    why: str = STOPPED
 
 
 class TimerFired(Base, frozen=True):

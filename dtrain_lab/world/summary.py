@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.units import duration
+from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.metrics.verdicts import Verdict
@@ -104,18 +105,19 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
     if asked:
         text = f"Interrupting {rank_names.count(len(asked))}; variables are kept."
         return _say("interrupting", text, count=len(asked))
-    bad: list[Verdict] = [v for v in metrics.verdicts if v.kind != "slow"]
+    verdicts: list[Verdict] = [v for v in metrics.verdicts if straggler.headlines(v)]
+    bad = [v for v in verdicts if v.kind != "slow"]
     if bad:
         return Summary(bad[0].code, bad[0].values, bad[0].text)
     if not running:
         text = f"Ready. {rank_names.count(size)} {'waits' if size == 1 else 'wait'} for a cell."
         return _say("ready", text, total=size)
-    if metrics.verdicts:
-        slow = metrics.verdicts[0]
+    if verdicts:
+        slow = verdicts[0]
         return Summary(slow.code, slow.values, slow.text)
     if metrics.step_s is not None and metrics.current:
         count = len({rank for cell in running for rank in cell.ranks})
-        code, text = headline(count, even=metrics.even)
+        code, text = headline(count, even=metrics.even and not metrics.verdicts)
         return _say(code, text, total=count)
     cell = running[0]
     if cell.cell in IN_PLACE:

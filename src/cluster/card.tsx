@@ -12,6 +12,7 @@ import { Headline } from '../ui/headline';
 import { recovered } from '../ui/recovered';
 import { clusterGlyph, isTrouble, sentence, stateWord } from '../ui/sentence';
 import { alarmOf } from '../ui/verdict';
+import { busyNote, headlines } from '../ui/verdictWords';
 import { Actions } from './buttons';
 import { Figures } from './figures';
 import { LostFacts } from './lost';
@@ -103,8 +104,10 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
               commands={props.commands}
               trans={trans}
             />
+          ) : headlines(verdict) ? (
+            <p className="jp-DtrainCluster-reason">{unbroken(verdict.hint)}</p>
           ) : (
-            <p className="jp-DtrainCluster-reason">{verdict.hint}</p>
+            <p className="jp-DtrainUi-under">{busyNote(verdict, trans)}</p>
           ))}
         {!verdict && <Why {...props} />}
         {props.ignored && (

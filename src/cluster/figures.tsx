@@ -7,6 +7,8 @@ import {
   formatRate,
   formatShare,
   formatTime,
+  NBSP,
+  unbroken,
   UNKNOWN
 } from '../ui/format';
 import { shownFigures } from '../ui/now';
@@ -31,7 +33,8 @@ export function Figures(props: {
   const now = shownFigures(metrics);
   const stands = alarmOf(metrics) !== null;
   const { error } = now;
-  const [step, unit] = formatTime(metrics.step_s).split(' ', 2);
+  const [step, ...units] = formatTime(metrics.step_s).split(NBSP);
+  const unit = units.join(NBSP);
   return (
     <div className="jp-DtrainCluster-figures">
       <div className="jp-DtrainCluster-figure">
@@ -44,8 +47,12 @@ export function Figures(props: {
             {now.current || now.samples === null
               ? trans.__('samples/s')
               : stands
-                ? trans.__('was %1 samples/s', formatRate(now.samples))
-                : trans.__('last: %1 samples/s', formatRate(now.samples))}
+                ? unbroken(
+                    trans.__('was %1 samples/s', formatRate(now.samples))
+                  )
+                : unbroken(
+                    trans.__('last: %1 samples/s', formatRate(now.samples))
+                  )}
           </small>
         </span>
         <Sparkline

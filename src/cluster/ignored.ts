@@ -1,5 +1,6 @@
 import { Cluster, Verdict } from '../tokens';
 import { isHang } from '../ui/verdict';
+import { headlines } from '../ui/verdictWords';
 
 /** Where a browser keeps the episodes that somebody has put aside. */
 const KEY = 'dtrain-lab:ignored';
@@ -68,8 +69,9 @@ function summaryOf(
   { running, world }: Cluster,
   verdicts: readonly Verdict[]
 ): Cluster['summary'] {
-  if (verdicts.length) {
-    const { code, values, text } = verdicts[0];
+  const told = verdicts.find(headlines);
+  if (told) {
+    const { code, values, text } = told;
     return { code, values, text };
   }
   if (running.length) {

@@ -119,6 +119,9 @@ export function countOf(
     const word = words[state] ?? trans.__('running');
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
+  if (!counts.size) {
+    return trans.__('none');
+  }
   return [...counts]
     .sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
     .map(([word, count]) => `${count} ${word}`)

@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { Cluster, Lost } from '../tokens';
-import { formatRanks } from '../ui/format';
+import { formatClock, formatRanks } from '../ui/format';
 import { CellLink } from './places';
 
 /** Ranks whose loss is told one by one; of more, what they have in common. */
@@ -75,7 +75,7 @@ function LossFacts(props: {
       <dt>{trans.__('Why')}</dt>
       <dd>{loss.why}</dd>
       <dt>{trans.__('When')}</dt>
-      <dd>{new Date(loss.at * 1000).toLocaleTimeString()}</dd>
+      <dd>{formatClock(loss.at * 1000, true)}</dd>
     </dl>
   );
 }

@@ -28,11 +28,11 @@ it("tells that the scheduler's limit is near, twice for each limit", () => {
   };
   expect(at(100)).toEqual([]);
   expect(at(3010)).toEqual([
-    'local-2: its allocation ends in 9 min 50 s. Save what you need.'
+    'local-2: its allocation ends in 9\u00a0min 50\u00a0s. Save what you need.'
   ]);
   expect(at(3020)).toEqual([]);
   expect(at(3500)).toEqual([
-    'local-2: its allocation ends in 1 min 40 s. Save what you need.'
+    'local-2: its allocation ends in 1\u00a0min 40\u00a0s. Save what you need.'
   ]);
   expect(at(3550)).toEqual([]);
   limit = 7200; // it was raised

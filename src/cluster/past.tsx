@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../tokens';
+import { formatClock } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { sentence } from '../ui/sentence';
 import { Figures } from './figures';
@@ -15,7 +16,7 @@ export function PastEmpty(props: {
   return (
     <p className="jp-DtrainUi-note" role="status">
       {seen
-        ? trans.__('At %1 no cluster was running.', seen.toLocaleTimeString())
+        ? trans.__('At %1 no cluster was running.', formatClock(seen, true))
         : trans.__('Which clusters run is not known.')}
     </p>
   );
@@ -30,7 +31,7 @@ export function PastNoJobs(props: {
   return (
     <p className="jp-DtrainUi-note">
       {seen
-        ? trans.__('At %1 there was no job.', seen.toLocaleTimeString())
+        ? trans.__('At %1 there was no job.', formatClock(seen, true))
         : trans.__('Which jobs there are is not known.')}
     </p>
   );
@@ -44,7 +45,7 @@ export function PastCard(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { cluster, history, seen, trans } = props;
-  const at = seen?.toLocaleTimeString() ?? '';
+  const at = seen ? formatClock(seen, true) : '';
   const { code } = cluster.summary;
   const known: Record<string, string> = {
     training: trans.__('Was training at %1.', at),

@@ -5,7 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../commands';
 import { Cluster } from '../tokens';
 import { Action } from '../ui/action';
-import { formatSpan, formatTime, unbroken } from '../ui/format';
+import { formatClock, formatSpan, formatTime, unbroken } from '../ui/format';
 
 interface IPendingProps {
   cluster: Cluster;
@@ -22,10 +22,7 @@ export function expected(props: IPendingProps): string | null {
   if (!at) {
     return null;
   }
-  const when = new Date(at * 1000).toLocaleTimeString([], {
-    hour: '2-digit',
-    minute: '2-digit'
-  });
+  const when = formatClock(at * 1000);
   const minutes = Math.round((at - now / 1000) / 60);
   return minutes > 0
     ? unbroken(

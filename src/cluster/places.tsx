@@ -4,6 +4,7 @@ import { ReadonlyJSONObject } from '@lumino/coreutils';
 import React from 'react';
 
 import { CommandIDs } from '../commands';
+import { unbroken } from '../ui/format';
 
 /** A cell of a notebook, and perhaps a line in it. */
 export interface ICellPlace {
@@ -21,7 +22,7 @@ export function cellName(cell: string, trans: TranslationBundle): string {
   if (cell === 'try') {
     return trans.__('trial of a change');
   }
-  return cell.startsWith('[') ? trans.__('cell %1', cell) : cell;
+  return cell.startsWith('[') ? unbroken(trans.__('cell %1', cell)) : cell;
 }
 
 /** A cell's name that leads to it. */
@@ -32,7 +33,7 @@ export function CellLink(props: {
 }): JSX.Element {
   const { place, commands, trans } = props;
   const text = place.line
-    ? trans.__('cell %1, line %2', place.cell, place.line)
+    ? unbroken(trans.__('cell %1, line %2', place.cell, place.line))
     : cellName(place.cell, trans);
   if (!place.notebook) {
     return <>{text}</>;

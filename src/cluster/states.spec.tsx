@@ -121,7 +121,7 @@ it('counts clusters by what they are in', () => {
     makeCluster({ state })
   );
   expect(countOf(some, trans)).toBe('1 failed · 1 starting · 2 running');
-  expect(countOf([], trans)).toBe('');
+  expect(countOf([], trans)).toBe('none');
 });
 
 it('claims nothing about now without a server', () => {

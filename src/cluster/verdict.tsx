@@ -5,7 +5,7 @@ import React from 'react';
 import { PlaceLink } from '../places/link';
 import { placeWords } from '../places/words';
 import { Cluster, Standing, Verdict } from '../tokens';
-import { formatRanks, formatSize, formatSpan } from '../ui/format';
+import { formatRanks, formatSize, formatSpan, unbroken } from '../ui/format';
 
 /** Who is stuck where, who waits in what, and since when. */
 export function VerdictFacts(props: {
@@ -17,7 +17,7 @@ export function VerdictFacts(props: {
   const { verdict, trans } = props;
   return (
     <>
-      <p className="jp-DtrainCluster-reason">{verdict.hint}</p>
+      <p className="jp-DtrainCluster-reason">{unbroken(verdict.hint)}</p>
       <dl className="jp-DtrainUi-facts">
         {verdict.standings.map(standing => (
           <React.Fragment key={standing.ranks.join()}>
@@ -109,5 +109,5 @@ function doingOf(
     sequence === null
       ? trans.__('in %1', operation)
       : trans.__('in %1 no. %2', operation, sequence.toLocaleString());
-  return bytes ? `${call}, ${formatSize(bytes)}` : call;
+  return unbroken(bytes ? `${call}, ${formatSize(bytes)}` : call);
 }

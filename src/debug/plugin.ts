@@ -7,7 +7,11 @@ import {
   InputDialog,
   Notification
 } from '@jupyterlab/apputils';
-import { IDebugger, IDebuggerSidebar } from '@jupyterlab/debugger';
+import {
+  IDebugger,
+  IDebuggerDisplayRegistry,
+  IDebuggerSidebar
+} from '@jupyterlab/debugger';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
@@ -18,6 +22,7 @@ import { pressBug } from './bug';
 import { addDebugJob } from './job';
 import { RankMarks } from './marks';
 import { DebugModel } from './model';
+import { CellNames } from './names';
 import { notebookOf } from './running';
 import { addSections } from './sections';
 
@@ -27,13 +32,20 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
   description: 'Ranks, and values across them, in the debugger’s sidebar.',
   autoStart: true,
   requires: [IClusters, INotebookTracker],
-  optional: [IDebugger, IDebuggerSidebar, ICommandPalette, ITranslator],
+  optional: [
+    IDebugger,
+    IDebuggerSidebar,
+    IDebuggerDisplayRegistry,
+    ICommandPalette,
+    ITranslator
+  ],
   activate: (
     app: JupyterFrontEnd,
     clusters: IClusters,
     tracker: INotebookTracker,
     debug: IDebugger | null,
     sidebar: IDebugger.ISidebar | null,
+    names: IDebuggerDisplayRegistry | null,
     palette: ICommandPalette | null,
     translator: ITranslator | null
   ): void => {
@@ -56,6 +68,10 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const args = { model, debug, trans, onError };
     new RankMarks(model, debug, tracker, trans);
     addSections(sidebar, args);
+    // the last one that was registered is heard: JupyterLab's own says "Cell [*]" of a cell that runs
+    void app.restored.then(() =>
+      names?.register(new CellNames(debug, tracker, clusters, trans))
+    );
 
     /** Turn on the debugger of the notebook whose cell a cluster runs; false where there is none. */
     const switchOn = async (

@@ -2,10 +2,17 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef, useState } from 'react';
 
 import { parseRanks } from '../output/lines';
-import { formatRanks } from '../ui/format';
+import { formatRanks, unbroken } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { DebugModel, DebugView, MANY } from './model';
-import { byPlace, compact, glyphOf, placeOf, sentence } from './words';
+import {
+  byPlace,
+  compact,
+  glyphOf,
+  hasEnded,
+  placeOf,
+  sentence
+} from './words';
 
 interface IProps {
   model: DebugModel;
@@ -24,11 +31,12 @@ export function Ranks(props: IProps): JSX.Element {
   const ranks = view.on ? view.ranks : [];
   const running = ranks.some(r => r.phase === 'running');
   const paused = ranks.some(r => r.phase === 'paused');
+  const ended = hasEnded(view);
   return (
     <div className="jp-DtrainDebug-ranks">
       <div className="jp-DtrainDebug-head">
         <p className="jp-DtrainUi-sentence" role="status">
-          {sentence(view, trans)}
+          {unbroken(sentence(view, trans))}
         </p>
         {running && (
           <button
@@ -39,7 +47,7 @@ export function Ranks(props: IProps): JSX.Element {
             {trans.__('Pause')}
           </button>
         )}
-        {view.failed && view.on && !paused && (
+        {view.failed && view.on && !paused && !ended && (
           <button
             type="button"
             className="jp-DtrainUi-button"
@@ -51,7 +59,7 @@ export function Ranks(props: IProps): JSX.Element {
       </div>
       {ranks.length > 0 && (
         <>
-          <Mode {...props} send={send} />
+          {!ended && <Mode {...props} send={send} />}
           {view.ranks.length > MANY ? (
             <Places {...props} send={send} />
           ) : (
@@ -61,7 +69,7 @@ export function Ranks(props: IProps): JSX.Element {
       )}
       {view.waits.map(wait => (
         <p key={wait.text} className="jp-DtrainDebug-wait">
-          {wait.text}{' '}
+          {unbroken(wait.text)}{' '}
           <button
             type="button"
             className="jp-DtrainUi-link"
@@ -80,7 +88,7 @@ export function Ranks(props: IProps): JSX.Element {
           {note}
         </p>
       ))}
-      {ranks.length > 0 && (
+      {ranks.length > 0 && !ended && (
         <p className="jp-DtrainUi-under">
           {trans.__('Time-outs are off while the debugger is on.')}
         </p>
@@ -207,8 +215,11 @@ function Grid({ model, view, trans, onError }: ISending): JSX.Element {
           }
         >
           <b>{rank.rank}</b>
-          <Glyph kind={glyphOf(rank)} label={rank.phase} />
-          <span>{placeOf(rank, trans)}</span>
+          <Glyph
+            kind={glyphOf(rank, hasEnded(view))}
+            label={placeOf(rank, hasEnded(view), trans)}
+          />
+          <span>{placeOf(rank, hasEnded(view), trans)}</span>
         </button>
       ))}
     </div>

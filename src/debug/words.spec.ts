@@ -45,15 +45,22 @@ it('names ranks in spans', () => {
 
 it('says where a rank is in a few letters', () => {
   const waits = { name: 'all_reduce', sequence: 4, shape: [2], ranks: [0, 1] };
-  expect(placeOf(rank(0), trans)).toBe('line 6');
+  expect(placeOf(rank(0), false, trans)).toBe('line 6');
   const file = { file: '/home/me/model.py', line: 42, function: 'f' };
-  expect(placeOf(rank(0, { place: file }), trans)).toBe('model.py:42');
+  expect(placeOf(rank(0, { place: file }), false, trans)).toBe('model.py:42');
   const waiting = rank(0, { phase: 'running', operation: waits });
-  expect(placeOf(waiting, trans)).toBe('waits');
-  expect(glyphOf(waiting)).toBe('in collective');
-  expect(placeOf(rank(0, { phase: 'running' }), trans)).toBe('runs');
-  expect(placeOf(rank(0, { phase: 'gone' }), trans)).toBe('lost');
-  expect(placeOf(rank(0, { phase: 'idle', place: null }), trans)).toBe('idle');
+  expect(placeOf(waiting, false, trans)).toBe('waits');
+  expect(glyphOf(waiting, false)).toBe('in collective');
+  expect(placeOf(rank(0, { phase: 'running' }), false, trans)).toBe('runs');
+  const gone = rank(0, { phase: 'gone', place: null });
+  expect(placeOf(gone, false, trans)).toBe('lost');
+  expect(glyphOf(gone, false)).toBe('lost');
+  // the whole cluster has ended, as somebody wanted: none of its ranks was lost
+  expect(placeOf(gone, true, trans)).toBe('ended');
+  expect(glyphOf(gone, true)).toBe('todo');
+  expect(placeOf(rank(0, { phase: 'idle', place: null }), false, trans)).toBe(
+    'idle'
+  );
 });
 
 it('tells cells from files', () => {

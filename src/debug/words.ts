@@ -17,13 +17,22 @@ export function compact(ranks: readonly number[]): string {
   return spans.join(',');
 }
 
-/** The state of a rank under the debugger, as a shape. */
-export function glyphOf(rank: RankView): GlyphKind {
+/** Has the whole cluster or job ended? That loses no rank. */
+export function hasEnded(view: Pick<DebugView, 'code'>): boolean {
+  return view.code === 'ended';
+}
+
+/**
+ * The state of a rank under the debugger, as a shape.
+ *
+ * @param ended - whether its whole cluster has.
+ */
+export function glyphOf(rank: RankView, ended: boolean): GlyphKind {
   switch (rank.phase) {
     case 'paused':
       return 'paused';
     case 'gone':
-      return 'lost';
+      return ended ? 'todo' : 'lost';
     case 'running':
       return rank.operation ? 'in collective' : 'busy';
     default:
@@ -32,9 +41,13 @@ export function glyphOf(rank: RankView): GlyphKind {
 }
 
 /** Where a rank is, in a few letters: "line 6", "model.py:42", "waits", "runs". */
-export function placeOf(rank: RankView, trans: TranslationBundle): string {
+export function placeOf(
+  rank: RankView,
+  ended: boolean,
+  trans: TranslationBundle
+): string {
   if (rank.phase === 'gone') {
-    return trans.__('lost');
+    return ended ? trans.__('ended') : trans.__('lost');
   }
   if (rank.phase === 'running') {
     return rank.operation ? trans.__('waits') : trans.__('runs');
@@ -89,8 +102,8 @@ export function byPlace(
     { place: string; glyph: GlyphKind; ranks: number[] }
   >();
   for (const rank of view.ranks) {
-    const place = placeOf(rank, trans);
-    const glyph = glyphOf(rank);
+    const place = placeOf(rank, hasEnded(view), trans);
+    const glyph = glyphOf(rank, hasEnded(view));
     const group = groups.get(`${glyph} ${place}`) ?? {
       place,
       glyph,

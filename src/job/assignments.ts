@@ -82,12 +82,26 @@ export function withGiven(
   for (const [name, value] of Object.entries(given)) {
     const known = usual.get(name);
     if (known === undefined) {
-      text += `${text ? '\n' : ''}${name} = ${JSON.stringify(value)}`;
+      text += `${text ? '\n' : ''}${name} = ${written(value)}`;
     } else if (plain(valueOf(known)) !== plain(value)) {
-      text = withValue(text, name, JSON.stringify(value));
+      text = withValue(text, name, written(value));
     }
   }
   return text;
+}
+
+/** A value as one types it in Python; in lists and objects, as JSON. */
+function written(value: unknown): string {
+  switch (value) {
+    case true:
+      return 'True';
+    case false:
+      return 'False';
+    case null:
+      return 'None';
+    default:
+      return JSON.stringify(value);
+  }
 }
 
 /**

@@ -6,6 +6,9 @@ import { Job, JobMetrics } from '../tokens';
 import { formatGiB, formatRate, formatShare } from '../ui/format';
 import { jobState } from './words';
 
+/** px: the log is what people come for. */
+const HEIGHT = 112;
+
 /** Throughput and memory over the job's time; nothing before there are two points. */
 export function Charts(props: {
   job: Job;
@@ -27,6 +30,8 @@ export function Charts(props: {
   const until = job.ended_at ? (job.ended_at + 2) * 1000 : Date.now();
   const span = Math.max(10, (until - times[0]) / 1000 + 2);
   const last = points[points.length - 1];
+  // a job that has ended has its mark there
+  const end = job.ended_at ? undefined : trans.__('now');
   const marks = job.ended_at
     ? [{ at: job.ended_at * 1000, label: jobState(job, trans) }]
     : [];
@@ -34,10 +39,13 @@ export function Charts(props: {
     <div className="jp-DtrainUi-charts">
       <section className="jp-DtrainJob-chartBox">
         <h2>
-          {trans.__('Throughput, samples/s')}{' '}
-          <b>{formatRate(last.samples_per_s)}</b>{' '}
-          <span className="jp-DtrainUi-under">
-            {trans.__('communication %1', formatShare(last.comm_overhead))}
+          {trans.__('Throughput')}
+          <span>
+            <b>{formatRate(last.samples_per_s)}</b>{' '}
+            {trans.__(
+              'samples/s · communication %1',
+              formatShare(last.comm_overhead)
+            )}
           </span>
         </h2>
         <TimeChart
@@ -45,7 +53,8 @@ export function Charts(props: {
           window={span}
           until={until}
           marks={marks}
-          format={formatRate}
+          end={end}
+          height={HEIGHT}
           series={[
             {
               label: trans.__('samples/s'),
@@ -61,15 +70,19 @@ export function Charts(props: {
       </section>
       <section className="jp-DtrainJob-chartBox">
         <h2>
-          {trans.__('Memory of the fullest rank, GiB')}{' '}
-          <b>{formatGiB(last.memory_bytes)}</b>
+          {trans.__('Memory')}
+          <span>
+            <b>{formatGiB(last.memory_bytes)}</b>{' '}
+            {trans.__('GiB, the rank with most')}
+          </span>
         </h2>
         <TimeChart
           times={times}
           window={span}
           until={until}
           marks={marks}
-          format={v => v.toFixed(1)}
+          end={end}
+          height={HEIGHT}
           series={[
             {
               label: trans.__('GiB'),

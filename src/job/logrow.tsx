@@ -1,14 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
+import { formatClock } from '../ui/format';
 import { followsFrom, ILogRow, placeOf } from './lines';
-
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23'
-});
 
 /** Ranks are named up to so many characters; of more, their number is told. */
 const NAMED = 8;
@@ -37,7 +31,7 @@ export function LogRow(props: {
   );
   return (
     <>
-      <time>{clock.format(row.time * 1000)}</time>
+      <time>{formatClock(row.time * 1000, true)}</time>
       <span className="jp-DtrainJob-logRanks" title={row.ranks}>
         {row.ranks.length > NAMED
           ? trans._n('%1 rank', '%1 ranks', row.count)

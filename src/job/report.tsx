@@ -4,6 +4,7 @@ import React from 'react';
 import { questionsOf } from '../cluster/signin';
 import { RequestError } from '../request/rest';
 import { Finding, JobPlan } from '../tokens';
+import { formatClock } from '../ui/format';
 import { Glyph, GlyphKind } from '../ui/glyph';
 import { faultSentence, IFault } from './faults';
 import { labelOf } from './labels';
@@ -81,7 +82,7 @@ export function Report(props: IReportProps): JSX.Element {
           <span className="jp-DtrainUi-under">
             {trans.__(
               'Checked at %1; nothing was run.',
-              props.at.toLocaleTimeString()
+              formatClock(props.at, true)
             )}
           </span>
         )}

@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../commands';
 import { IClusters, ISweeps, Job, Sweep } from '../tokens';
-import { formatSpan } from '../ui/format';
+import { formatClock, formatSpan } from '../ui/format';
 import { Glyph, GlyphKind } from '../ui/glyph';
 import { IMenuItem, openContextMenu } from '../ui/menu';
 import { entriesOf } from './entries';
@@ -114,19 +114,14 @@ function Item(props: {
 function timeOfSweep(sweep: Sweep): string {
   return sweep.ended_at === null
     ? formatSpan(sweepTime(sweep, Date.now()))
-    : clock.format(sweep.ended_at * 1000);
+    : formatClock(sweep.ended_at * 1000);
 }
 
 /** How long it has run; when it ended; or that it has not begun. */
 function timeOf(job: Job, trans: TranslationBundle): string {
   if (hasEnded(job) && job.ended_at !== null) {
-    return clock.format(job.ended_at * 1000);
+    return formatClock(job.ended_at * 1000);
   }
   const ran = ranFor(job, Date.now());
   return ran === null ? jobState(job, trans) : formatSpan(ran);
 }
-
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit'
-});

@@ -4,6 +4,7 @@ import React, { useEffect, useReducer, useState } from 'react';
 
 import { IClusters, Job, JobMetrics } from '../tokens';
 import { Glyph } from '../ui/glyph';
+import { busyNote, headlines } from '../ui/verdictWords';
 import { Actions } from './actions';
 import { Charts } from './charts';
 import { Facts } from './facts';
@@ -90,6 +91,7 @@ export function JobBody(props: IJobProps): JSX.Element {
   }
   const failed = job.state === 'failed' || job.state === 'lost';
   const at = job.error;
+  const busy = job.metrics.verdicts.find(v => !headlines(v));
   const openCell = (cell: string, line: number): void =>
     props.openNotebook(job.notebook, cell, line);
   return (
@@ -116,6 +118,7 @@ export function JobBody(props: IJobProps): JSX.Element {
               </>
             ) : null}
           </p>
+          {busy && <p className="jp-DtrainUi-under">{busyNote(busy, trans)}</p>}
           {job.reason && !failed && (
             <p>
               {job.reason.message} {job.reason.hint}

@@ -1,9 +1,10 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job, JobPlan } from '../tokens';
-import { formatGiB } from '../ui/format';
+import { formatClock, formatGiB } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
 import { alarmOf } from '../ui/verdict';
+import { headlines } from '../ui/verdictWords';
 
 const ENDED = ['succeeded', 'failed', 'cancelled', 'lost'];
 
@@ -59,7 +60,11 @@ export function ranFor(job: Job, now: number): number | null {
 export function jobLine(job: Job, trans: TranslationBundle): string {
   const cells = job.progress.find(p => p.phase === 'cells');
   const steps = Math.max(0, ...job.ranks.map(r => r.step ?? 0));
-  if (job.state === 'running' && cells && !job.metrics.verdicts.length) {
+  if (
+    job.state === 'running' &&
+    cells &&
+    !job.metrics.verdicts.some(headlines)
+  ) {
     const cell = trans.__('cell %1 of %2', cells.done, cells.total);
     return steps ? `${cell}, ${trans.__('step %1', steps)}` : cell;
   }
@@ -119,10 +124,12 @@ export function formatHours(hours: number): string {
 export function moment(at: number, now = Date.now()): string {
   const date = new Date(at * 1000);
   const today = date.toDateString() === new Date(now).toDateString();
-  return date.toLocaleString(undefined, {
-    ...(today ? {} : { dateStyle: 'medium' }),
-    timeStyle: 'short'
-  });
+  return today
+    ? formatClock(date)
+    : date.toLocaleString(undefined, {
+        dateStyle: 'medium',
+        timeStyle: 'short'
+      });
 }
 
 /** Hours that a job may take, and what is left of its account's. */

@@ -3,6 +3,7 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
+import { formatClock } from '../ui/format';
 import { Bar } from './bar';
 import { RunState } from './run';
 import { IStanding } from './state';
@@ -56,10 +57,15 @@ it('says of a cell only what was known when the server was last heard of', () =>
   const since = new Date(2026, 0, 1, 12, 6, 31);
   const text = said('running', [0, 1], '', { unheard: { since } });
   expect(text).toBe(
-    `2 ranks No connection to the server. At ${since.toLocaleTimeString()} it was running.`
+    `2 ranks No connection to the server. At ${formatClock(since, true)} it was running.`
   );
   expect(said('running', [0, 1], '', { unheard: { since: null } })).toBe(
     '2 ranks No connection to the server.'
   );
   expect(said('done', [0, 1], '', { unheard: { since } })).toBe('2 ranks');
+});
+
+it('calls a cell whose cluster somebody stopped no failure', () => {
+  const text = said('failed', [0, 1], 'The cluster was stopped.');
+  expect(text).toBe('The cluster was stopped.');
 });

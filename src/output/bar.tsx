@@ -5,7 +5,7 @@ import { errorPercent, formatRate, formatShare, unbroken } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { shownFigures } from '../ui/now';
 import { sentence } from '../ui/sentence';
-import { IFate, soFar } from './said';
+import { IFate, isStopped, soFar } from './said';
 import {
   glyphOf,
   isAlarm,
@@ -47,11 +47,14 @@ export function Bar(props: {
   const unheard = lostText(standing, trans);
   const failing = unheard ? '' : soFar(standing.record, trans);
   const alarm = (isAlarm(trouble) || !!failing) && !unheard;
-  const glyph = glyphOf(standing, trans);
-  const paused = glyph?.kind === 'paused';
-  const failed = state === 'failed';
-  const time = unbroken(timeText(standing, trans));
   const { head, rest } = props.fate;
+  const stopped = state === 'failed' && isStopped(standing.said, head);
+  const glyph: ReturnType<typeof glyphOf> = stopped
+    ? { kind: 'interrupted', word: trans.__('stopped') }
+    : glyphOf(standing, trans);
+  const paused = glyph?.kind === 'paused';
+  const failed = state === 'failed' && !stopped;
+  const time = unbroken(timeText(standing, trans));
   const failure = rest ? `${head} ${rest}` : head;
   // a cell that has not come to its cluster yet has no ranks that are known
   const count = ranks.length > 0 && (
@@ -82,6 +85,10 @@ export function Bar(props: {
           <>
             <b>{head || trans.__('Failed.')}</b> {rest && <span>{rest}</span>}{' '}
             <span>{time}</span>
+          </>
+        ) : stopped ? (
+          <>
+            <b>{head}</b> <span>{time}</span>
           </>
         ) : state === 'interrupted' ? (
           <>

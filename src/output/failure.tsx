@@ -30,7 +30,8 @@ export function Failure(props: {
   trans: TranslationBundle;
 }): JSX.Element | null {
   const [first, ...others] = props.tracebacks;
-  const rows = props.rows.flatMap(row => row.split('\n'));
+  const all = props.rows.flatMap(row => row.split('\n'));
+  const rows = all.slice(all.findIndex(row => row.trim()));
   if (!first) {
     return rows.some(row => row.trim()) ? (
       <div

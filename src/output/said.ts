@@ -18,6 +18,19 @@ export interface IFate {
   rest: string;
 }
 
+/** As the head says it, where its code is not at hand any more. */
+const STOPPED = 'The cluster was stopped.';
+
+/** Did a cell end since somebody stopped its cluster, and for nothing else? That is no failure. */
+export function isStopped(
+  parts: readonly Said[] | undefined,
+  sentence: string
+): boolean {
+  return parts?.length
+    ? parts.every(({ code }) => code === 'stopped')
+    : sentence.trim() === STOPPED;
+}
+
 /**
  * What became of a cell, in the user's language: by the codes of its parts.
  *
@@ -72,6 +85,8 @@ function words(
         ranks,
         value('how')
       );
+    case 'stopped':
+      return trans.__('The cluster was stopped.');
     case 'no_answer':
       return trans._n(
         'Rank %2 does not answer the interrupt: wait, or %3.',

@@ -84,7 +84,7 @@ it('never says done of what is not known to be', () => {
 
 it('counts the time of the ranks', () => {
   expect(standing({}).seconds).toBe(2.5);
-  expect(timeText(standing({}), trans)).toBe('2.5 s');
+  expect(timeText(standing({}), trans)).toBe('2.5\u00a0s');
   const waits = standing({
     state: 'waiting',
     started_at: null,
@@ -116,11 +116,11 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
   expect(isAlarm(found)).toBe(true);
   expect(glyphOf(stuck, trans)?.kind).toBe('stuck');
   expect(troubleText(found!, trans)).toBe(
-    'Rank 1 is stuck. 1 rank waits for it in all_reduce, for 14 s.'
+    'Rank 1 is stuck. 1 rank waits for it in all_reduce, for 14\u00a0s.'
   );
   const ended = 'Rank 0 waits in all_reduce; rank 1 has ended the cell.';
   const left = verdict({ code: 'ended', text: ended });
-  expect(troubleText(left, trans)).toBe(`${ended} 14 s`);
+  expect(troubleText(left, trans)).toBe(`${ended} 14\u00a0s`);
   const merely = standing(RUNNING, [slow]);
   expect(isAlarm(troubleOf(merely))).toBe(false);
   expect(glyphOf(merely, trans)?.kind).toBe('slow');

@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { cellName } from '../cluster/places';
 import { CellRecord, Cluster, Verdict } from '../tokens';
-import { formatRanks, formatSpan, formatTime } from '../ui/format';
+import { formatClock, formatRanks, formatSpan, formatTime } from '../ui/format';
 import { GlyphKind } from '../ui/glyph';
 import { ranksText } from '../ui/sentence';
 import { isDetached } from './read';
@@ -190,7 +190,7 @@ export function lostText(
   if (!unheard || state === null || isOver(state)) {
     return '';
   }
-  const time = unheard.since?.toLocaleTimeString();
+  const time = unheard.since && formatClock(unheard.since, true);
   const was = state === 'running' ? trans.__('running') : trans.__('waiting');
   return time
     ? trans.__('No connection to the server. At %1 it was %2.', time, was)

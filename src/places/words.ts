@@ -1,5 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { unbroken } from '../ui/format';
 import { IPlace } from './find';
 
 /** A place in words: "cell [7], line 6", "data.py, line 40"; null where it is not known. */
@@ -11,8 +12,8 @@ export function placeWords(
     return null;
   }
   if (place.cell) {
-    return trans.__('cell %1, line %2', place.cell, place.line);
+    return unbroken(trans.__('cell %1, line %2', place.cell, place.line));
   }
   const name = place.file?.split('/').pop();
-  return name ? trans.__('%1, line %2', name, place.line) : null;
+  return name ? unbroken(trans.__('%1, line %2', name, place.line)) : null;
 }

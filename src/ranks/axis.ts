@@ -1,3 +1,5 @@
+import { formatClock } from '../ui/format';
+
 /** Seconds between ticks of a time axis, from a quarter of a minute to a quarter of an hour. */
 const STEPS = [15, 30, 60, 120, 300, 600, 900, 1800];
 /** As many ticks as have room beside each other. */
@@ -28,17 +30,12 @@ export function timeTicks(
   const step =
     STEPS.find(s => (to - from) / s <= Math.min(ticks, MOST_TICKS)) ??
     STEPS[STEPS.length - 1];
-  const format = new Intl.DateTimeFormat(undefined, {
-    hour: '2-digit',
-    minute: '2-digit',
-    second: step < 60 ? '2-digit' : undefined
-  });
   const found: ITick[] = [];
   // one that would touch the word at the end is left out
   const last = end === null ? to : to - step * 0.6;
   const first = Math.ceil((from + free) / step) * step;
   for (let at = first; at <= last; at += step) {
-    found.push({ at, label: format.format(at * 1000) });
+    found.push({ at, label: formatClock(at * 1000, step < 60) });
   }
   return end === null ? found : [...found, { at: to, label: end }];
 }
@@ -75,6 +72,22 @@ export function formatTick(value: number): string {
     return `${Number((value / 1e3).toPrecision(3))}k`;
   }
   return `${Number(value.toPrecision(3))}`;
+}
+
+/**
+ * Do names of marks stand at the top of a plot? They do where what is drawn beside them stays low.
+ *
+ * @param names x where each begins and how wide it is, pixels.
+ * @param drawn x, and the height of what is drawn there as a share of the plot's.
+ */
+export function namesStandHigh(
+  names: readonly { from: number; width: number }[],
+  drawn: readonly { x: number; height: number }[]
+): boolean {
+  const beside = drawn.filter(({ x }) =>
+    names.some(({ from, width }) => x >= from && x <= from + width)
+  );
+  return beside.length > 0 && beside.every(({ height }) => height < 0.6);
 }
 
 /** A mark's name: where it stands, and in which row, so that no two cover each other. */

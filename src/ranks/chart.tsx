@@ -4,6 +4,7 @@ import uPlot from 'uplot';
 import { themeColour, hatch } from '../ui/theme';
 import {
   formatTick,
+  namesStandHigh,
   placeNames,
   timeTicks,
   valueRange,
@@ -41,6 +42,8 @@ export function TimeChart(props: {
   /** Of the values beside the axis. */
   format?: (value: number) => string;
   summary: string;
+  /** px, with its axis. */
+  height?: number;
 }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -53,7 +56,10 @@ export function TimeChart(props: {
     const made = new uPlot(options(latest, node), data(latest.current), node);
     plot.current = made;
     const observer = new ResizeObserver(() =>
-      made.setSize({ width: node.clientWidth, height: HEIGHT })
+      made.setSize({
+        width: node.clientWidth,
+        height: latest.current.height ?? HEIGHT
+      })
     );
     observer.observe(node);
     return () => {
@@ -123,7 +129,7 @@ function options(
   };
   return {
     width: node.clientWidth || 400,
-    height: HEIGHT,
+    height: latest.current.height ?? HEIGHT,
     padding: [8, RIGHT, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: false, y: false } },
@@ -200,10 +206,18 @@ function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
   const ground = themeColour('--jp-layout-color1');
   const ink = themeColour('--jp-ui-font-color1');
   const row = NAME_HEIGHT * devicePixelRatio;
-  placeNames(shown, bbox.left, right, NAME_ROWS).forEach((place, i) => {
+  const places = placeNames(shown, bbox.left, right, NAME_ROWS);
+  const high = namesStandHigh(
+    places.flatMap((place, i) =>
+      place ? [{ from: place.from, width: shown[i].width }] : []
+    ),
+    heights(plot)
+  );
+  places.forEach((place, i) => {
     if (place) {
-      // names stand low, where lines seldom are; on their own ground, also over an area
-      const y = bbox.top + bbox.height - (place.row + 0.9) * row;
+      // names stand where the least is drawn; on their own ground, also over an area
+      const away = (place.row + 0.9) * row;
+      const y = high ? bbox.top + away : bbox.top + bbox.height - away;
       ctx.fillStyle = ground;
       ctx.fillRect(place.from - 2, y - row / 2, shown[i].width + 4, row);
       ctx.fillStyle = ink;
@@ -211,4 +225,22 @@ function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
     }
   });
   ctx.restore();
+}
+
+/** All that is drawn: where, and how high as a share of the plot. */
+function heights(plot: uPlot): { x: number; height: number }[] {
+  const { top, height } = plot.bbox;
+  const [times, ...series] = plot.data;
+  return series.flatMap(values =>
+    [...values].flatMap((value, i) =>
+      value === null || value === undefined
+        ? []
+        : [
+            {
+              x: plot.valToPos(times[i], 'x', true),
+              height: (top + height - plot.valToPos(value, 'y', true)) / height
+            }
+          ]
+    )
+  );
 }

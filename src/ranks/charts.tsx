@@ -2,8 +2,16 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../tokens';
-import { formatRate, formatShare, formatTime, unbroken } from '../ui/format';
+import {
+  formatRate,
+  formatShare,
+  formatTime,
+  unbroken,
+  UNKNOWN
+} from '../ui/format';
+import { shownFigures } from '../ui/now';
 import { meanSplit } from '../ui/split';
+import { alarmOf } from '../ui/verdict';
 import { IMark, TimeChart } from './chart';
 import { rebuilds } from './figures';
 
@@ -52,7 +60,14 @@ export function Charts(props: {
   const { cluster, points, axis, trans } = props;
   const { metrics } = cluster;
   const error = metrics.comm_overhead_error;
-  const rate = formatRate(metrics.samples_per_s);
+  const now = shownFigures(metrics);
+  const was = !now.current && now.samples !== null;
+  // as the panel says it: nothing is trained while ranks stand
+  const rate = was
+    ? alarmOf(metrics)
+      ? '0'
+      : UNKNOWN
+    : formatRate(metrics.samples_per_s);
   const share = formatShare(metrics.comm_overhead);
   const split = meanSplit(cluster.ranks);
   const ofStep =
@@ -67,7 +82,10 @@ export function Charts(props: {
         <h3>
           {trans.__('Throughput')}
           <span>
-            <b>{rate}</b>&nbsp;{throughputText(metrics, trans)}
+            <b>{rate}</b>&nbsp;
+            {was
+              ? wasText(metrics, now.samples, trans)
+              : throughputText(metrics, trans)}
           </span>
         </h3>
         <TimeChart
@@ -124,6 +142,19 @@ export function Charts(props: {
         />
       </section>
     </div>
+  );
+}
+
+/** The rate of the last steps, where none are made now. */
+function wasText(
+  metrics: Cluster['metrics'],
+  samples: number | null,
+  trans: TranslationBundle
+): string {
+  return unbroken(
+    alarmOf(metrics)
+      ? trans.__('was %1 samples/s', formatRate(samples))
+      : trans.__('last: %1 samples/s', formatRate(samples))
   );
 }
 

@@ -38,7 +38,7 @@ it('says of a world that stands where the one is, and what the others wait in', 
     ]
   });
   expect(standsAt(makeRank(1, { state: 'stuck' }), verdict, trans)).toBe(
-    'cell [7], line 6'
+    'cell\u00a0[7], line\u00a06'
   );
   const waits = makeRank(0, { state: 'in collective', doing: 'backward' });
   expect(standsAt(waits, verdict, trans)).toBe('all_reduce 22,093');
@@ -49,8 +49,8 @@ it('says of a world that stands where the one is, and what the others wait in', 
 it('says since when in as few words as its column has room for', () => {
   expect([null, 14.4, 74, 7400].map(sinceText)).toEqual([
     '–',
-    '14 s',
-    '1 min',
-    '2 h'
+    '14\u00a0s',
+    '1\u00a0min',
+    '2\u00a0h'
   ]);
 });

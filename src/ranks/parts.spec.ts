@@ -49,7 +49,7 @@ it('says how long each of two ranks waits where that differs', () => {
   const trans = nullTranslator.load('dtrain_lab');
   const ranks = [0.04, 0, 0].map((wait_s, n) => makeRank(n, { wait_s }));
   expect(waitsOf(ranks.slice(0, 2), trans)).toBe(
-    'rank 0: 40 ms, rank 1: 0.0 ms'
+    'rank 0: 40\u00a0ms, rank 1: 0.0\u00a0ms'
   );
   expect(waitsOf(ranks, trans)).toBe('');
   expect(waitsOf([ranks[1], ranks[2]], trans)).toBe('');

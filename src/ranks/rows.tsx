@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
 import { Rank, Verdict } from '../tokens';
-import { formatGiB, formatSpan, formatTime, UNKNOWN } from '../ui/format';
+import { formatGiB, formatSpan, formatTime, NBSP, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { moveFocus } from '../ui/roving';
 import { SplitBar, splitOf } from '../ui/split';
@@ -154,8 +154,8 @@ export function sinceText(seconds: number | null): string {
   if (seconds === null) {
     return UNKNOWN;
   }
-  const [first, unit] = formatSpan(seconds).split(' ');
-  return `${first} ${unit}`;
+  const [first, unit] = formatSpan(seconds).split(/\s/);
+  return `${first}${NBSP}${unit}`;
 }
 
 function Middle(props: {

@@ -5,7 +5,7 @@ import React, { useRef, useState } from 'react';
 import { ClusterHead, ShownAdvice } from '../cluster/card';
 import { Cluster, IClusters, IPoint, ISelection } from '../tokens';
 import { useChanges } from '../ui/changes';
-import { formatShare, formatTime } from '../ui/format';
+import { formatClock, formatShare, formatTime } from '../ui/format';
 import { ownTimes } from '../ui/own';
 import { ranksIcon } from '../ui/views';
 import { openContextMenu } from '../ui/menu';
@@ -99,7 +99,7 @@ function View(props: IViewProps): JSX.Element {
           {model.link === 'lost'
             ? trans.__(
                 'No connection to the server. These figures are from %1.',
-                new Date(at).toLocaleTimeString()
+                formatClock(at, true)
               )
             : trans.__('This cluster has ended. These are its last figures.')}
         </p>

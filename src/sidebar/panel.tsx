@@ -10,7 +10,7 @@ import { menuOfRanks } from '../ranks/menu';
 import { RankRows } from '../ranks/rows';
 import { Cluster, IClusters, ISelection, ISweeps } from '../tokens';
 import { useChanges } from '../ui/changes';
-import { formatCount } from '../ui/format';
+import { formatClock, formatCount } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
 import { openContextMenu } from '../ui/menu';
 import { Section } from '../ui/section';
@@ -190,9 +190,7 @@ function isOver(cluster: Cluster): boolean {
 }
 
 function asOf(model: IClusters, trans: TranslationBundle): string {
-  return model.seen
-    ? trans.__('as of %1', model.seen.toLocaleTimeString())
-    : '';
+  return model.seen ? trans.__('as of %1', formatClock(model.seen, true)) : '';
 }
 
 function jobNote(model: IClusters, trans: TranslationBundle): string {

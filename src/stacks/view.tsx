@@ -5,6 +5,7 @@ import React, { useCallback, useEffect, useRef, useState } from 'react';
 
 import { RequestError } from '../request/rest';
 import { Stack, Verdict } from '../tokens';
+import { formatClock } from '../ui/format';
 import { SeenWidget } from '../ui/seen';
 import { stacksIcon } from '../ui/views';
 import { groupStacks } from './group';
@@ -108,7 +109,7 @@ function View(
       <div className="jp-DtrainUi-viewHead">
         <b>{of.name}</b>
         <span className="jp-DtrainUi-under">
-          {answer && trans.__('as of %1', answer.at.toLocaleTimeString())}
+          {answer && trans.__('as of %1', formatClock(answer.at, true))}
         </span>
         {only && (
           <button

@@ -38,7 +38,7 @@ export function SweepBar(props: {
         <p className="jp-DtrainUi-under">
           {parallel
             ? trans.__('%1 at once', Math.min(parallel, trials))
-            : trans.__('As many at once as GPUs, or cores, have room for')}
+            : trans.__('As many at once as there are free GPUs or cores')}
         </p>
       }
       icon={sweepIcon}

@@ -237,7 +237,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
           <h1>{trans.__('Sweep %1', notebook.path.split('/').pop())}</h1>
           <p className="jp-DtrainUi-under">
             {trans.__(
-              'Many jobs of this notebook, its trials, with other parameters each. They run without this browser, and without the Jupyter server.'
+              'Runs this notebook as many jobs, its trials, each with its own parameters. They need neither this browser nor the Jupyter server.'
             )}
           </p>
         </div>

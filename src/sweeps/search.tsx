@@ -86,7 +86,7 @@ export function Search(
             }
           >
             <option value="tpe">
-              {trans.__('TPE: more and more what did well')}
+              {trans.__('TPE: prefers values that did well')}
             </option>
             <option value="random">{trans.__('Random')}</option>
             <option value="grid">{trans.__('Grid: all combinations')}</option>
@@ -130,7 +130,7 @@ export function Search(
             data-sweep="parallel"
             inputMode="numeric"
             aria-invalid={!!problem('parallel')}
-            placeholder={trans.__('what there is room for')}
+            placeholder={trans.__('as many as fit')}
             value={form.parallel}
             onChange={event => change({ parallel: event.target.value })}
           />

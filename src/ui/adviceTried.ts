@@ -22,7 +22,7 @@ export function adviceTitle(
   if (gain <= 1) {
     return change;
   }
-  const more = formatShare(gain - 1).replace(' ', '\u00a0');
+  const more = formatShare(gain - 1);
   return tried
     ? trans.__('%1: %2 faster, measured', change, more)
     : trans.__('%1: about %2 faster', change, more);

@@ -20,13 +20,16 @@ it('formats rates: one decimal below 100, whole to 9,999, then k and M', () => {
 });
 
 it('formats times in the unit that people would use', () => {
-  expect(formatTime(0.0123)).toBe('12 ms');
-  expect(formatTime(0.199)).toBe('199 ms');
-  expect(formatTime(3.84)).toBe('3.8 s');
-  expect(formatTime(41)).toBe('41 s');
-  expect(formatTime(372)).toBe('6 min 12 s');
-  expect(formatTime(8040)).toBe('2 h 14 min');
-  expect([formatTime(2460), formatTime(7230)]).toEqual(['41 min', '2 h']);
+  expect(formatTime(0.0123)).toBe('12\u00a0ms');
+  expect(formatTime(0.199)).toBe('199\u00a0ms');
+  expect(formatTime(3.84)).toBe('3.8\u00a0s');
+  expect(formatTime(41)).toBe('41\u00a0s');
+  expect(formatTime(372)).toBe('6\u00a0min 12\u00a0s');
+  expect(formatTime(8040)).toBe('2\u00a0h 14\u00a0min');
+  expect([formatTime(2460), formatTime(7230)]).toEqual([
+    '41\u00a0min',
+    '2\u00a0h'
+  ]);
 });
 
 it('never shows the unknown as zero', () => {
@@ -52,7 +55,11 @@ it('shortens ranks', () => {
 });
 
 it('keeps numbers beside their units', () => {
-  expect(unbroken('step 65 ms · 977 samples/s, 28 % ± 10 for 1 min 1 s')).toBe(
+  expect(
+    unbroken(
+      'step 65\u00a0ms · 977\u00a0samples/s, 28\u00a0% ±\u00a010 for 1\u00a0min 1\u00a0s'
+    )
+  ).toBe(
     'step 65\u00a0ms · 977\u00a0samples/s, 28\u00a0% ±\u00a010 for 1\u00a0min 1\u00a0s'
   );
   expect(unbroken('2 ranks, 4 seconds')).toBe('2 ranks, 4 seconds');

@@ -8,11 +8,20 @@ const oneDecimal = new Intl.NumberFormat(undefined, {
 });
 
 const UNIT =
-  /(\d|±) (?=(?:%|ms|s|min|h|B|[KMGT]i?B|samples\/s|tokens\/s)(?!\w)|(?<=± )\d)/g;
+  /(\d[kM]?|±) (?=(?:%|ms|s|min|h|B|[KMGT]i?B|samples\/s|tokens\/s)(?!\w)|(?<=± )\d)/g;
 
-/** A text that does not break between a number and its unit: "65 ms", "6 min 12 s", "28 % ± 10". */
+/** The space between a number and its unit, at which no line breaks. */
+export const NBSP = '\u00a0';
+
+/** Words that belong to the number behind them, as English has them. */
+const NUMBERED = /(^|[^\p{L}])(cell|line|no\.) (?=[\d[])/gu;
+
+/**
+ * A text that does not break between a number and what it belongs to: "65 ms", "6 min 12 s", "28 % ± 10",
+ * "cell [7]", "line 6".
+ */
 export function unbroken(text: string): string {
-  return text.replace(UNIT, '$1\u00a0');
+  return text.replace(UNIT, `$1${NBSP}`).replace(NUMBERED, `$1$2${NBSP}`);
 }
 
 /** A rate: one decimal below 100, whole to 9,999, then 212k, 1.24M. */
@@ -40,16 +49,16 @@ export function formatTime(seconds: number | null): string {
     return UNKNOWN;
   }
   if (seconds < 0.0995) {
-    return `${(seconds * 1e3).toPrecision(2)} ms`;
+    return `${(seconds * 1e3).toPrecision(2)}${NBSP}ms`;
   }
   if (seconds < 0.9995) {
-    return `${plain.format(seconds * 1e3)} ms`;
+    return `${plain.format(seconds * 1e3)}${NBSP}ms`;
   }
   if (seconds < 9.95) {
-    return `${oneDecimal.format(seconds)} s`;
+    return `${oneDecimal.format(seconds)}${NBSP}s`;
   }
   if (seconds < 59.5) {
-    return `${plain.format(seconds)} s`;
+    return `${plain.format(seconds)}${NBSP}s`;
   }
   const whole = Math.round(seconds);
   if (whole < 3600) {
@@ -66,13 +75,14 @@ function both(
   small: number,
   less: string
 ): string {
-  return small ? `${large} ${unit} ${small} ${less}` : `${large} ${unit}`;
+  const whole = `${large}${NBSP}${unit}`;
+  return small ? `${whole} ${small}${NBSP}${less}` : whole;
 }
 
 /** How long something has lasted, in whole seconds. */
 export function formatSpan(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
-  return whole < 60 ? `${whole} s` : formatTime(whole);
+  return whole < 60 ? `${whole}${NBSP}s` : formatTime(whole);
 }
 
 /** Bytes as GiB, one decimal, without the unit. */
@@ -90,7 +100,7 @@ export function formatSize(bytes: number): string {
     unit++;
   }
   const number = unit && value < 9.95 ? oneDecimal : plain;
-  return `${number.format(value)} ${units[unit]}`;
+  return `${number.format(value)}${NBSP}${units[unit]}`;
 }
 
 /** Bytes a second as MB/s, without the unit: 0.3, 118, 2,400. */
@@ -100,7 +110,7 @@ export function formatMegabytes(bytes: number | null): string {
 
 /** A share 0 to 1 as "23 %". */
 export function formatShare(share: number | null): string {
-  return share === null ? UNKNOWN : `${Math.round(share * 100)} %`;
+  return share === null ? UNKNOWN : `${Math.round(share * 100)}${NBSP}%`;
 }
 
 /** Ranks as short as can be: [0, 2, 3, 4] is "0, 2–4". */
@@ -140,4 +150,21 @@ export function formatValue(value: unknown): string {
   return Number(value.toPrecision(4)).toLocaleString(undefined, {
     maximumFractionDigits: 6
   });
+}
+
+const minutes = new Intl.DateTimeFormat(undefined, {
+  hour: 'numeric',
+  minute: '2-digit'
+});
+const wholeSeconds = new Intl.DateTimeFormat(undefined, {
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit'
+});
+
+/** A time of day in the user's way of writing it, the same everywhere: "7:57 PM", "19:57". */
+export function formatClock(at: Date | number, seconds = false): string {
+  return Number.isNaN(Number(at))
+    ? UNKNOWN
+    : (seconds ? wholeSeconds : minutes).format(at).replace(/\s/g, NBSP);
 }

@@ -1,5 +1,7 @@
 import React from 'react';
 
+import { unbroken } from './format';
+
 /** Where one sentence ends and the next begins. */
 const BETWEEN = /(?<=[.!?])\s+/;
 
@@ -11,12 +13,14 @@ export function Headline(props: {
 }): JSX.Element {
   return (
     <p role={props.alert ? 'alert' : 'status'}>
-      {props.text.split(BETWEEN).map((text, i) => (
-        <React.Fragment key={i}>
-          {i > 0 && ' '}
-          <span>{text}</span>
-        </React.Fragment>
-      ))}
+      {unbroken(props.text)
+        .split(BETWEEN)
+        .map((text, i) => (
+          <React.Fragment key={i}>
+            {i > 0 && ' '}
+            <span>{text}</span>
+          </React.Fragment>
+        ))}
     </p>
   );
 }

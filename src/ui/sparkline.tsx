@@ -13,13 +13,17 @@ export const SPARK = 120;
 export function Sparkline(props: {
   values: readonly (number | null)[];
   label: string;
-}): JSX.Element {
+}): JSX.Element | null {
   const ref = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     if (ref.current) {
       draw(ref.current, props.values);
     }
   });
+  // nothing to draw: the figure has the whole line
+  if (props.values.every(value => value === null)) {
+    return null;
+  }
   return (
     <canvas
       ref={ref}

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Verdict } from '../tokens';
-import { formatRanks, formatShare } from './format';
+import { formatCount, formatRanks, formatShare } from './format';
 
 /**
  * A verdict in a few words, as they stand after a colon: "rank 5 is stuck".
@@ -76,6 +76,32 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
     default:
       return bare(text);
   }
+}
+
+/** Is a verdict what a headline says? That figures are unsure is a note below it. */
+export function headlines(verdict: Pick<Verdict, 'code'>): boolean {
+  return verdict.code !== 'too_busy';
+}
+
+/** What stands below the headline of ranks that wait for cores: how far their figures can be trusted. */
+export function busyNote(
+  { values }: Verdict,
+  trans: TranslationBundle
+): string {
+  const threads = formatCount(Number(values.threads));
+  const cores = formatCount(Number(values.cores));
+  return values.node
+    ? trans.__(
+        '%1 is busy (%2 threads want its %3 cores), so times and shares are rough.',
+        String(values.node),
+        threads,
+        cores
+      )
+    : trans.__(
+        'This machine is busy (%1 threads want its %2 cores), so times and shares are rough.',
+        threads,
+        cores
+      );
 }
 
 /** Without its full stop. */

@@ -415,7 +415,7 @@ def test_a_long_line_is_shown_and_a_cell_says_that_its_cluster_was_stopped(lab: 
     page.route("**/cells?last=1", lambda route: route.abort())
     page.evaluate("window.jupyterapp.commands.execute('dtrain-lab:stop-cluster', {ask: false})")
     glyph(page, 2, "failed")
-    output(page, 2).get_by_text("Ranks 0–1 were lost: the cluster was stopped.").wait_for()
+    output(page, 2).get_by_text("The cluster was stopped.").wait_for()
     timed(page, 2)
     kept = page.evaluate(f"{NOTEBOOK}.widgets[2].model.getMetadata('dtrain')")
     assert kept["state"] == "failed"

@@ -118,7 +118,7 @@ def test_a_syntax_error_shows_the_users_line_and_a_caret() -> None:
     with pytest.raises(BadCell) as error:
         syntax.check_source("\nx = 1\ny = = 2", "[10]", 2)
     assert error.value.details["place"] == ["  cell [10], line 4", "    y = = 2", "        ^"]
-    assert error.value.message == "SyntaxError: invalid syntax"
+    assert error.value.message == "SyntaxError: invalid syntax."
 
 
 @pytest.mark.parametrize(

@@ -326,6 +326,11 @@ def test_one_known_rank_of_two_still_communicates() -> None:
     probed = replace(sample(0, 10, 3), synced=True, exposed_error_s=0.0001)
     assert figures.world_metrics([probed], 2, crowded=False).comm_overhead_error == pytest.approx(0.02)
     assert figures.world_metrics([probed], 2, crowded=True).comm_overhead_error == 0.1
+    # nobody knows in which part of a step a rank waited for a core
+    starved = replace(probed, starved=0.3)
+    assert figures.world_metrics([starved], 2, crowded=True).comm_overhead_error == pytest.approx(
+        0.316, abs=1e-3
+    )
 
 
 def test_the_world_adds_the_rates_of_its_ranks_and_says_nothing_without_steps() -> None:

@@ -82,7 +82,7 @@ def test_other_processes_on_its_node_are_named_with_what_they_take() -> None:
     crowded, free = HostUse(4, 0.95), HostUse(4, 0.3)
     one = hint_of(late, {0: free, 1: crowded, 2: free})
     assert one == (
-        "50 ms a step longer than the others: it waits for a free core for 55% of the time; "
+        "50 ms a step longer than the others: it waits for a free core for 55 % of the time; "
         "other processes keep 3.4 of the 4 cores of its node busy."
     )
     # on one node, what our own ranks use is no crowd

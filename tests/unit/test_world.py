@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dtrain_lab.metrics.verdicts.straggler import too_busy
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.world import Event, Member, Members, State, initial, step
 from dtrain_lab.world import actions as do
 from dtrain_lab.world import events as on
@@ -158,6 +160,14 @@ def test_a_cell_that_failed_on_a_rank_while_its_peer_computes_says_so() -> None:
     assert said.text == "Rank 1 failed. Rank 0 still runs the cell."
     state, _ = play(state, on.CellReplied(0, "ok", sequence=1))
     assert summarize("it", state, Metrics(), ()).code != "failing"
+
+
+def test_the_first_word_of_ranks_that_wait_for_cores_is_about_training() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)))
+    running = (RunningCell("[1]", None, (0, 1), 0.0),)
+    busy = too_busy("box", HostUse(2, 1.0, runnable=7.2), alone=True)
+    said = summarize("it", state, Metrics(step_s=0.1, current=True, even=True, verdicts=(busy,)), running)
+    assert (said.code, said.text) == ("training_begun", "Training on 2 ranks.")
 
 
 def test_a_cell_on_other_ranks_is_not_freed_with_them() -> None:

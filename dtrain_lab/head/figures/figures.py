@@ -245,9 +245,8 @@ class Figures:
             return None
         found: Verdict | None = None
         if current:
-            found = straggler.slow(
-                samples, metrics.comm_overhead_error or 0.0, hosts.by_rank(self.plan, self.hosts)
-            )
+            error = self._method_error(samples, metrics)
+            found = straggler.slow(samples, error, hosts.by_rank(self.plan, self.hosts))
             found = found or self._hungry(samples, len(taking(state)))
             if straggler.can_judge(samples):
                 self._pace.look(found is None, time.monotonic())
@@ -259,6 +258,13 @@ class Figures:
         if current:
             self.slow = shown if shown is not None and shown.kind == "slow" else None
         return shown
+
+    def _method_error(self, samples: Sequence[RankSample], metrics: Metrics) -> float:
+        """Error of communication without the time for which ranks wait for a core: that is itself a cause."""
+        if metrics.measured:
+            return metrics.comm_overhead_error or 0.0
+        crowded = self._crowded()
+        return max((communication.overhead_error(s, crowded) for s in samples), default=0.0)
 
     def _hungry(self, samples: Sequence[RankSample], size: int) -> Verdict | None:
         measured = self.loops.measured(size)

@@ -22,6 +22,8 @@ CROWD_SHARE = 0.2
 PLAIN_SHARE = 0.5
 WANTED = 1.25
 """Runnable threads per core from which threads wait for cores, and step times become unreliable."""
+TOO_BUSY = "too_busy"
+"""Code of the verdict on such a machine."""
 
 
 def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
@@ -124,6 +126,15 @@ def saturated(hosts: Mapping[str, HostUse]) -> str | None:
     return max(full, key=lambda name: full[name]) if full else None
 
 
+def headlines(verdict: Verdict) -> bool:
+    """Whether a verdict is what a world's sentence says; that figures are unsure is said below it.
+
+    Args:
+        verdict: the verdict.
+    """
+    return verdict.code != TOO_BUSY
+
+
 def is_plain(found: Verdict) -> bool:
     """Whether a verdict is too clear for noise of a busy machine: twice as long, or half a step for data."""
     if found.kind == "slow":
@@ -142,9 +153,9 @@ def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
     threads = round(host.runnable or 0)
     who = "This machine" if alone else node
     return Verdict(
-        id="too_busy",
+        id=TOO_BUSY,
         kind="unknown",
-        code="too_busy",
+        code=TOO_BUSY,
         values={"node": "" if alone else node, "threads": threads, "cores": host.cores},
         text=f"{who} is too busy to say who is slow: {threads} threads want its {host.cores} cores.",
         hint="Times and shares are not reliable while threads wait for a core. "
@@ -186,7 +197,7 @@ def _cause(
     step = mine.step_s or 0.0
     if mine.starved * step > over / 2:
         crowd = _crowd(known, rank, host, hosts) if host is not None else ""
-        text = f": it waits for a free core for {mine.starved:.0%} of the time{crowd}"
+        text = f": it waits for a free core for {mine.starved * 100:.0f} % of the time{crowd}"
         return "crowded" if crowd else "starved", text
     on_gpu = mine.device_memory_total_bytes is not None
     if mine.cpu_utilization is None or on_gpu:  # of a kernel on the GPU its process waits, too

@@ -43,6 +43,9 @@ MANY = Debugged(
     on=True,
     focus=7,
 )
+ENDED = Debugged(
+    ranks=tuple(RankView(rank, "gone") for rank in range(8)), on=True, focus=3, failed=True, ended=True
+)
 FAILED = Debugged(ranks=tuple(RankView(rank, "idle", True) for rank in range(8)), on=True, failed=True)
 ACROSS = (
     AcrossRow("step", True, (AcrossGroup(tuple(range(8)), "412"),), text="412 on all"),
@@ -123,4 +126,5 @@ STATES = (
     _of("debugger", PAUSED, ACROSS, pinned=True),
     _of("debugger-96-ranks", MANY),
     _of("debugger-failed", FAILED),
+    _of("debugger-ended", ENDED),
 )

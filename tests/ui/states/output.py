@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw
 
+from dtrain_lab.cells import errors as cell_errors
 from dtrain_lab.cells.errors import failure_parts, joined, render_failure
 from dtrain_lab.wire.cells import CellRecord, CellResult, Failure, RunningCell
 from dtrain_lab.wire.kinds import CellState
@@ -72,6 +73,34 @@ FAILURES = (
 SAID = failure_parts(FAILURES, (0, 2, 3))
 TRACEBACK = tuple(render_failure(FAILURES, joined(SAID)))
 FAILED = CellResult("[12]", (0, 2, 3), FAILURES, joined(SAID), 0.9, traceback=TRACEBACK, said=SAID)
+
+STOPPED = CellResult(
+    "[18]",
+    tuple(range(4)),
+    tuple(Failure(rank, "lost", "Stopped", cell_errors.STOPPED) for rank in range(4)),
+    "The cluster was stopped.",
+    281.0,
+    traceback=("The cluster was stopped.",),
+)
+STOPS = code("%%distributed\ntrain(loader)", [stream("[0-3] step 0 loss 2.713\n"), failure(STOPPED)], 18)
+REFUSED = code(
+    "%%distributed\nfor x, y in loader\n    print(x.shape)",
+    [
+        {
+            "output_type": "error",
+            "ename": "BadCell",
+            "evalue": "SyntaxError: expected ':'. The cell was not sent to any rank.",
+            "traceback": [
+                "\n\x1b[36m  cell [19], line 2\x1b[39m",
+                "    for x, y in loader",
+                "                      ^",
+                "\x1b[31mSyntaxError\x1b[39m: expected ':'.",
+                "The cell was not sent to any rank.",
+            ],
+        }
+    ],
+    19,
+)
 
 FIGURES = code(
     "%%distributed\nplot_lengths(rows)",
@@ -199,8 +228,18 @@ def _opens(name: str, *cells: Cell) -> State:
     return State(f"g-{name}", show, OUTPUTS)
 
 
+def _ends(stage: Stage) -> None:
+    """A cell whose cluster somebody stopped, and one that was not sent: no record is left of either."""
+    stage.command("filebrowser:hide-main")
+    stage.hear([])
+    stage.notebook("prep.ipynb", notebook(STOPS, REFUSED))
+    stage.page.locator(f"{NOTEBOOK} .jp-DtrainOutput-bar").nth(1).wait_for(state="attached")
+    stage.settle()
+
+
 STATES = (
     State("g-output", _picture, OUTPUTS, pinned=True, contrast=True),
     _opens("output-colours", TABLES, COLOURS, RESULTS),
     _opens("output-many", MANY),
+    State("g-output-ends", _ends, OUTPUTS),
 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.wire.summary import Summary
 from tests.ui.states import jobs
 from tests.ui.states.notebooks import trains
@@ -52,6 +54,7 @@ SLOW = Verdict(
     hint="61 ms a step longer than the others, in every step: its loader takes 58 ms.",
     actions=("stacks",),
 )
+BUSY = straggler.too_busy("box", HostUse(cores=8, runnable=23.0), alone=True)
 ALL = (PANEL, f"{NOTEBOOK} .jp-DtrainOutput", f"{NOTEBOOK} .jp-Toolbar", STATUS)
 
 
@@ -89,6 +92,17 @@ def _slow(stage: Stage) -> None:
         ranks = ranks_of(8, step, slow=5)
         stage.hear([training("sft-8", ranks, metrics=slow_metrics(ranks), summary=summary)])
     stage.page.locator(PANEL).get_by_text("Rank 5 is slow").first.wait_for()
+
+
+def _busy(stage: Stage) -> None:
+    """Ranks wait for cores: the first word is about training, how far figures can be trusted stands below."""
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    ranks = ranks_of(8, 1800)
+    metrics = metrics_of(ranks, verdicts=(BUSY,), comm_overhead_error=0.34)
+    begun = Summary("training_begun", {"total": 8}, "Training on 8 ranks.")
+    stage.hear([training("sft-8", ranks, metrics=metrics, summary=begun)], jobs.SIDEBAR)
+    stage.page.locator(PANEL).get_by_text("This machine is busy").wait_for()
 
 
 def _running(stage: Stage) -> None:
@@ -134,6 +148,7 @@ STATES = (
     State("a-training", _training, ALL, pinned=True, contrast=True),
     State("a-advice", _advice),
     State("a-slow", _slow, ALL),
+    State("a-busy", _busy, ALL),
     State("a-running", _running),
     State("a-64-ranks", _sixty_four),
     State("a-1024-ranks", _thousand),

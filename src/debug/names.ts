@@ -1,0 +1,88 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { IDebugger } from '@jupyterlab/debugger';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { cellName } from '../cluster/places';
+import { isDistributed } from '../output/document';
+import { Cluster, IClusters } from '../tokens';
+import { isCell } from './words';
+
+/** What is read of a notebook's cell to name it. */
+export interface INamedCell {
+  id: string;
+  /** The execution count; null before it has ended. */
+  count: number | null;
+  runs: boolean;
+  /** Where it stands, from 1, and among how many. */
+  position: number;
+  of: number;
+}
+
+/**
+ * The name of a distributed cell, the same as everywhere: "cell [7]".
+ *
+ * One that runs has the number it will get, as its cluster says. One that has not run has none, so it is
+ * named by where it stands, as JupyterLab's status bar does: "cell 3/12".
+ *
+ * @param cell - the cell.
+ * @param clusters - who may run it.
+ */
+export function nameOf(
+  cell: INamedCell,
+  clusters: readonly Pick<Cluster, 'running'>[],
+  trans: TranslationBundle
+): string {
+  if (cell.runs) {
+    for (const cluster of clusters) {
+      const its = cluster.running.find(one => one.cell_id === cell.id);
+      if (its) {
+        return cellName(its.cell, trans);
+      }
+    }
+  } else if (cell.count !== null) {
+    return cellName(`[${cell.count}]`, trans);
+  }
+  return trans.__('cell %1/%2', cell.position, cell.of);
+}
+
+/** Names of distributed cells in JupyterLab's own lists of frames and breakpoints. */
+export class CellNames {
+  constructor(
+    private _debug: IDebugger,
+    private _tracker: INotebookTracker,
+    private _clusters: IClusters,
+    private _trans: TranslationBundle
+  ) {}
+
+  canHandle(source: IDebugger.Source): boolean {
+    return isCell(source.path ?? '');
+  }
+
+  /** The name of the cell whose text this is; its path where it is not a distributed cell, or not open. */
+  getDisplayName(source: IDebugger.Source): string {
+    const path = source.path ?? '';
+    let name = path;
+    this._tracker.forEach(panel => {
+      const { widgets } = panel.content;
+      widgets.forEach((cell, index) => {
+        if (!(cell instanceof CodeCell) || !isDistributed(cell)) {
+          return;
+        }
+        const { model } = cell;
+        const text = model.sharedModel.getSource();
+        if (this._debug.getCodeId(text) === path) {
+          const named = {
+            id: model.id,
+            count: model.executionCount,
+            runs: model.executionState === 'running',
+            position: index + 1,
+            of: widgets.length
+          };
+          name = nameOf(named, this._clusters.clusters, this._trans);
+        }
+      });
+    });
+    return name;
+  }
+}
