@@ -46,7 +46,7 @@ it('keeps a cluster that ended, with how long it ran, until its name is used aga
   noteRuns(run, seen, [ran, stops]);
   const ended = stillEnded([], [ran, stops], [], 100 + 8040, run);
   expect(ended.map(c => [c.id, c.state])).toEqual([['a', 'stopped']]);
-  expect(said(ended[0])).toContain('Stopped. It ran for 2 h 14 min.');
+  expect(said(ended[0])).toContain('Stopped. It ran for 2\u00a0h 14\u00a0min.');
   expect(said(ended[0])).toContain('Start again');
   expect(stillEnded(ended, [], [], 9000, run)).toBe(ended);
   const again = makeCluster({ id: 'c' });
@@ -77,7 +77,7 @@ it('says how long a start takes usually, and which nodes are late', () => {
   // as far as the sentence says: those that have started are not connected yet
   expect(html({ ...cluster }, 121_000)).toContain('aria-valuenow="75"');
   expect(said({ ...cluster, usual_start_s: null }, 121_000)).toContain(
-    '21 s so far|'
+    '21\u00a0s so far|'
   );
   const late_nodes = ['n1', 'n2', 'n3', 'n4', 'n5', 'n6'];
   const load = { phase: 'load', done: 2, total: 8, elapsed_s: 9, late_nodes };

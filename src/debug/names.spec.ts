@@ -17,6 +17,7 @@ const running = {
 it('names a cell that runs by the number that it will get', () => {
   const cluster = { ...makeCluster(), running: [running] };
   expect(nameOf(cell, [cluster], trans)).toBe('cell\u00a0[7]');
+  expect(nameOf({ ...cell, begun: 8 }, [], trans)).toBe('cell\u00a0[8]');
   const done = { ...cell, runs: false, count: 7 };
   expect(nameOf(done, [cluster], trans)).toBe('cell\u00a0[7]');
 });

@@ -1,6 +1,8 @@
+import { ISessionContext } from '@jupyterlab/apputils';
 import { CodeCell } from '@jupyterlab/cells';
 import { IDebugger } from '@jupyterlab/debugger';
-import { INotebookTracker } from '@jupyterlab/notebook';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { KernelMessage } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { cellName } from '../cluster/places';
@@ -14,6 +16,8 @@ export interface INamedCell {
   /** The execution count; null before it has ended. */
   count: number | null;
   runs: boolean;
+  /** The number that its kernel gave it as it began, where this page heard it. */
+  begun?: number;
   /** Where it stands, from 1, and among how many. */
   position: number;
   of: number;
@@ -22,7 +26,7 @@ export interface INamedCell {
 /**
  * The name of a distributed cell, the same as everywhere: "cell [7]".
  *
- * One that runs has the number it will get, as its cluster says. One that has not run has none, so it is
+ * One that runs has the number it will get, as its kernel or its cluster says. One that has not run has none, so it is
  * named by where it stands, as JupyterLab's status bar does: "cell 3/12".
  *
  * @param cell - the cell.
@@ -33,6 +37,9 @@ export function nameOf(
   clusters: readonly Pick<Cluster, 'running'>[],
   trans: TranslationBundle
 ): string {
+  if (cell.runs && cell.begun !== undefined) {
+    return cellName(`[${cell.begun}]`, trans);
+  }
   if (cell.runs) {
     for (const cluster of clusters) {
       const its = cluster.running.find(one => one.cell_id === cell.id);
@@ -53,7 +60,24 @@ export class CellNames {
     private _tracker: INotebookTracker,
     private _clusters: IClusters,
     private _trans: TranslationBundle
-  ) {}
+  ) {
+    const listen = ({ sessionContext }: NotebookPanel): void => {
+      sessionContext.iopubMessage.connect(this._heard, this);
+    };
+    _tracker.forEach(listen);
+    _tracker.widgetAdded.connect((_, panel) => listen(panel));
+  }
+
+  /** A cell begins: its kernel tells its text and its number, before any rank can stop in it. */
+  private _heard(_: ISessionContext, message: KernelMessage.IMessage): void {
+    const input = message as KernelMessage.IIOPubMessage;
+    if (KernelMessage.isExecuteInputMsg(input)) {
+      const { code, execution_count } = input.content;
+      this._begun.set(code, Number(execution_count));
+    }
+  }
+
+  private _begun = new Map<string, number>();
 
   canHandle(source: IDebugger.Source): boolean {
     return isCell(source.path ?? '');
@@ -76,6 +100,7 @@ export class CellNames {
             id: model.id,
             count: model.executionCount,
             runs: model.executionState === 'running',
+            begun: this._begun.get(text),
             position: index + 1,
             of: widgets.length
           };

@@ -217,7 +217,8 @@ function Grid({ model, view, trans, onError }: ISending): JSX.Element {
           <b>{rank.rank}</b>
           <Glyph
             kind={glyphOf(rank, hasEnded(view))}
-            label={placeOf(rank, hasEnded(view), trans)}
+            // where it is paused stands beside it; otherwise its state does
+            label={rank.phase === 'paused' ? trans.__('paused') : ''}
           />
           <span>{placeOf(rank, hasEnded(view), trans)}</span>
         </button>

@@ -4,6 +4,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 import React from 'react';
 
+import { IClusters } from '../tokens';
 import { Across } from './across';
 import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './focus';
@@ -15,6 +16,8 @@ import { Ranks } from './ranks';
 export interface IDebugWidgets {
   model: DebugModel;
   debug: IDebugger;
+  /** They know the number of a cell that runs. */
+  clusters: IClusters;
   trans: TranslationBundle;
   onError: (error: unknown) => void;
 }
@@ -95,6 +98,7 @@ export class PointsSection extends Section {
     private _panel: Widget
   ) {
     super(args);
+    args.clusters.changed.connect(this.changed, this); // a cell has got its number
     this.id = 'dtrain-debug-points';
     this.node.setAttribute('aria-label', args.trans.__('Breakpoints of ranks'));
     const { breakpoints } = args.debug.model;

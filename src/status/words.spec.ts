@@ -15,11 +15,11 @@ function withMetrics(more: Partial<Cluster['metrics']>): Cluster {
 it('names the stuck rank and for how long', () => {
   const stuck = makeVerdict({ ranks: [5], since_s: 14.2 });
   expect(statusText(withMetrics({ verdicts: [stuck] }), trans)).toBe(
-    'local-2: rank 5 is stuck, 14 s'
+    'local-2: rank 5 is stuck, 14\u00a0s'
   );
   const more = makeVerdict({ ranks: [3, 4, 5], since_s: 74 });
   expect(statusText(withMetrics({ verdicts: [more] }), trans)).toBe(
-    'local-2: ranks 3–5 are stuck, 1 min 14 s'
+    'local-2: ranks 3–5 are stuck, 1\u00a0min 14\u00a0s'
   );
 });
 
@@ -35,7 +35,7 @@ it('says other trouble by its code, and not by its English text', () => {
   const cluster = withMetrics({ verdicts: [{ ...verdict, ranks: [3] }] });
   cluster.summary = { code: 'mismatch', values, text };
   expect(statusText(cluster, trans)).toBe(
-    'local-2: rank 3 called broadcast, others all_reduce, 14 s'
+    'local-2: rank 3 called broadcast, others all_reduce, 14\u00a0s'
   );
   const lost = makeCluster({
     state: 'degraded',
@@ -77,7 +77,7 @@ it('says in a few words that ranks are paused', () => {
 it('shows figures of steps that are made now only', () => {
   const figures = { samples_per_s: 1286, comm_overhead: 0.23 };
   expect(statusText(withMetrics({ ...figures, current: true }), trans)).toBe(
-    'local-2: 2 ranks · 1,286 samples/s · communication 23 %'
+    'local-2: 2 ranks · 1,286 samples/s · communication 23\u00a0%'
   );
   expect(statusText(withMetrics({ ...figures, current: false }), trans)).toBe(
     'local-2: 2 ranks'
@@ -88,7 +88,7 @@ it('names the slow rank before the figures', () => {
   const slow = makeVerdict({ kind: 'slow', code: 'slow', ranks: [37] });
   const figures = { samples_per_s: 8463, comm_overhead: 0.31 };
   expect(statusText(withMetrics({ ...figures, verdicts: [slow] }), trans)).toBe(
-    'local-2: rank 37 is slow · 8,463 samples/s · communication 31 %'
+    'local-2: rank 37 is slow · 8,463 samples/s · communication 31\u00a0%'
   );
   const behind = makeVerdict({ kind: 'slow', code: 'behind', ranks: [1] });
   expect(statusText(withMetrics({ verdicts: [behind] }), trans)).toBe(

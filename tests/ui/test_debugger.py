@@ -101,7 +101,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     cell.locator(".cm-breakpoint-gutter").first.wait_for()
     toggle_breakpoint(page, cell, 5)
     points = page.locator(".jp-DtrainDebug-points li")
-    points.get_by_text("Cell [ ]:5").first.wait_for()
+    points.get_by_text("cell 2/3:5").first.wait_for()  # where it stands, as it has no number yet
     assert page.locator(".jp-DebuggerBreakpoint:visible").count() == 0, "one breakpoint is listed once"
 
     # all ranks stop, and step together over the collective
@@ -109,6 +109,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     ranks.get_by_text("Paused on 4 ranks.").wait_for()
     stack(page, 5)
     place = page.locator(".jp-DebuggerCallstackFrame-location").first.inner_text()
+    assert place.replace("\u00a0", " ") == "cell [2]:5", "the number that it will get"
     points.get_by_role("button", name=place, exact=True).wait_for()  # and has one name
     for line in (6, 7):
         # JupyterLab activates the notebook when a stack has come, some time later
