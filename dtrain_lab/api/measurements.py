@@ -10,6 +10,7 @@ import msgspec
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import BadRequest, DtrainError
+from dtrain_lab.metrics.forecast import check_numbers
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.export import write
 from dtrain_lab.services.profiles import files as profiles
@@ -25,12 +26,15 @@ def check_advise(
     """Check the options of `advise`, in the notebook and in the terminal alike.
 
     Raises:
-        BadRequest: Two questions at once, or options of a forecast without its number of nodes.
+        BadRequest: Two questions at once, options of a forecast without its number of nodes, or numbers of
+            nodes or ranks below 1.
     """
     if tried is not None and nodes is not None:
         raise BadRequest("advise can try a change or predict more nodes, not both.", "Leave one of them out.")
     if nodes is None and (ranks_per_node is not None or profile is not None):
         raise BadRequest("--ranks-per-node and --profile are of a forecast.", "Say --nodes M, too.")
+    if nodes is not None:
+        check_numbers(nodes, ranks_per_node)
 
 
 class Measurements:
@@ -138,6 +142,7 @@ class Measurements:
         return await self._portal.wrap(self._forecast(nodes, ranks_per_node, profile))
 
     async def _forecast(self, nodes: int, ranks_per_node: int | None, profile: str | None) -> dict[str, Any]:
+        check_numbers(nodes, ranks_per_node)
         info: Info = await self.ask(clients.Info())
         each = ranks_per_node or max(1, info.world.size // max(1, len(info.nodes)))
         try:

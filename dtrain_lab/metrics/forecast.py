@@ -43,8 +43,10 @@ def forecast(
         speed_now: measured speed between two of the nodes that it ran on; None where none was measured.
 
     Raises:
-        BadRequest: Something that the prediction needs is not known; the message says what.
+        BadRequest: `nodes` is no number of nodes, or something that the prediction needs is not known; the
+            message says what.
     """
+    check_numbers(nodes, None)
     if nodes < 2:
         raise BadRequest(
             "On one node nothing is predicted: its ranks share processors and memory.",
@@ -82,6 +84,25 @@ def forecast(
         transfer_s=transfer,
         text=_text(nodes, ranks, gain, gain * min(1.0, error / step), step, transfer, of, speed),
     )
+
+
+def check_numbers(nodes: int, ranks_per_node: int | None) -> None:
+    """Check the numbers that a forecast is asked for.
+
+    Args:
+        nodes: number of nodes.
+        ranks_per_node: ranks on each; None for as many as now.
+
+    Raises:
+        BadRequest: One of them is below 1.
+    """
+    if nodes < 1:
+        raise BadRequest(f"{nodes} is no number of nodes to predict for.", "Give 2 or more, as in: --nodes 2")
+    if ranks_per_node is not None and ranks_per_node < 1:
+        raise BadRequest(
+            f"{ranks_per_node} is no number of ranks on a node.",
+            "Give 1 or more, as in: --ranks-per-node 2",
+        )
 
 
 def _ring_s(sent: int, ranks: int, speed: Speed) -> float:

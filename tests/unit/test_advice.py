@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.advice import REAL_GAIN, advise
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured, unknown
 from dtrain_lab.wire.cluster import Cluster, World
@@ -75,10 +75,13 @@ def test_batches_are_accumulated_until_communication_is_worth_no_more(
 
 def test_gradients_that_are_put_aside_take_time_on_a_cpu() -> None:
     found = by_id(BOUND)["accumulate"]
-    assert found.gain == pytest.approx(1 / (0.7 + 0.06)), "6 million elements, 1 ns each"
-    assert found.gain_error == pytest.approx((0.02 * 0.75 + 0.03) * found.gain**2)
-    crowded = measured(METRICS, SAMPLES, 2, [HostUse(8, 0.9, runnable=16.0)])
-    assert by_id(crowded)["accumulate"].gain == pytest.approx(1 / (0.7 + 0.12)), "two threads for each core"
+    assert found.gain == pytest.approx(1 / (0.7 + 0.045)), "6 million elements, 0.75 ns each"
+    assert found.gain_error == pytest.approx(math.hypot(0.02 * 0.75, 0.4 * 0.045) * found.gain**2)
+    crowded = by_id(measured(METRICS, SAMPLES, 2, [HostUse(8, 0.9, runnable=16.0)]))["accumulate"]
+    assert crowded.gain == pytest.approx(1 / (0.7 + 0.0675)), "two threads for each core"
+    assert crowded.gain_error == pytest.approx(
+        math.hypot(0.02 * 0.75, 0.0675 * math.hypot(0.4, 1 / 3)) * crowded.gain**2
+    )
     assert by_id(replace(BOUND, gradient_bytes=None))["accumulate"].gain == pytest.approx(1 / 0.7)
 
 
@@ -160,6 +163,44 @@ def test_workers_without_a_core_do_not_read() -> None:
     assert unsure.gain_error > 0.7
 
 
+def test_on_a_busy_machine_the_best_change_is_told_with_its_error() -> None:
+    """As found on two cores: bf16 alone was told, and accumulating, left out, was measured to gain 45 %."""
+    busy = measured(
+        replace(METRICS, step_s=0.061, transfer_s=0.025, comm_overhead=0.41, gradient_bytes=9_500_000),
+        SAMPLES,
+        2,
+        [HostUse(2, 1.0, runnable=9.0)],
+    )
+    found = by_id(replace(busy, error=0.2))
+    assert next(iter(found)) == "accumulate", "by gain"
+    assert found["accumulate"].gain == pytest.approx(1.45, abs=found["accumulate"].gain_error)
+    assert found["accumulate"].gain > 1.2
+    if "bf16" in found:
+        assert found["bf16"].gain == pytest.approx(1.13, abs=found["bf16"].gain_error)
+    unsure = by_id(replace(busy, error=0.4))["accumulate"]
+    lines = advice_text.lines(told(unsure), cluster(step_s=0.061))
+    assert "so it may gain nothing)" in lines[0]
+
+
+def test_a_small_gain_is_not_told_where_its_error_is_as_large() -> None:
+    small = replace(BOUND, gpu=True, transfer_s=0.012)
+    assert by_id(small)["accumulate"].gain < 1.1
+    assert "accumulate" not in by_id(replace(small, error=0.2))
+
+
+def test_no_more_workers_are_advised_than_the_cores_have_time_for() -> None:
+    """As found: 16 workers a rank on 2 cores were to gain 805 % ± 164; 160 to 540 were measured."""
+    metrics = replace(METRICS, step_s=0.041, data_s=0.038, transfer_s=0.0, comm_overhead=0.0)
+    two_cores = measured(metrics, SAMPLES, 2, [HostUse(2, 0.1)])
+    assert two_cores.cores == 1
+    found = by_id(two_cores)["workers"]
+    assert found.values["workers"] == 4, "reading waits for something else than a core"
+    assert 3 < found.gain < 5
+    assert found.gain_error == pytest.approx(0.3 * (found.gain - 1), rel=0.2)
+    assert by_id(replace(two_cores, utilization=0.6))["workers"].values["workers"] == 1, "reading computes"
+    assert "workers" not in by_id(replace(two_cores, workers=4)), "more are not advised"
+
+
 def test_cores_that_others_use_are_not_taken_for_training() -> None:
     ours = [replace(s, cpu_utilization=0.5) for s in SAMPLES]
     alone, shared = HostUse(4, 0.25), HostUse(4, 0.75)
@@ -179,10 +220,10 @@ def test_one_rank_gets_advice_on_data_only() -> None:
 def test_nothing_is_advised_where_the_figures_do_not_carry_it() -> None:
     assert advise(Measured(ranks=2)) == ()
     assert advise(measured(Metrics(), (), 2)) == ()
-    assert ids(replace(BOUND, share=0.21, transfer_s=0.021)) == []
+    assert ids(replace(BOUND, share=0.19, transfer_s=0.019)) == []
     assert ids(replace(BOUND, bound=True)) == []
     assert ids(replace(BOUND, plain_ddp=False)) == [], "collectives by hand or FSDP"
-    assert ids(replace(BOUND, share=0.6, transfer_s=0.05, error=0.4)) == []
+    assert ids(replace(BOUND, share=0.4, transfer_s=0.04, error=0.4)) == []
     assert ids(replace(BOUND, transfer_s=0.0, share=0.0)) == []
     assert ids(replace(HUNGRY, workers=None)) == ["more_ranks"]
 
@@ -204,7 +245,7 @@ FIGURE = st.one_of(st.none(), st.floats(), st.floats(0, 1), st.just(1e-9))
     sent=st.one_of(st.none(), st.integers(0, 10**12)), item=st.sampled_from([None, 2, 4, 8]),
     workers=st.one_of(st.none(), st.integers(0, 64)), ranks=st.integers(1, 4096),
 )  # fmt: skip
-def test_whatever_is_measured_gains_are_finite_and_larger_than_their_error(
+def test_whatever_is_measured_gains_are_finite_and_real_or_larger_than_their_error(
     step: Any, data: Any, transfer: Any, share: Any, error: float, averaging: Any, busy: Any, sent: Any,
     item: Any, workers: Any, ranks: int,
 ) -> None:  # fmt: skip
@@ -218,7 +259,8 @@ def test_whatever_is_measured_gains_are_finite_and_larger_than_their_error(
     for advice in found:
         assert 1 <= advice.gain <= 101
         assert math.isfinite(advice.gain_error)
-        assert advice.id == "more_ranks" or advice.gain - 1 > advice.gain_error
+        assert advice.gain_error <= advice.gain
+        assert advice.id == "more_ranks" or advice.gain - 1 >= min(REAL_GAIN, advice.gain_error)
     assert all(isinstance(text, str) for text in unknown(of))
 
 

@@ -80,6 +80,16 @@ def test_what_is_not_known_is_said(
         forecast(of, 1, nodes, 4, speed)
 
 
+@pytest.mark.parametrize("nodes", [0, -3])
+def test_no_nodes_are_refused_as_such(nodes: int) -> None:
+    with pytest.raises(BadRequest, match=f"{nodes} is no number of nodes"):
+        check_advise(None, nodes, None, None)
+    with pytest.raises(BadRequest, match=f"{nodes} is no number of nodes"):
+        forecast(LOOP, 1, nodes, 4, GIGABIT)
+    with pytest.raises(BadRequest, match=f"{nodes} is no number of ranks"):
+        check_advise(None, 2, nodes, None)
+
+
 def test_advise_answers_one_question() -> None:
     check_advise("bf16", None, None, None)
     check_advise(None, 4, 2, "gpus")

@@ -42,3 +42,14 @@ def test_steps_that_read_the_loader_are_compared_by_their_means_since_workers_gi
     found = tried([report], advice("workers", workers=2))
     assert found.gain == pytest.approx(80 / 30)
     assert found.gain_error > 1, "four steps that differ so much tell little"
+
+
+def test_few_batches_are_less_sure() -> None:
+    few = [Report((0.04, 0.05), changed=(0.02, 0.02), steps=8)]
+    found = tried(few, advice("accumulate", every=4))
+    assert found.gain_error > 1, "two cycles that differ by a quarter"
+    assert found.text.startswith("Measured over 8 batches, which are few: 2.25 times as fast ±")
+    many = [Report((0.04, 0.05) * 5, changed=(0.02, 0.02) * 5, steps=40)]
+    assert tried(many, advice("accumulate", every=4)).gain_error < 0.3
+    read = [Report((0.04, 0.05, 0.06), changed=(0.02, 0.02, 0.03), steps=3)]
+    assert tried(read, advice("workers", workers=4)).gain_error > 1

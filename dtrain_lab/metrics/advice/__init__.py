@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, clean
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 LEAST_GAIN = 0.03
-"""Least gain that is worth a change."""
+"""Least gain that is worth a change …"""
+REAL_GAIN = 0.10
+"""… and the one from which it is told whatever its error: to leave out the best change misleads more."""
 
 
 def advise(of: Measured) -> tuple[Advice, ...]:
@@ -17,8 +21,8 @@ def advise(of: Measured) -> tuple[Advice, ...]:
         of: measured figures. What is not known gives no advice; `measured.unknown` says what that is.
 
     Returns:
-        Advice with its gain as throughput over today's (1.6 is 60 % more), without changes that gain little
-        or no more than their error; last what would not help, with a gain of 1.
+        Advice with its gain as throughput over today's (1.6 is 60 % more), without changes that gain little,
+        or less than `REAL_GAIN` and than their error; last what would not help, with a gain of 1.
     """
     of = clean(of)
     found = (
@@ -27,6 +31,10 @@ def advise(of: Measured) -> tuple[Advice, ...]:
         communication.single(of),
         data.workers(of),
     )
-    worth = [a for a in found if a is not None and a.gain - 1 >= LEAST_GAIN and a.gain - 1 > a.gain_error]
+    worth = [
+        replace(a, gain_error=min(a.gain_error, a.gain))
+        for a in found
+        if a is not None and a.gain - 1 >= min(REAL_GAIN, max(LEAST_GAIN, a.gain_error))
+    ]
     warning = data.more_ranks(of)
     return (*sorted(worth, key=lambda a: -a.gain), *((warning,) if warning is not None else ()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import hypot
+
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -14,6 +16,12 @@ SLACK = 0.9
 """Share of a step in which the workers should have a batch ready."""
 ERROR = 0.02
 """Error of the share of waiting for data."""
+WAITS = 0.5
+"""Share of the processors' time below which reading is taken to wait for something else …"""
+WAITING_PER_CORE = 4
+"""… so that a core has time for so many workers; else for one."""
+SPREAD = 0.3
+"""Error of what workers gain, as a share: they take time to start, and to hand over each batch."""
 
 
 def workers(of: Measured) -> Advice | None:
@@ -22,13 +30,14 @@ def workers(of: Measured) -> Advice | None:
     A loader without workers takes its reading time F = the wait for data. One with w workers that is waited
     for gives a batch each F / w = a step, so F = w steps. With n workers a step takes the longer of its other
     parts and F / n. The work of the processors for a step stays: if all cores are busy, none can read ahead.
+    More workers than the cores have time for are not advised.
     """
     share = _share(of)
     if share is None or of.workers is None or of.step_s is None:
         return None
     step, rest = of.step_s, of.step_s * (1 - share)
     reading = of.workers * step if of.workers else step * share
-    more = [n for n in WORKERS if n > of.workers]
+    more = [n for n in WORKERS if of.workers < n <= _most(of)]
     if not more:
         return None
     count = next((n for n in more if reading / n <= SLACK * rest), more[-1])
@@ -38,7 +47,7 @@ def workers(of: Measured) -> Advice | None:
         change=f"Read batches ahead with {count} worker process{'es' if count > 1 else ''}"
         + (f" in place of {of.workers}" if of.workers else ""),
         gain=gain,
-        gain_error=ERROR * gain**2 if of.utilization is not None else max(ERROR * gain**2, (gain - 1) / 2),
+        gain_error=hypot(ERROR * gain**2, (SPREAD if of.utilization is not None else 0.5) * (gain - 1)),
         cost=f"{count} more processes on each rank, with a core each while they read, and memory for "
         f"{2 * count} batches."
         if count > 1
@@ -51,6 +60,14 @@ def workers(of: Measured) -> Advice | None:
             "code": f"loader = DataLoader(dataset, ..., num_workers={count}, persistent_workers=True)\n",
         },
     )
+
+
+def _most(of: Measured) -> float:
+    """How many workers the cores of a rank have time for; at least one."""
+    if of.cores is None:
+        return WORKERS[-1]
+    waits = of.utilization is not None and of.utilization < WAITS
+    return max(1.0, of.cores * (WAITING_PER_CORE if waits else 1))
 
 
 def more_ranks(of: Measured) -> Advice | None:

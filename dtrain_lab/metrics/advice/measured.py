@@ -25,7 +25,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     hides; `transfer_s` is what remains of it beside the computation. `plain_ddp`: gradients are averaged by
     DDP on all ranks, and all of it is seen. `gradient_item`: bytes of one element. `batches`: backward passes
     for each averaging. `utilization`: share of the cores that training can get
-    which it uses, on the busiest node. `crowd`: threads that want each of its cores, at least 1.
+    which it uses, on the busiest node. `crowd`: threads that want each of its cores, at least 1. `cores`: for
+    each rank of the node that has fewest.
     """
 
     ranks: int
@@ -45,6 +46,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     workers: int | None = None
     utilization: float | None = None
     crowd: float = 1.0
+    cores: float | None = None
     gpu: bool = False
 
 
@@ -102,6 +104,7 @@ def measured(
             workers=_same([s.loader_workers for s in samples]),
             utilization=_utilization(nodes, samples),
             crowd=max([1.0, *((known(n.runnable) or 0.0) / n.cores for n in nodes)]),
+            cores=min((n.cores for n in nodes), default=0) * len(nodes) / size or None if size else None,
             gpu=any(s.device_memory_bytes is not None for s in samples),
         )
     )

@@ -26,7 +26,8 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster) -> list[str]:
     told = []
     for one in advice:
         more, error = round(100 * (one["gain"] - 1)), max(1, round(100 * one["gain_error"]))
-        faster = f": about {more} % faster (±{error})" if one["gain"] > 1 else ""
+        unsure = ", so it may gain nothing" if error >= more else ""
+        faster = f": about {more} % faster (±{error}{unsure})" if one["gain"] > 1 else ""
         told.append(f"{one['change']}{faster}. {one['cost']}".rstrip())
         code = one["diff"] or one["values"].get("code", "")
         told += [f"{INDENT}{line}" for line in code.splitlines()]

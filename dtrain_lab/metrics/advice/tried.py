@@ -9,6 +9,10 @@ from dtrain_lab.metrics.diagnosis import ELSEWHERE, LEAST_ERROR, MAD
 from dtrain_lab.wire.metrics.diagnosis import Change, Report, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 
+FEW = 12
+"""Batches from which on their number alone is no reason for doubt."""
+STUDENT = {1: 12.7, 2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6}
+"""Number of cycles → how many standard errors are a 95 % error, as so few scatter little by chance."""
 NUMBERS = {"accumulate": "every", "bf16": "", "workers": "workers"}
 """Id of advice that can be tried → its value that names how many; empty for none."""
 
@@ -34,8 +38,9 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
 
     gain = (b + e) / (a + e), with b and a the seconds of a batch without the change and with it, and e the
     time of the loop's own code, which repeated batches leave out. It is computed for each cycle from the
-    means of all ranks; the result is the median of the cycles, its error two standard errors. Steps that read
-    the loader are compared by their means, since workers give batches in bursts.
+    means of all ranks; the result is the median of the cycles, its error two standard errors, of few cycles
+    more (`STUDENT`). Steps that read the loader are compared by their means, since workers give batches in
+    bursts.
 
     Args:
         reports: reports of all ranks, with `changed`.
@@ -49,13 +54,15 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
     if advice.id == "workers":
         b, a = fmean(before) + own, fmean(after) + own
         gain = b / a
-        error = 2 * gain * ((_error(before) / b) ** 2 + (_error(after) / a) ** 2) ** 0.5
+        few = STUDENT.get(min(len(before), len(after)), 2.0)
+        error = few * gain * ((_error(before) / b) ** 2 + (_error(after) / a) ** 2) ** 0.5
     else:
         gains = [(b + own) / (a + own) for b, a in zip(before, after, strict=False)]
         gain = median(gains)
-        error = 2 * MAD * median(abs(g - gain) for g in gains) / len(gains) ** 0.5
+        error = STUDENT.get(len(gains), 2.0) * MAD * median(abs(g - gain) for g in gains) / len(gains) ** 0.5
     error = max(LEAST_ERROR, error)
     steps = min(r.steps for r in reports)
+    few_words = ", which are few" if steps < FEW else ""
     return Tried(
         id=advice.id,
         gain=gain,
@@ -63,7 +70,7 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
         predicted=advice.gain,
         predicted_error=advice.gain_error,
         steps=steps,
-        text=f"Measured over {steps} batches: {gain:.2f} times as fast ± {error:.2f} "
+        text=f"Measured over {steps} batches{few_words}: {gain:.2f} times as fast ± {error:.2f} "
         f"(predicted {advice.gain:.2f} ± {advice.gain_error:.2f}).",
     )
 
