@@ -48,7 +48,7 @@ def read(text: str, code: int | None, limit_s: float) -> Ran:
     """
     passed = re.search(r"(\d+) passed", text)
     # a test that fails may also fail as it ends
-    failed = list(dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) \S*::(\S+)", text, re.MULTILINE)))
+    failed = list(dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) \S*?::(.+?)(?: - .*)?$", text, re.MULTILINE)))
     if code is None:
         failed.append(f"not over in {limit_s:g} s")
     elif code and not failed:

@@ -48,13 +48,13 @@ def _runs(process: psutil.Process) -> bool:
 def test_a_part_that_was_ended_tells_what_had_passed_and_failed() -> None:
     text = (
         "FAILED tests/a.py::test_bad - x\nERROR tests/a.py::test_bad - y\n"
-        "FAILED tests/a.py::test_slow - x\n2 failed, 12 passed in 3s\n"
+        "FAILED tests/a.py::test_slow[asked to end]\n2 failed, 12 passed in 3s\n"
     )
     first = read(text, 1, 9)
-    assert first == Ran(12, ("test_bad", "test_slow"))
-    assert read(text, None, 9) == Ran(12, ("test_bad", "test_slow", "not over in 9 s"))
+    assert first == Ran(12, ("test_bad", "test_slow[asked to end]"))
+    assert read(text, None, 9) == Ran(12, ("test_bad", "test_slow[asked to end]", "not over in 9 s"))
     second = read("FAILED tests/a.py::test_bad - x\n1 failed, 1 passed in 1s\n", 1, 9)
-    assert both(first, second) == Ran(13, ("test_bad",), ("test_slow",))
+    assert both(first, second) == Ran(13, ("test_bad",), ("test_slow[asked to end]",))
     assert read("3 passed in 1s", 0, 9) == Ran(3, ())
     assert read("", 139, 9).failed == ("pytest ended with 139",)
 
