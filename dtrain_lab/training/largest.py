@@ -21,6 +21,7 @@ from dtrain_lab.training.kept import apart, kept
 SHARE = 0.8
 """Share of this rank's part of the available memory that is used at most, by default."""
 LARGEST = 1 << 20
+"""Larger batches are not tried."""
 NEAR = 16
 """The answer is exact to one part in so many."""
 
@@ -42,7 +43,8 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
             what is available. Left out on a GPU.
 
     Returns:
-        Samples per rank; the same on all ranks: the smallest of theirs.
+        Samples per rank; the same on all ranks: the smallest of theirs. Above 2²⁰ none is tried, and that is
+        printed.
 
     Raises:
         BadRequest: an argument that can't be meant.
@@ -86,6 +88,8 @@ def _search(probe: _Probe, start: int) -> int:
             low = middle
         else:
             high = middle
+    if low >= LARGEST:
+        ranks.say(f"dt.largest_batch: a batch of {low} fits; larger ones are not tried.")
     return low
 
 

@@ -5,28 +5,46 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from torch.optim.lr_scheduler import LambdaLR, LRScheduler
+import torch
+from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.optimizer import Optimizer
 
 from dtrain_lab.errors import BadRequest
 
 
-class Ramp:
-    """Multiplier of the learning rate at a step. A class, so that the scheduler's `state_dict` carries it.
+class Ramp(LRScheduler):  # type: ignore[misc] # torch is not typed
+    """Takes the rate from a share of the base rate to the base rate, evenly over some steps.
+
+    It multiplies today's rate, as torch's chainable schedulers do, so that others can go on beside it or
+    after it. torch's LinearLR does the same, but not from a share above 1, which a smaller batch needs.
 
     Args:
-        target: multiplier after warm-up.
-        steps: steps of warm-up; 0 for none.
+        optimizer: its base rates are `initial_lr` of its groups.
+        share: first rate over base rate; greater than 0.
+        steps: calls of `step()` until the base rate; 0: the base rate at once.
     """
 
-    def __init__(self, target: float, steps: int) -> None:
-        self.target = target
+    def __init__(self, optimizer: Optimizer, share: float, steps: int) -> None:
+        self.share = share
         self.steps = steps
+        super().__init__(optimizer)
 
-    def __call__(self, step: int) -> float:
-        if step >= self.steps:
-            return self.target
-        return 1.0 + (self.target - 1.0) * step / self.steps
+    def get_lr(self) -> list[Any]:
+        """Rates of the groups, from those that they have now."""
+        step: int = self.last_epoch
+        if step == 0:
+            ratio = self._at(0)
+        elif step > self.steps:
+            ratio = 1.0
+        else:
+            ratio = self._at(step) / self._at(step - 1)
+        return [group["lr"] * ratio for group in self.optimizer.param_groups]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * self._at(self.last_epoch) for base in self.base_lrs]
+
+    def _at(self, step: int) -> float:
+        return 1.0 if step >= self.steps else self.share + (1.0 - self.share) * step / self.steps
 
 
 def scale_lr(
@@ -35,7 +53,9 @@ def scale_lr(
     """Scale the learning rate for a batch that is `factor` times as large.
 
     The rate begins where it is, and reaches factor × rate (linear) or √factor × rate (sqrt) after
-    `warmup_steps` calls of the scheduler's `step()` (Goyal et al., 2017).
+    `warmup_steps` calls of the scheduler's `step()` (Goyal et al., 2017). Schedulers that are made after it
+    begin at the scaled rate: step them beside it, or after it by `SequentialLR`. Only those that compute the
+    rate anew at each step, as LambdaLR does, know nothing of the warm-up.
 
     Args:
         optimizer: its parameter groups are scaled, each from its own rate.
@@ -61,4 +81,10 @@ def scale_lr(
             f"dt.scale_lr: warmup_steps is {warmup_steps!r}; warmup_steps is a whole number of 0 or more."
         )
     target = float(factor) if rule == "linear" else math.sqrt(factor)
-    return LambdaLR(optimizer, Ramp(target, warmup_steps))
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], torch.Tensor):
+            group["lr"].mul_(target)
+            group["initial_lr"] = group["lr"].clone()
+        else:
+            group["initial_lr"] = group["lr"] = group["lr"] * target
+    return Ramp(optimizer, 1 / target, warmup_steps)

@@ -38,9 +38,9 @@ def log(step: int, average: bool | int = False, **values: Any) -> None:
 
     Raises:
         TypeError: a value is not a number.
-        BadRequest: `average` is negative, or no whole number.
+        BadRequest: `average` is 0 or negative, or no whole number.
     """
-    if not isinstance(average, int) or average < 0:
+    if not isinstance(average, int) or (average is not False and average < 1):
         raise BadRequest(
             f"dt.log: average is {average!r}; it is True, False, or a whole number n for every n-th step."
         )

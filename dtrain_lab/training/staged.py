@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs import staging as names
 
 
@@ -17,7 +18,12 @@ def staged(path: str | os.PathLike[str]) -> Path:
 
     Returns:
         An absolute path.
+
+    Raises:
+        BadRequest: it is no path.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise BadRequest(f"dt.staged: {path!r} is no path.", "Give the path that the job was asked to copy.")
     original = Path(path).expanduser().absolute()
     folder = os.environ.get(names.VARIABLE)
     if not folder:

@@ -51,7 +51,7 @@ def _in_turn(name: str, *, first: bool) -> Iterator[None]:
     for number, problem in enumerate(problems):
         if problem:
             raise FirstRankFailed(
-                f"{name}: rank {number}, for which this rank waited, raised {problem}",
+                f"{name}: rank {number}, for which this rank waited, raised {problem.rstrip('.')}.",
                 f"Mend what rank {number} does in the block: its traceback names the line.",
             )
     if not first:

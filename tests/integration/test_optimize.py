@@ -119,6 +119,13 @@ def all_switches() -> dict[str, Any]:
     found["tune"] = far(result, plain), tuning.done, tuning.best, tuning.curve
     both, model = trained_with(bucket_cap_mb="tune", gradient_compression="bf16")
     found["both"] = far(both, trained_with(gradient_compression="bf16")[0]), len(model.bucket_tuning.curve)
+    linear = nn.Linear(4, 1)
+    large, optimizer = dt.optimize(
+        linear, torch.optim.SGD(linear.parameters(), lr=1e-9), gradient_compression="fp16"
+    )
+    for _ in range(4):
+        optimizer.zero_grad()
+        (large(torch.ones(1, 4)) * 1e6).sum().backward()
     return found
 
 
@@ -165,7 +172,8 @@ def test_switches_keep_results_and_say_their_error() -> None:
     assert found["tune"][2] == other["tune"][2], "one size on all ranks"
     assert len(found["tune"][3]) >= 2
     assert found["both"][0] < 1e-3
-    for text in ("bf16 compression: relative error", "PowerSGD of rank 4", "bucket size"):
+    overflow = "Gradients are larger than fp16 can hold (65,504). bf16 holds them."
+    for text in ("bf16 compression: relative error", "PowerSGD of rank 4", "bucket size", overflow):
         assert text in said
         assert text not in silent
 

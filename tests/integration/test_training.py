@@ -45,13 +45,23 @@ def test_optimize_is_measured_and_diagnosed_as_what_it_is(pair: dt.Cluster) -> N
 
 
 def test_means_over_ranks_reach_the_charts(pair: dt.Cluster) -> None:
-    pair.run(SETUP + f"train({SHARED}, each=lambda step, loss: dt.log(step, average=True, rank=rank))")
+    trained = pair.run(
+        SETUP + f"train({SHARED}, each=lambda step, loss: dt.log(step, average=True, rank=rank))"
+    )
+    assert not any(trained.stderr.values())
 
     def mean() -> float | None:
         found = pair.info()["metrics"]
         return found["values"].get("rank") if found else None
 
     assert wait_until(mean, 10, "a mean") == 0.5
+    left = "[k for k in range(100) if dist.group.WORLD.get_group_store().check([f'dtrain/log/{k}/0/1'])]"
+    wait_until(
+        lambda: pair.run(f"import torch.distributed as dist\nprint({left})", ranks=[0]).stdout == {0: "[]\n"},
+        10,
+        "the store to keep nothing of it",
+    )
+    assert not any(pair.run("pass").stderr.values())
 
 
 def test_what_advice_needs_is_known_of_an_ordinary_loop(pair: dt.Cluster) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import psutil
 import pytest
 import torch
+from torch.optim import lr_scheduler
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, BadSize
@@ -69,7 +71,7 @@ def test_one_process_is_a_world_of_one() -> None:
 def rates(scheduler: Any, steps: int) -> list[float]:
     found = []
     for _ in range(steps):
-        found.append(round(scheduler.get_last_lr()[0], 6))
+        found.append(round(float(scheduler.get_last_lr()[0]), 6))
         scheduler.optimizer.step()
         scheduler.step()
     return found
@@ -82,7 +84,7 @@ def sgd(lr: float = 0.1) -> torch.optim.SGD:
 def test_the_rate_ramps_to_factor_times_rate() -> None:
     scheduler = dt.scale_lr(sgd(), 4, warmup_steps=3)
     assert isinstance(scheduler, torch.optim.lr_scheduler.LRScheduler)
-    assert rates(scheduler, 5) == [0.1, 0.2, 0.3, 0.4, 0.4]
+    assert rates(scheduler, 5) == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.4])
     assert rates(dt.scale_lr(sgd(), 4, rule="sqrt"), 2) == [0.2, 0.2]
 
 
@@ -93,7 +95,52 @@ def test_a_resumed_ramp_goes_on() -> None:
     resumed = dt.scale_lr(optimizer, 1)
     optimizer.load_state_dict(first.optimizer.state_dict())
     resumed.load_state_dict(first.state_dict())
-    assert rates(resumed, 3) == [0.3, 0.4, 0.4]
+    assert rates(resumed, 3) == pytest.approx([0.3, 0.4, 0.4])
+    assert optimizer.param_groups[0]["initial_lr"] == 0.4
+
+
+FOLLOWERS: dict[str, Callable[[torch.optim.Optimizer], Any]] = {
+    "step": lambda o: lr_scheduler.StepLR(o, 7, 0.1),
+    "exponential": lambda o: lr_scheduler.ExponentialLR(o, 0.9),
+    "cosine": lambda o: lr_scheduler.CosineAnnealingLR(o, 12),
+    "milestones": lambda o: lr_scheduler.MultiStepLR(o, [6, 9]),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWERS)
+def test_other_schedulers_go_on_beside_a_ramp_and_after_it_as_with_torch_s_own(name: str) -> None:
+    def ours(optimizer: torch.optim.Optimizer) -> Any:
+        return dt.scale_lr(optimizer, 8, warmup_steps=5)
+
+    def theirs(optimizer: torch.optim.Optimizer) -> Any:
+        for group in optimizer.param_groups:
+            group["lr"] *= 8
+        return lr_scheduler.LinearLR(optimizer, 1 / 8, total_iters=5)
+
+    def course(ramp: Callable[[Any], Any], *, after: bool) -> list[float]:
+        optimizer = sgd()
+        first, second = ramp(optimizer), FOLLOWERS[name](optimizer)
+        if after:
+            return rates(lr_scheduler.SequentialLR(optimizer, [first, second], [5]), 14)
+        return rates(lr_scheduler.ChainedScheduler([first, second]), 14)
+
+    for after in (False, True):
+        assert course(ours, after=after) == pytest.approx(course(theirs, after=after)), after
+
+
+def test_a_ramp_begins_at_today_s_rate_and_may_lead_down() -> None:
+    optimizer = sgd()
+    decayed = lr_scheduler.ExponentialLR(optimizer, 0.1)
+    rates(decayed, 1)
+    ramp = dt.scale_lr(optimizer, 8, warmup_steps=4)
+    assert rates(ramp, 6) == pytest.approx([0.01, 0.0275, 0.045, 0.0625, 0.08, 0.08])
+    assert rates(dt.scale_lr(sgd(), 0.25, warmup_steps=3), 5) == pytest.approx(
+        [0.1, 0.075, 0.05, 0.025, 0.025]
+    )
+    tensor = torch.optim.Adam([torch.nn.Parameter(torch.ones(1))], lr=torch.tensor(0.1))
+    assert [float(x) for x in rates(dt.scale_lr(tensor, 4, warmup_steps=3), 5)] == pytest.approx(
+        [0.1, 0.2, 0.3, 0.4, 0.4]
+    )
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,10 @@ class LinkStore(dist.Store):  # type: ignore[misc]
         """Number of keys in the store."""
         return self._ask("count", ()).number
 
+    # the names by which torch's own code, a PrefixStore for one, calls the two
+    deleteKey = delete_key
+    getNumKeys = num_keys
+
     def set_timeout(self, timeout: timedelta) -> None:
         """Set how long `get` and `wait` wait by default."""
         self._timeout = timeout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -100,6 +101,14 @@ class Compression:
         wrong, whole = (float(sum(float(pair[i]) for pair in self._squares)) for i in (0, 1))
         self.error = (wrong / whole) ** 0.5 if whole else 0.0
         self._squares.clear()
+        if not math.isfinite(self.error):
+            text = f"dt.optimize: {self.kind} compression: the compressed gradient is not finite."
+            if math.isfinite(whole):  # without compression it is
+                most = torch.finfo(DTYPES[self.kind]).max if self.kind in DTYPES else None
+                text += f" Gradients are larger than {self.kind} can hold ({most:,.0f})." if most else ""
+                text += " bf16 holds them." if self.kind == "fp16" else ""
+            ranks.say(text)
+            return
         text = f"dt.optimize: {self.kind} compression: relative error of the gradient {self.error:.2%}."
         if self.error > LARGE_ERROR:
             text += (
