@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.history import network_of
+from dtrain_lab.metrics.units import least_share
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.world import Metrics
@@ -61,10 +63,10 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
         share = "–"
         if metrics.comm_overhead is not None:
             error = f" ± {metrics.comm_overhead_error * 100:.0f}" if metrics.comm_overhead_error else ""
-            share = f"{metrics.comm_overhead * 100:.0f} %{error}"
+            share = f"{least_share(metrics.comm_overhead, metrics.comm_bound)}{error}"
         self._figures.value = (
-            f"{_number(metrics.samples_per_s)} samples/s {_sparkline(self._rates)} · communication {share}"
-            f"{_parts(metrics)}{_network(info)}"
+            f"{_number(metrics.samples_per_s)} samples/s {_sparkline(self._rates)}{_batch(info)}"
+            f" · communication {share}{_parts(metrics)}{_network(info)}"
         )
         self._table.value = _table(info)
 
@@ -89,6 +91,11 @@ def _parts(metrics: Metrics) -> str:
     return f"<br>step {metrics.step_s * 1e3:.1f} ms: {' · '.join(shares)}"
 
 
+def _batch(info: Info) -> str:
+    said = advice_text.batch(info.metrics, info.world.size)
+    return f" · {said}" if said else ""
+
+
 def _network(info: Info) -> str:
     """Return the network traffic between nodes; empty for a single node."""
     known = [(traffic, node.name) for node in info.nodes if (traffic := network_of(node)) is not None]
@@ -109,7 +116,7 @@ def _table(info: Info) -> str:
 
 def _row(rank: Rank) -> str:
     memory = rank.device_memory_bytes if rank.device_memory_bytes is not None else rank.memory_bytes
-    share = f"{rank.comm_overhead * 100:.0f} %" if rank.comm_overhead is not None else "–"
+    share = least_share(rank.comm_overhead, rank.comm_bound)
     values: tuple[Any, ...] = (
         rank.rank,
         f"{GLYPHS[rank.state]} {rank.state}",

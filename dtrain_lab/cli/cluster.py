@@ -16,6 +16,8 @@ from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, print_json, print_stacks, reports_errors
 from dtrain_lab.errors import Unreachable
+from dtrain_lab.metrics.advice import text as advice_text
+from dtrain_lab.metrics.units import least_share
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.plan import Request
 
@@ -98,6 +100,8 @@ def show(name: str, as_json: bool) -> None:
         console.print(f"{info.name}: {info.summary.text}")
         if info.reason is not None:
             console.print(f"{info.reason.message} {info.reason.hint}")
+        if batch := advice_text.batch(info.metrics, info.world.size):
+            console.print(f"{batch[0].upper()}{batch[1:]}.")
         console.print(_ranks(info))
 
 
@@ -207,7 +211,7 @@ def _ranks(info: Info) -> Table:
             rank.doing or "–",
             "–" if rank.step is None else f"{rank.step:,}",
             "–" if rank.samples_per_s is None else f"{rank.samples_per_s:,.1f}",
-            "–" if rank.comm_overhead is None else f"{rank.comm_overhead:.0%}",
+            least_share(rank.comm_overhead, rank.comm_bound),
             "–" if rank.memory_bytes is None else f"{rank.memory_bytes / 2**30:.1f}",
         )
     return table

@@ -106,6 +106,7 @@ class Head:
         finally:
             log.info("ends: %s", self._policy.state.phase)
             watch.cancel()
+            self._keep_history(ended=True)
             self._link.close()
             self._client.close()
             self._journal.close()
@@ -117,16 +118,22 @@ class Head:
     async def _watch(self) -> None:
         """On each tick: run the policy's checks, locate suspected ranks, keep history, notify watchers."""
         policy, figures = self._policy, self._figures
+        cells: frozenset[str] = frozenset()
         while True:
             await asyncio.sleep(policy.tick_s)
             self._debugger.look()
             stuck = figures.stuck(policy.state)
             policy.look(stuck)
             await self._stacks.look_for(stuck, figures.suspects(policy.state))
-            at = time.time()
-            if policy.state.busy and self._history.due(at):
-                self._history.look(at, policy.cluster())
+            cells, before = frozenset(m.cell for m in policy.state.members if m.cell is not None), cells
+            self._keep_history(ended=bool(before - cells))
             self._watchers.tell()
+
+    def _keep_history(self, *, ended: bool) -> None:
+        """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
+        at, policy = time.time(), self._policy
+        if self._history.wants(at, self._figures.values, busy=bool(policy.state.busy), ended=ended):
+            self._history.look(at, policy.cluster(), ended=ended)
 
     # ---- link
 

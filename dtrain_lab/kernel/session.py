@@ -19,7 +19,7 @@ from dtrain_lab.debugger.places import cell_name
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
 from dtrain_lab.kernel.shown import Shown
 from dtrain_lab.metrics.advice import text as advice_text
-from dtrain_lab.metrics.units import duration, size_text
+from dtrain_lab.metrics.units import duration, least_share, size_text
 from dtrain_lab.services import notebooks
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.options import of_environment
@@ -373,6 +373,8 @@ class Session:
             print(f"Ends in {duration(info.ends_at - time.time())} unless a cell runs.")
         if info.limit_at is not None and "allocation" not in info.summary.text:
             print(f"Its allocation ends in {duration(info.limit_at - time.time())}.")
+        if batch := advice_text.batch(info.metrics, info.world.size):
+            print(f"{batch[0].upper()}{batch[1:]}.")
         for line in rank_lines(info):
             print(line)
 
@@ -446,7 +448,7 @@ def rank_lines(info: Info) -> list[str]:
     lines = []
     for rank in info.ranks:
         rate = f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "–"
-        share = f"{rank.comm_overhead:.0%}" if rank.comm_overhead is not None else "–"
+        share = least_share(rank.comm_overhead, rank.comm_bound)
         memory = f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "–"
         step = str(rank.step) if rank.step is not None else "–"
         lines.append(

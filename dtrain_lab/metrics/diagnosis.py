@@ -118,6 +118,11 @@ def from_live(metrics: Metrics) -> Diagnosis:
         share, without = metrics.data_s / step, step - metrics.data_s
         data = Check(share, LEAST_ERROR, step, without, _data(share, LEAST_ERROR, step, without, step))
     notes = ["A cell runs: these are its own steps. Run it again between cells for steps without either."]
+    if metrics.comm_bound:
+        notes.append(
+            "Some communication can't be seen (compiled code, or a communication hook): it takes this share "
+            "of a step, or more."
+        )
     text = _verdict(communication, data, 2)
     slow = next((v for v in metrics.verdicts if v.kind == "slow"), None)
     if slow is not None and step:
@@ -173,7 +178,7 @@ def last_with_measured(last: Last, diagnosis: Diagnosis | None) -> Last:
     check = diagnosis.communication if diagnosis is not None else None
     if check is None:
         return last
-    return replace(last, comm_overhead=check.share, comm_overhead_error=check.error)
+    return replace(last, comm_overhead=check.share, comm_overhead_error=check.error, comm_bound="")
 
 
 def denies_waiting_for_data(diagnosis: Diagnosis, share: float) -> bool:

@@ -79,6 +79,7 @@ def rank_figures(records: Sequence[StepRecord], now: int, in_cell: int | None = 
         averaging_s=_averaging(whole),
         gradient_bytes=round(fmean(r.gradients for r in recent)) or None,
         batches=round(median(r.batches for r in recent)),
+        batch=round(median(r.samples / max(1, r.batches) for r in recent)) or None,
         typical_own_s=max(0.0, median(alone) / 1e9 - (overlapped - seen * averaged)),
     )
 
@@ -86,7 +87,10 @@ def rank_figures(records: Sequence[StepRecord], now: int, in_cell: int | None = 
 def without_communication(figures: RankFigures) -> RankFigures:
     """Return figures of which only steps and samples are known."""
     return RankFigures(
-        steps_per_s=figures.steps_per_s, samples_per_s=figures.samples_per_s, step_s=figures.step_s
+        steps_per_s=figures.steps_per_s,
+        samples_per_s=figures.samples_per_s,
+        step_s=figures.step_s,
+        batch=figures.batch,
     )
 
 
@@ -149,6 +153,9 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
     sent = [s.gradient_bytes for s in known if s.gradient_bytes]
     own = {s.rank: (s.step_s or 0.0) - s.exposed_s for s in known if s.exposed_s is not None}
     slowest = max(own, key=lambda rank: own[rank]) if len(own) > 1 else None
+    # guesses of steps are none of batches
+    sizes = [s.batch for s in known if s.batch is not None and not s.unsure]
+    whole = len(sizes) == len(known) == size
     epochs = [s.epoch for s in known if s.epoch is not None]
     return Metrics(
         samples_per_s=sum(rates) if rates else None,
@@ -164,6 +171,8 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
         comm_overhead=fmean(x.comm_overhead for x in splits.values()) if splits else None,
         comm_overhead_error=max(x.error for x in splits.values()) if splits else None,
         gradient_bytes=round(median(sent)) if sent else None,
+        rank_batch=sizes[0] if whole and len(set(sizes)) == 1 else None,
+        global_batch=sum(sizes) if whole else None,
         comm_bound=next((s.bound for s in known if s.bound), ""),
         slowest_rank=slowest,
         skew_s=max(own.values()) - min(own.values()) if len(own) > 1 else None,
@@ -191,6 +200,7 @@ def without_steps(sample: RankSample) -> RankSample:
         data_s=None,
         compute_s=None,
         optimizer_s=None,
+        batch=None,
         bound="",
     )
 

@@ -105,6 +105,28 @@ def check_numbers(nodes: int, ranks_per_node: int | None) -> None:
         )
 
 
+def weak_scaling(each: int, ranks_now: int, ranks: int, steps: int | None) -> str:
+    """Say what more ranks do to the batch and the epoch where the per-rank batch is kept.
+
+    Args:
+        each: samples of a batch on each rank.
+        ranks_now: number of ranks today.
+        ranks: number of ranks that is asked about.
+        steps: batches of an epoch on each rank today; None where not known.
+
+    Returns:
+        A sentence.
+    """
+    grows = f"the global batch is {each * ranks:,} in place of {each * ranks_now:,}"
+    shrinks = f"an epoch has {ranks_now / ranks:.2g} times the steps"
+    if steps:
+        shrinks = f"an epoch has {-(-steps * ranks_now // ranks):,} steps in place of {steps:,}"
+    return (
+        f"On {ranks} ranks with the same batch on each (weak scaling) {grows}, and {shrinks} where each rank "
+        "reads its own part of the data."
+    )
+
+
 def _ring_s(sent: int, ranks: int, speed: Speed) -> float:
     """Seconds of one averaging in a ring over the network."""
     turns = 2 * (ranks - 1)
@@ -123,6 +145,7 @@ def _text(
     speed: MeasuredSpeed,
 ) -> str:
     most = ranks / of.ranks
+    weak = f" {weak_scaling(of.rank_batch, of.ranks, ranks, of.epoch_steps)}" if of.rank_batch else ""
     day = time.strftime("%d %b %Y", time.localtime(speed.at))
     return (
         f"{ranks} ranks on {nodes} nodes: {gain:.2f} times today's throughput "
@@ -130,5 +153,5 @@ def _text(
         f"A step takes {step * 1e3:.3g} ms, {transfer * 1e3:.3g} ms of it averaging that nothing hides. "
         f"Computed from {size_text(of.gradient_bytes or 0)} of gradients, a ring of {ranks} ranks and the "
         f"{size_text(int(speed.bytes_per_s))} a second measured between two nodes on {day}, with the same "
-        "batch on each rank."
+        f"batch on each rank.{weak}"
     )

@@ -24,3 +24,15 @@ def duration(seconds: float) -> str:
         return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
     minutes = whole % 3600 // 60
     return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"
+
+
+def least_share(share: float | None, bound: str) -> str:
+    """A share as it stands in a table: "4 %", "≥ 4 %" where it is a lower bound, "–" where not known.
+
+    Args:
+        share: 0 to 1; None where not known.
+        bound: "lower" where it is a lower bound.
+    """
+    if share is None:
+        return "–"
+    return f"{'≥ ' if bound else ''}{share * 100:.0f} %"

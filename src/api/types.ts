@@ -2614,6 +2614,8 @@ export interface components {
             /** @default false */
             even: boolean;
             /** @default null */
+            global_batch: number | null;
+            /** @default null */
             gradient_bytes: number | null;
             /** @default [] */
             history: components["schemas"]["Point"][];
@@ -2626,6 +2628,8 @@ export interface components {
             /** @default null */
             optimizer_s: number | null;
             /** @default null */
+            rank_batch: number | null;
+            /** @default null */
             samples_per_s: number | null;
             /** @default null */
             skew_s: number | null;
@@ -2635,6 +2639,8 @@ export interface components {
             step_s: number | null;
             /** @default null */
             tokens_per_s: number | null;
+            /** @default  */
+            too_busy: string;
             /** @default null */
             transfer_s: number | null;
             /** @default [] */
@@ -2838,14 +2844,20 @@ export interface components {
          * @description The last metrics of a training loop that no longer runs.
          */
         Last: {
+            /** @default  */
+            comm_bound: string;
             /** @default null */
             comm_overhead: number | null;
             /** @default null */
             comm_overhead_error: number | null;
             /** @default null */
+            global_batch: number | null;
+            /** @default null */
             gradient_bytes: number | null;
             /** @default null */
             link_share: number | null;
+            /** @default null */
+            rank_batch: number | null;
             /** @default null */
             samples_per_s: number | null;
             /** @default null */
@@ -2933,7 +2945,8 @@ export interface components {
          *     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
          *     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
          *     network speed that sending them takes, with several nodes.
-         *     `unknown`: what `advice` can't judge, and why.
+         *     `rank_batch`: samples of one batch on each rank; None where ranks differ. `global_batch`: of all ranks.
+         *     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
          *     `current`: whether training is running; if not, `last` has its last metrics.
          *     `even`: it was watched for long enough to say that all ranks keep pace.
          */
@@ -2957,6 +2970,8 @@ export interface components {
             /** @default false */
             even: boolean;
             /** @default null */
+            global_batch: number | null;
+            /** @default null */
             gradient_bytes: number | null;
             /** @default null */
             last: components["schemas"]["Last"] | null;
@@ -2967,6 +2982,8 @@ export interface components {
             /** @default null */
             optimizer_s: number | null;
             /** @default null */
+            rank_batch: number | null;
+            /** @default null */
             samples_per_s: number | null;
             /** @default null */
             skew_s: number | null;
@@ -2976,6 +2993,8 @@ export interface components {
             step_s: number | null;
             /** @default null */
             tokens_per_s: number | null;
+            /** @default  */
+            too_busy: string;
             /** @default null */
             transfer_s: number | null;
             /** @default [] */

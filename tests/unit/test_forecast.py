@@ -37,6 +37,16 @@ def test_a_ring_carries_the_gradients_almost_twice_over_each_nodes_network() -> 
     )
 
 
+def test_more_ranks_with_the_same_batch_make_shorter_epochs_of_larger_batches() -> None:
+    known = forecast(replace(LOOP, rank_batch=32, epoch_steps=101), 1, 2, 4, GIGABIT)
+    assert known.text.endswith(
+        "with the same batch on each rank. On 4 ranks with the same batch on each (weak scaling) the global "
+        "batch is 128 in place of 64, and an epoch has 51 steps in place of 101 where each rank reads its "
+        "own part of the data."
+    )
+    assert "an epoch has 0.5 times the steps" in forecast(replace(LOOP, rank_batch=32), 1, 2, 4, GIGABIT).text
+
+
 def test_turns_of_the_ring_take_half_a_round_trip_each_for_every_bucket() -> None:
     slow = MeasuredSpeed(round_trip_s=0.01, bytes_per_s=1e15, at=0.0)
     found = forecast(LOOP, 1, 4, 4, slow)

@@ -11,10 +11,12 @@ from msgspec.structs import replace
 from dtrain_lab.head.figures import figures
 from dtrain_lab.head.figures.figures import Figures
 from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Tried
+from dtrain_lab.wire.metrics.world import Epoch
 from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.world.members import Member, Members
@@ -43,7 +45,9 @@ class World:
         members = (Member(r, 100 + r, True, 0, cell, "c", interrupted) for r in (0, 1))
         return State("ready", members=Members(members))
 
-    def tick(self, exposed: tuple[float, float], runnable: float = 2.0, more: int = 5) -> Cluster:
+    def tick(
+        self, exposed: tuple[float, float], runnable: float = 2.0, more: int = 5, bound: str = ""
+    ) -> Cluster:
         self.now += TICK_S
         self.steps += more
         samples = [
@@ -55,6 +59,9 @@ class World:
                 exposed_s=x,
                 exposed_error_s=0.001,
                 synced=True,
+                batch=32,
+                epoch=Epoch(1, 20, 100),
+                bound=bound,
             )
             for r, x in enumerate(exposed)
         ]
@@ -89,9 +96,57 @@ def test_where_threads_wait_for_cores_it_says_so_instead_of_who_is_slow(world: W
     luck = random.Random(1)
     for _ in range(120):
         found = world.tick((luck.choice([0.0, 0.02]), luck.choice([0.0, 0.02])), runnable=9.0)
-    assert found.summary.text == "This machine is too busy to say who is slow: 9 threads want its 2 cores."
+    [verdict] = found.metrics.verdicts
+    assert verdict.text == "This machine is too busy to say who is slow: 9 threads want its 2 cores."
+    assert found.summary.text == "Training on 2 ranks."
     assert not any(rank.slow for rank in found.ranks)
     assert found.metrics.advice == ()
+
+
+def test_a_busy_machine_is_named_as_the_reason_for_no_advice_also_after_the_loop(world: World) -> None:
+    bound = (0.03, 0.03)
+    for _ in range(40):
+        found = world.tick(bound, runnable=9.0)
+    said = "This machine is busy (9 threads want its 2 cores), so times and shares are rough."
+    assert (found.metrics.advice, found.metrics.too_busy) == ((), said)
+    world.ends()
+    ended = world.tick(bound, runnable=1.0, more=0)
+    assert ended.metrics.too_busy == said
+    told = advice_text.lines([], ended)
+    assert told[0] == f"{said} {advice_text.MEASURE}"
+    assert advice_text.NOTHING not in told
+    check = Check(0.6, 0.02, 0.05, 0.02, "")
+    world.figures.diagnosed(Diagnosis("", "replayed", check, None, ()), 2)
+    assert world.look().metrics.too_busy == ""
+
+
+def test_both_batches_are_known_while_it_trains_and_afterwards(world: World) -> None:
+    for _ in range(8):
+        found = world.tick(EVEN)
+    assert (found.metrics.rank_batch, found.metrics.global_batch) == (32, 64)
+    assert advice_text.batch(found.metrics, 2) == "batch 32 × 2 ranks = 64"
+    world.ends()
+    ended = world.tick(EVEN, more=0)
+    assert ended.metrics.last is not None
+    assert (ended.metrics.last.rank_batch, ended.metrics.last.global_batch) == (32, 64)
+    assert advice_text.lines([], ended)[-1] == (
+        "Batch 32 × 2 ranks = 64. On 4 ranks with the same batch on each (weak scaling) the global batch is "
+        "128 in place of 64, and an epoch has 50 steps in place of 100 where each rank reads its own part of "
+        "the data."
+    )
+
+
+def test_the_last_share_of_communication_says_that_it_is_a_lower_bound(world: World) -> None:
+    for _ in range(8):
+        world.tick(EVEN, bound="lower")
+    world.ends()
+    last = world.tick(EVEN, more=0, bound="lower").metrics.last
+    assert last is not None
+    assert last.comm_bound == "lower"
+    world.figures.diagnosed(Diagnosis("", "replayed", Check(0.9, 0.02, 0.05, 0.02, ""), None, ()), 2)
+    last = world.look().metrics.last
+    assert last is not None
+    assert (last.comm_overhead, last.comm_bound) == (0.9, ""), "measured is all of it"
 
 
 def test_a_rank_that_takes_no_part_in_the_cell_has_no_figures_and_waits_for_nobody(world: World) -> None:

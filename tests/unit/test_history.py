@@ -11,7 +11,7 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.head.figures import history
 from dtrain_lab.metrics.history import point, scalars, to_csv
 from dtrain_lab.services.export import export, write
-from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.wire.cluster import Cluster, Rank
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import Node
@@ -84,3 +84,27 @@ def test_a_head_keeps_the_own_times_of_ranks_for_the_last_points(monkeypatch: py
         found.look(at, cluster)
     assert [p.own_s for p in found.since(0)] == [(), (0.375, None), (0.375, None)]
     assert [p.own_s for p in kept] == [(), (), ()], "the history of a job is a line of text a point"
+
+
+def test_the_last_values_of_a_cell_are_kept_whenever_it_ends() -> None:
+    """As found: of 40 steps in 0.8 s the fourth was kept, and nothing of a later cell."""
+
+    ranks = (Rank(0, "a", 0, "cpu", 1, "busy"),)
+
+    def world(step: int) -> Cluster:
+        return training("c", ranks, metrics=Metrics(values={"step": step, "loss": 1.0}, current=False))
+
+    kept: list[Point] = []
+    found = history.History(1.0, kept.append)
+    first, last, late = world(4), world(39), world(139)
+    assert found.wants(10.0, first.metrics.values, busy=True, ended=False)
+    found.look(10.0, first)
+    assert not found.wants(10.8, last.metrics.values, busy=True, ended=False), "a second has not passed"
+    assert found.wants(10.8, last.metrics.values, busy=False, ended=True)
+    found.look(10.8, last, ended=True)
+    assert not found.wants(12.0, last.metrics.values, busy=False, ended=False), "nothing is new"
+    assert not found.wants(12.0, last.metrics.values, busy=False, ended=True)
+    # averages come in after the cell's end
+    assert found.wants(12.0, late.metrics.values, busy=False, ended=False)
+    found.look(12.0, late)
+    assert [p.values["step"] for p in kept] == [4, 39, 139]

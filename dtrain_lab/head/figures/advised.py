@@ -29,6 +29,8 @@ class Advised:
         """Code of a loop, its ranks, id and variant of advice → the loop's step then, seconds, and gain."""
         self.unknown: tuple[str, ...] = ()
         """What could not be judged of that loop."""
+        self.too_busy = ""
+        """Why estimates of that loop gave no advice at all; empty where they were judged."""
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -36,7 +38,7 @@ class Advised:
         return self._with_tried(self._advice)
 
     def look(
-        self, now: Measured | None, loop: str, found: Diagnosis | None, *, sure: bool, busy: bool
+        self, now: Measured | None, loop: str, found: Diagnosis | None, *, sure: bool, busy: str
     ) -> tuple[Advice, ...]:
         """Return the advice to show.
 
@@ -45,7 +47,8 @@ class Advised:
             loop: Code of the loop.
             found: Its diagnosis; None where it was not diagnosed.
             sure: Whether estimates can be trusted; what was diagnosed can be anyway.
-            busy: Whether a machine has too few cores for its threads, so that estimates predict nothing.
+            busy: That a machine has too few cores for its threads, so that estimates predict nothing; empty
+                where all have enough.
         """
         if now is not None and now.step_s is not None:
             self._trained = loop, now
@@ -57,10 +60,12 @@ class Advised:
             measured = advise(with_diagnosis(now, found)) if now is not None and found is not None else ()
             if now is not None:
                 self._advice = measured
+                self.too_busy = busy if found is None else ""
             return self._with_tried(measured)
         current = () if busy else advise(now)
         shown = self._steady.look(current, time.monotonic())
         self._advice = shown or current
+        self.too_busy = "" if self._advice else busy
         return self._with_tried(shown)
 
     def diagnosed(self, found: Diagnosis, loop: str) -> None:
@@ -72,7 +77,7 @@ class Advised:
         """
         if self._trained is not None and self._trained[0] == loop:
             of = self.measured = with_diagnosis(self._trained[1], found)
-            self._advice, self.unknown = advise(of), unknown(of)
+            self._advice, self.unknown, self.too_busy = advise(of), unknown(of), ""
 
     def tried(self, found: Tried) -> None:
         """Remember what advice on the loop that trained last gained when it was tried."""

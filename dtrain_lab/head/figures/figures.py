@@ -52,7 +52,7 @@ class Figures:
         self._advised = Advised()
         self.link_bytes_per_s: float | None = None
         """Speed of the slowest node's network; None with one node, or where it is not known."""
-        self._values: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
         """The user's values of `dt.log`; the latest of each."""
         self._samples: dict[int, tuple[float, RankSample]] = {}
         self._ended: set[int] = set()
@@ -77,7 +77,7 @@ class Figures:
         """A rank called `dt.log`; numbers that are not finite are kept as text."""
         finite = {n: v for n, v in message.values.items() if isinstance(v, int | float) and math.isfinite(v)}
         strange = {name: str(value) for name, value in message.values.items() if name not in finite}
-        self._values = {**self._values, **finite, **strange, "step": message.step}
+        self.values = {**self.values, **finite, **strange, "step": message.step}
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: drop its samples, which don't apply to the next process."""
@@ -150,21 +150,25 @@ class Figures:
                 metrics.comm_overhead_error,
                 metrics.gradient_bytes,
                 metrics.link_share,
+                metrics.comm_bound,
+                metrics.rank_batch,
+                metrics.global_batch,
             )
         advice = self._advised.look(
             measured(metrics, samples, size, self.hosts.values()) if current else None,
             self.loops.code,
             diagnosed if metrics.measured else None,
-            sure=found is None or found.code != "too_busy",
-            busy=straggler.saturated(hosts.by_name(self.plan, self.hosts)) is not None,
+            sure=found is None or found.code != straggler.TOO_BUSY,
+            busy=self._too_busy(found),
         )
         if not current and (found is None or found.kind not in ALARMS):
             advice = self.advice  # on the loop that has ended: the change is made between two runs
         return replace(
             metrics,
-            values=self._values,
+            values=self.values,
             advice=advice,
             unknown=self._advised.unknown,
+            too_busy=self._advised.too_busy,
             verdicts=(found,) if found is not None else (),
             current=current,
             even=self._pace.kept,
@@ -250,10 +254,9 @@ class Figures:
             found = found or self._hungry(samples, len(taking(state)))
             if straggler.can_judge(samples):
                 self._pace.look(found is None, time.monotonic())
-            named = hosts.by_name(self.plan, self.hosts)
-            busy = straggler.saturated(named)
+            busy = straggler.busiest(hosts.by_name(self.plan, self.hosts))
             if found is not None and busy is not None and not straggler.is_plain(found):
-                found = straggler.too_busy(busy, named[busy], alone=len(named) == 1)
+                found = busy
         shown = self._steady.look(found, time.monotonic())
         if current:
             self.slow = shown if shown is not None and shown.kind == "slow" else None
@@ -265,6 +268,12 @@ class Figures:
             return metrics.comm_overhead_error or 0.0
         crowded = self._crowded()
         return max((communication.overhead_error(s, crowded) for s in samples), default=0.0)
+
+    def _too_busy(self, found: Verdict | None) -> str:
+        """Why estimates predict nothing now; empty where no machine has too few cores for its threads."""
+        shown = found is not None and found.code == straggler.TOO_BUSY
+        busy = found if shown else straggler.busiest(hosts.by_name(self.plan, self.hosts))
+        return straggler.busy_note(busy) if busy is not None else ""
 
     def _hungry(self, samples: Sequence[RankSample], size: int) -> Verdict | None:
         measured = self.loops.measured(size)

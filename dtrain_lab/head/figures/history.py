@@ -35,17 +35,30 @@ class History:
         self._keep = keep
         self._values: dict[str, object] = {}
 
-    def look(self, at: float, cluster: Cluster) -> None:
-        """Add a point if it is due.
+    def wants(self, at: float, values: dict[str, object], *, busy: bool, ended: bool) -> bool:
+        """Whether `look` may add a point, which needs a snapshot of the world.
+
+        Args:
+            at: Seconds since 1970.
+            values: The user's values of `dt.log`.
+            busy: Whether a cell runs.
+            ended: Whether one has ended.
+        """
+        news = values != self._values
+        return ((busy or news) and self.due(at)) or (ended and news)
+
+    def look(self, at: float, cluster: Cluster, *, ended: bool = False) -> None:
+        """Add a point if it is due, or has the last values of a cell.
 
         Args:
             at: Seconds since 1970.
             cluster: Snapshot of the world at that time.
+            ended: Whether a cell has ended since the last look.
         """
         metrics = cluster.metrics
         news = metrics.values != self._values
         trains = metrics.step_s is not None and metrics.current
-        if not (trains or news) or not self.due(at):
+        if not (trains or news) or not (self.due(at) or (ended and news)):
             return
         self._values = metrics.values
         made = point(at, metrics, cluster.ranks, cluster.nodes, cluster.world.generation)

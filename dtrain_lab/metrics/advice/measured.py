@@ -26,7 +26,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     DDP on all ranks, and all of it is seen. `gradient_item`: bytes of one element. `batches`: backward passes
     for each averaging. `utilization`: share of the cores that training can get
     which it uses, on the busiest node. `crowd`: threads that want each of its cores, at least 1. `cores`: for
-    each rank of the node that has fewest.
+    each rank of the node that has fewest. `rank_batch`: samples of one pass on each rank. `epoch_steps`:
+    batches of an epoch on each rank.
     """
 
     ranks: int
@@ -37,6 +38,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     share: float | None = None
     averaging_s: float | None = None
     global_batch: int | None = None
+    rank_batch: int | None = None
+    epoch_steps: int | None = None
     plain_ddp: bool = False
     bound: bool = False
     gradient_bytes: int | None = None
@@ -83,6 +86,7 @@ def measured(
     """
     nodes = list(hosts)
     step, rate = known(metrics.step_s), known(metrics.samples_per_s)
+    passes = _same([s.batches for s in samples]) or 1
     averaging = [s for sample in samples if (s := known(sample.averaging_s))]
     return clean(
         Measured(
@@ -94,13 +98,19 @@ def measured(
             share=metrics.comm_overhead,
             # a rank that comes early waits for the others; the last one does not
             averaging_s=min(averaging) if averaging and len(averaging) == len(samples) else None,
-            global_batch=round(rate * step) or None if rate and step and not metrics.unsure else None,
+            global_batch=metrics.global_batch * passes
+            if metrics.global_batch
+            else round(rate * step) or None
+            if rate and step and not metrics.unsure
+            else None,
+            rank_batch=metrics.rank_batch,
+            epoch_steps=metrics.epoch.total if metrics.epoch is not None else None,
             plain_ddp=bool(samples) and all(s.synced for s in samples),
             bound=bool(metrics.comm_bound),
             gradient_bytes=metrics.gradient_bytes,
             gradient_item=_same([s.gradient_item for s in samples]),
             hooked=_same([s.hooked for s in samples]),
-            batches=_same([s.batches for s in samples]) or 1,
+            batches=passes,
             workers=_same([s.loader_workers for s in samples]),
             utilization=_utilization(nodes, samples),
             crowd=max([1.0, *((known(n.runnable) or 0.0) / n.cores for n in nodes)]),

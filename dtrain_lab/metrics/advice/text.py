@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.metrics.forecast import weak_scaling
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.metrics.world import Metrics
 
 INDENT = "    "
+MEASURE = "Estimates give no advice then: end other work, or measure it between cells: %distributed diagnose"
 NOTHING = "No change that is known here would surely make this training faster."
 
 
@@ -34,9 +38,8 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster) -> list[str]:
     if not told:
         told.append(why_none(cluster))
     # with one rank, and in a hang, the reason is said already
-    doubts = cluster.metrics.unknown if advice or told[0] == NOTHING else ()
-    sizes = sent(cluster)
-    return [*told, *doubts, *([sizes] if sizes else ())]
+    doubts = cluster.metrics.unknown if advice or told[0] == NOTHING or told[0].endswith(MEASURE) else ()
+    return [*told, *doubts, *(line for line in (sent(cluster), batches(cluster.metrics, cluster)) if line)]
 
 
 def sent(cluster: Cluster) -> str:
@@ -50,6 +53,32 @@ def sent(cluster: Cluster) -> str:
     return f"Each rank averages {size_text(figures.gradient_bytes)} of gradients a step{of}."
 
 
+def batch(metrics: Metrics, size: int) -> str:
+    """Return both batches in a few words: "batch 32 × 2 ranks = 64"; empty where they are not known.
+
+    Args:
+        metrics: Figures of the cluster.
+        size: Number of its ranks.
+    """
+    figures = metrics if metrics.current and metrics.global_batch else metrics.last
+    if figures is None or not figures.global_batch:
+        return ""
+    if figures.rank_batch is None:
+        return f"batch {figures.global_batch:,} on {rank_sets.count(size)}"
+    return f"batch {figures.rank_batch:,} × {rank_sets.count(size)} = {figures.global_batch:,}"
+
+
+def batches(metrics: Metrics, cluster: Cluster) -> str:
+    """Return sentences on both batches, and on weak scaling to twice the ranks; empty where not known."""
+    said = batch(metrics, cluster.world.size)
+    figures = metrics if metrics.current and metrics.global_batch else metrics.last
+    if not said or figures is None or figures.rank_batch is None:
+        return f"{said[0].upper()}{said[1:]}." if said else ""
+    ranks = cluster.world.size
+    steps = metrics.epoch.total if metrics.epoch is not None else None
+    return f"{said[0].upper()}{said[1:]}. {weak_scaling(figures.rank_batch, ranks, 2 * ranks, steps)}"
+
+
 def why_none(cluster: Cluster) -> str:
     """Return one sentence that says why there is no advice."""
     metrics = cluster.metrics
@@ -60,4 +89,6 @@ def why_none(cluster: Cluster) -> str:
         return f"{stuck.text} There is no advice until training goes on."
     if metrics.step_s is None and metrics.last is None:
         return "No training steps were measured yet. Train a few steps, and ask again."
+    if metrics.too_busy:
+        return f"{metrics.too_busy} {MEASURE}"
     return NOTHING

@@ -135,6 +135,16 @@ def headlines(verdict: Verdict) -> bool:
     return verdict.code != TOO_BUSY
 
 
+def busiest(hosts: Mapping[str, HostUse]) -> Verdict | None:
+    """The verdict `too_busy` on the node with most runnable threads per core; None where none has too many.
+
+    Args:
+        hosts: load of each node, by its name.
+    """
+    name = saturated(hosts)
+    return too_busy(name, hosts[name], alone=len(hosts) == 1) if name is not None else None
+
+
 def is_plain(found: Verdict) -> bool:
     """Whether a verdict is too clear for noise of a busy machine: twice as long, or half a step for data."""
     if found.kind == "slow":
@@ -161,6 +171,17 @@ def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
         hint="Times and shares are not reliable while threads wait for a core. "
         "Use fewer ranks, or end other work.",
     )
+
+
+def busy_note(found: Verdict) -> str:
+    """What the panel says below the headline of the verdict `too_busy` (`busyNote` in `verdictWords.ts`).
+
+    Args:
+        found: the verdict.
+    """
+    node, threads, cores = (found.values[name] for name in ("node", "threads", "cores"))
+    who = node or "This machine"
+    return f"{who} is busy ({threads} threads want its {cores} cores), so times and shares are rough."
 
 
 def _often(known: Sequence[RankSample], rank: int, usual: float, over: float) -> str:

@@ -16,7 +16,8 @@ class RankFigures(StepFigures, frozen=True, omit_defaults=True):
     `exposed_s` is the time waited for communication, `exposed_error_s` its error (None where it wasn't
     measured). `on_processor` is the share of the computing time in which the training thread ran.
     `typical_own_s` is the own time of the median step. `averaging_s` is the time of averaging where nothing
-    hides it, from probes; `gradient_bytes` what is averaged in a step, `batches` the passes for that.
+    hides it, from probes; `gradient_bytes` what is averaged in a step, `batches` the passes for that, `batch`
+    the samples of a pass.
     """
 
     steps_per_s: float | None = None
@@ -28,6 +29,7 @@ class RankFigures(StepFigures, frozen=True, omit_defaults=True):
     averaging_s: float | None = None
     gradient_bytes: int | None = None
     batches: int = 1
+    batch: int | None = None
 
 
 class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):

@@ -28,6 +28,9 @@ class Last(Struct, frozen=True):
     comm_overhead_error: float | None = None
     gradient_bytes: int | None = None
     link_share: float | None = None
+    comm_bound: str = ""
+    rank_batch: int | None = None
+    global_batch: int | None = None
 
 
 class Metrics(Figures, frozen=True):
@@ -38,7 +41,8 @@ class Metrics(Figures, frozen=True):
     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
     network speed that sending them takes, with several nodes.
-    `unknown`: what `advice` can't judge, and why.
+    `rank_batch`: samples of one batch on each rank; None where ranks differ. `global_batch`: of all ranks.
+    `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
     `current`: whether training is running; if not, `last` has its last metrics.
     `even`: it was watched for long enough to say that all ranks keep pace.
     """
@@ -55,6 +59,9 @@ class Metrics(Figures, frozen=True):
     verdicts: tuple[Verdict, ...] = ()
     advice: tuple[Advice, ...] = ()
     unknown: tuple[str, ...] = ()
+    too_busy: str = ""
+    rank_batch: int | None = None
+    global_batch: int | None = None
     measured: bool = False
     current: bool = True
     even: bool = False
