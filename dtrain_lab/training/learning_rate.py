@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any, Literal
 
 import torch
@@ -10,6 +11,10 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.optimizer import Optimizer
 
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.training import ranks
+
+_before: weakref.WeakKeyDictionary[Optimizer, list[float]] = weakref.WeakKeyDictionary()
+"""Optimizer → rates of its groups before they were scaled."""
 
 
 class Ramp(LRScheduler):  # type: ignore[misc] # torch is not typed
@@ -55,7 +60,8 @@ def scale_lr(
     The rate begins where it is, and reaches factor × rate (linear) or √factor × rate (sqrt) after
     `warmup_steps` calls of the scheduler's `step()` (Goyal et al., 2017). Schedulers that are made after it
     begin at the scaled rate: step them beside it, or after it by `SequentialLR`. Only those that compute the
-    rate anew at each step, as LambdaLR does, know nothing of the warm-up.
+    rate anew at each step, as LambdaLR does, know nothing of the warm-up. Called again for an optimizer, it
+    scales from the rate before the first call, and says so.
 
     Args:
         optimizer: its parameter groups are scaled, each from its own rate.
@@ -81,10 +87,20 @@ def scale_lr(
             f"dt.scale_lr: warmup_steps is {warmup_steps!r}; warmup_steps is a whole number of 0 or more."
         )
     target = float(factor) if rule == "linear" else math.sqrt(factor)
-    for group in optimizer.param_groups:
+    groups = optimizer.param_groups
+    before = _before.get(optimizer)
+    if before is None or len(before) != len(groups):
+        before = [float(group["lr"]) for group in groups]
+    else:  # a cell that runs again must not scale the scaled rate
+        first = ", ".join(dict.fromkeys(f"{rate:g}" for rate in before))
+        ranks.say(
+            f"dt.scale_lr: the rate of this optimizer was scaled before; it is scaled from {first} again."
+        )
+    _before[optimizer] = before
+    for group, rate in zip(groups, before, strict=True):
         if isinstance(group["lr"], torch.Tensor):
-            group["lr"].mul_(target)
+            group["lr"].fill_(rate * target)
             group["initial_lr"] = group["lr"].clone()
         else:
-            group["initial_lr"] = group["lr"] = group["lr"] * target
+            group["initial_lr"] = group["lr"] = rate * target
     return Ramp(optimizer, 1 / target, warmup_steps)

@@ -134,6 +134,10 @@ def test_a_ramp_begins_at_today_s_rate_and_may_lead_down() -> None:
     rates(decayed, 1)
     ramp = dt.scale_lr(optimizer, 8, warmup_steps=4)
     assert rates(ramp, 6) == pytest.approx([0.01, 0.0275, 0.045, 0.0625, 0.08, 0.08])
+    again = sgd()
+    for factor in (4, 4, 2):
+        dt.scale_lr(again, factor)
+    assert again.param_groups[0]["lr"] == pytest.approx(0.2), "a cell that runs again"
     assert rates(dt.scale_lr(sgd(), 0.25, warmup_steps=3), 5) == pytest.approx(
         [0.1, 0.075, 0.05, 0.025, 0.025]
     )
