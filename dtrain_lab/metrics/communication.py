@@ -60,16 +60,17 @@ def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, 
     parts = [(s, *_communicated(s, crowded)) for s in known]
     least = min(taken for _, taken, _ in parts)
     noise = starvation(known)
-    return {
-        s.rank: Split(
-            comm_overhead=min(1.0, taken / (s.step_s or 1.0)),
-            error=widened(overhead_error(s, crowded), noise),
+    found = {}
+    for sample, taken, warm in parts:
+        share = min(1.0, taken / (sample.step_s or 1.0))
+        found[sample.rank] = Split(
+            comm_overhead=share,
+            error=widened(overhead_error(sample, crowded), noise, share),
             transfer_s=least,
             wait_s=taken - least,
             warm=warm,
         )
-        for s, taken, warm in parts
-    }
+    return found
 
 
 def with_measured(splits: dict[int, Split], share: float, error: float) -> dict[int, Split]:
@@ -116,7 +117,7 @@ def starvation(samples: Sequence[RankSample]) -> float:
     return fmean(known) if known else 0.0
 
 
-def widened(error: float, noise: float) -> float:
+def widened(error: float, noise: float, share: float) -> float:
     """Error of a share of the step on a machine whose ranks wait for cores.
 
     Nobody knows in which part of a step a rank waited for a core, so any of that time may count as
@@ -125,8 +126,9 @@ def widened(error: float, noise: float) -> float:
     Args:
         error: error of the method, as a share of the step.
         noise: share of the time for which ranks waited for a core.
+        share: the share of the step itself. No error leads below 0 and above 1.
     """
-    return min(1.0, math.hypot(error, noise))
+    return min(math.hypot(error, noise), max(share, 1.0 - share))
 
 
 def overhead_error(sample: RankSample, crowded: bool) -> float:

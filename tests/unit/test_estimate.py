@@ -331,6 +331,10 @@ def test_one_known_rank_of_two_still_communicates() -> None:
     assert figures.world_metrics([starved], 2, crowded=True).comm_overhead_error == pytest.approx(
         0.316, abs=1e-3
     )
+    worse = replace(probed, starved=0.9)
+    assert figures.world_metrics([worse], 2, crowded=True).comm_overhead_error == pytest.approx(0.7), (
+        "a share of 30 % is not below 0"
+    )
 
 
 def test_the_world_adds_the_rates_of_its_ranks_and_says_nothing_without_steps() -> None:
