@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../tokens';
+import { batchText, weakScaling } from '../ui/batch';
 import {
   errorPercent,
   formatRate,
@@ -33,6 +34,7 @@ export function Figures(props: {
   const now = shownFigures(metrics);
   const stands = alarmOf(metrics) !== null;
   const { error } = now;
+  const batch = batchText(cluster, trans);
   const [step, ...units] = formatTime(metrics.step_s).split(NBSP);
   const unit = units.join(NBSP);
   return (
@@ -59,6 +61,15 @@ export function Figures(props: {
           values={recent.map(p => p.samples)}
           label={trans.__('Throughput of the last minutes')}
         />
+        {batch && (
+          <small
+            className="jp-DtrainCluster-batch"
+            data-figure="batch"
+            title={weakScaling(cluster, trans) ?? undefined}
+          >
+            {batch}
+          </small>
+        )}
       </div>
       {split && now.current && (
         <div className="jp-DtrainCluster-figure">
@@ -90,15 +101,25 @@ export function Figures(props: {
                     formatShare(now.overhead),
                     errorPercent(error ?? 0)
                   )
-                : trans.__('last: %1 of the step', formatShare(now.overhead))
-              : !error
-                ? trans.__('of the step')
-                : metrics.measured
-                  ? trans.__('± %1 of the step, measured', errorPercent(error))
-                  : trans.__(
-                      '± %1 of the step, estimated',
-                      errorPercent(error)
-                    )}
+                : now.atLeast
+                  ? trans.__(
+                      'last: %1 of the step, or more',
+                      formatShare(now.overhead)
+                    )
+                  : trans.__('last: %1 of the step', formatShare(now.overhead))
+              : now.current && now.atLeast
+                ? trans.__('of the step, or more')
+                : !error
+                  ? trans.__('of the step')
+                  : metrics.measured
+                    ? trans.__(
+                        '± %1 of the step, measured',
+                        errorPercent(error)
+                      )
+                    : trans.__(
+                        '± %1 of the step, estimated',
+                        errorPercent(error)
+                      )}
           </small>
         </span>
         <Sparkline

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../tokens';
+import { batchText, weakScaling } from '../ui/batch';
 import {
   formatRate,
   formatShare,
@@ -68,6 +69,7 @@ export function Charts(props: {
       ? '0'
       : UNKNOWN
     : formatRate(metrics.samples_per_s);
+  const batch = batchText(cluster, trans);
   const share = formatShare(metrics.comm_overhead);
   const split = meanSplit(cluster.ranks);
   const ofStep =
@@ -81,11 +83,12 @@ export function Charts(props: {
       <section>
         <h3>
           {trans.__('Throughput')}
-          <span>
+          <span title={weakScaling(cluster, trans) ?? undefined}>
             <b>{rate}</b>&nbsp;
             {was
               ? wasText(metrics, now.samples, trans)
               : throughputText(metrics, trans)}
+            {batch && ` · ${batch}`}
           </span>
         </h3>
         <TimeChart

@@ -57,6 +57,11 @@ it('says what to change, what it gains and what it costs', () => {
   expect(text(accumulate, null)).not.toContain('→');
 });
 
+it('says the error of a gain that is rough', () => {
+  const said = text({ ...accumulate, gain: 1.45, gain_error: 0.6 }, null);
+  expect(said).toContain('about 45 % faster, ± 60');
+});
+
 it('takes the words of the head where it is newer', () => {
   const bucket = {
     ...accumulate,

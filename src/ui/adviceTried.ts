@@ -3,6 +3,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Advice, Tried } from '../tokens';
 import { formatShare } from './format';
 
+/** Share of a gain from which its error is told in a title. */
+const ROUGH = 0.5;
+
 /** Whether a change has surely made training faster when it was tried. */
 export function helped(tried: Tried): boolean {
   return tried.gain - 1 > tried.gain_error;
@@ -23,9 +26,17 @@ export function adviceTitle(
     return change;
   }
   const more = formatShare(gain - 1);
-  return tried
-    ? trans.__('%1: %2 faster, measured', change, more)
-    : trans.__('%1: about %2 faster', change, more);
+  if (tried) {
+    return trans.__('%1: %2 faster, measured', change, more);
+  }
+  return advice.gain_error < ROUGH * (gain - 1)
+    ? trans.__('%1: about %2 faster', change, more)
+    : trans.__(
+        '%1: about %2 faster, ± %3',
+        change,
+        more,
+        Math.round(advice.gain_error * 100)
+      );
 }
 
 /** What a change has gained when it was tried, beside what was predicted. */

@@ -33,6 +33,15 @@ it('shows figures of now where steps are made, else the last ones', () => {
   expect(shownFigures(metrics({ current: false })).samples).toBeNull();
 });
 
+it('says that a last share is a lower bound where some of it was not seen', () => {
+  const last = { ...LAST, comm_bound: 'lower' };
+  expect(shownFigures(metrics({ current: false, last })).atLeast).toBe(true);
+  expect(shownFigures(metrics({ current: false, last: LAST })).atLeast).toBe(
+    false
+  );
+  expect(shownFigures(metrics({ comm_bound: 'lower' })).atLeast).toBe(true);
+});
+
 it('takes figures of steps that are not made any more away, and no others', () => {
   const ranks = [makeRank(0, { step_s: 0.2, step: 80 }), makeRank(1)];
   const trains = makeCluster({ ranks, metrics: metrics({}) });

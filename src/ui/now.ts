@@ -8,6 +8,8 @@ export interface IShownFigures {
   step: number | null;
   overhead: number | null;
   error: number | null;
+  /** The share of communication is this or more: some of it can't be seen. */
+  atLeast: boolean;
 }
 
 /** What is known of training: figures of now where it goes on, else the last ones. */
@@ -19,7 +21,8 @@ export function shownFigures(metrics: Metrics): IShownFigures {
     samples: from?.samples_per_s ?? null,
     step: from?.step_s ?? null,
     overhead: from?.comm_overhead ?? null,
-    error: from?.comm_overhead_error ?? null
+    error: from?.comm_overhead_error ?? null,
+    atLeast: from?.comm_bound === 'lower'
   };
 }
 

@@ -35,6 +35,8 @@ def _metrics(ranks: tuple[Rank, ...], verdict: Verdict | None) -> Metrics:
         advice=(ADVICE,),
         gradient_bytes=24_000_000,
         link_share=0.12,
+        rank_batch=None if len(ranks) == 8 else 32,
+        global_batch=None if len(ranks) == 8 else 32 * len(ranks),
     )
 
 

@@ -77,7 +77,7 @@ def _advice(stage: Stage) -> None:
     trains(stage, "sft-8")
     stage.answers("GET", "clusters/sft-8/history", past(8))
     ranks = ranks_of(8, 1800)
-    metrics = metrics_of(ranks, advice=MORE_ADVICE)
+    metrics = metrics_of(ranks, advice=MORE_ADVICE, rank_batch=32, global_batch=256)
     stage.hear([training("sft-8", ranks, metrics=metrics)], jobs.SIDEBAR)
     panel = stage.page.locator(PANEL)
     panel.get_by_role("button", name="2 more…").click()

@@ -1,0 +1,46 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { makeCluster } from '../testing/clusters';
+import { Metrics } from '../tokens';
+import { batchText, weakScaling } from './batch';
+
+const trans = nullTranslator.load('dtrain_lab');
+
+function cluster(more: object) {
+  return makeCluster({
+    metrics: { ...makeCluster().metrics, ...more } as Metrics
+  });
+}
+
+const trains = cluster({
+  rank_batch: 32,
+  global_batch: 64,
+  epoch: { number: 1, done: 2, total: 101 }
+});
+
+it('says both batches on a line of their own that does not break', () => {
+  expect(batchText(trains, trans)).toBe(
+    'batch\u00a032\u00a0×\u00a02\u00a0ranks\u00a0=\u00a064'
+  );
+  const uneven = cluster({ global_batch: 60 });
+  expect(batchText(uneven, trans)).toBe(
+    'batch\u00a060\u00a0on\u00a02\u00a0ranks'
+  );
+  expect(weakScaling(uneven, trans)).toBeNull();
+  expect(batchText(cluster({}), trans)).toBeNull();
+  const ended = cluster({
+    current: false,
+    last: { samples_per_s: 5, rank_batch: 8, global_batch: 16 }
+  });
+  expect(batchText(ended, trans)).toContain('=\u00a016');
+});
+
+it('says what more ranks do to batch and epoch', () => {
+  expect(weakScaling(trains, trans)).toBe(
+    'On 4 ranks with the same batch on each (weak scaling) the global batch is 128, and an epoch has 51 steps in place of 101 where each rank reads its own part of the data.'
+  );
+  expect(
+    weakScaling(cluster({ rank_batch: 32, global_batch: 64 }), trans)
+  ).toContain('half the steps');
+});

@@ -1,0 +1,66 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Cluster } from '../tokens';
+import { formatCount, NBSP } from './format';
+
+/** What a rank and all ranks take of the data at once; of now, or of the loop that ran last. */
+export function batchOf(
+  cluster: Cluster
+): { each: number | null; all: number } | null {
+  const { metrics } = cluster;
+  const from = metrics.current && metrics.global_batch ? metrics : metrics.last;
+  return from?.global_batch
+    ? { each: from.rank_batch ?? null, all: from.global_batch }
+    : null;
+}
+
+/** "batch 32 × 2 ranks = 64", which does not break; null where it is not known. */
+export function batchText(
+  cluster: Cluster,
+  trans: TranslationBundle
+): string | null {
+  const batch = batchOf(cluster);
+  if (!batch) {
+    return null;
+  }
+  const { size } = cluster.world;
+  const all = formatCount(batch.all);
+  const text =
+    batch.each === null
+      ? trans._n('batch %2 on %1 rank', 'batch %2 on %1 ranks', size, all)
+      : trans._n(
+          'batch %2 × %1 rank = %3',
+          'batch %2 × %1 ranks = %3',
+          size,
+          formatCount(batch.each),
+          all
+        );
+  return text.replace(/ /g, NBSP);
+}
+
+/** What twice the ranks would do to batch and epoch where each keeps its batch; null where it is not known. */
+export function weakScaling(
+  cluster: Cluster,
+  trans: TranslationBundle
+): string | null {
+  const batch = batchOf(cluster);
+  if (!batch || batch.each === null) {
+    return null;
+  }
+  const ranks = formatCount(2 * cluster.world.size);
+  const grown = formatCount(2 * batch.all);
+  const steps = cluster.metrics.epoch?.total;
+  return steps
+    ? trans.__(
+        'On %1 ranks with the same batch on each (weak scaling) the global batch is %2, and an epoch has %3 steps in place of %4 where each rank reads its own part of the data.',
+        ranks,
+        grown,
+        formatCount(Math.ceil(steps / 2)),
+        formatCount(steps)
+      )
+    : trans.__(
+        'On %1 ranks with the same batch on each (weak scaling) the global batch is %2, and an epoch has half the steps where each rank reads its own part of the data.',
+        ranks,
+        grown
+      );
+}
