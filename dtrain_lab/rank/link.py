@@ -44,7 +44,7 @@ from dtrain_lab.rank.output.outbox import Outbox, route_output
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
 from dtrain_lab.rank.shared import Shared
-from dtrain_lab.training import log
+from dtrain_lab.training import log, meeting
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import CellReply, Message, RankSpec
 from dtrain_lab.wire.stacks import Frame
@@ -206,6 +206,7 @@ class Link:
 
     async def _execute(self, order: links.Execute | links.Diagnose) -> None:
         self._notes.forget()
+        meeting.begin_cell(order.cell, self._group.store)
         if self._monitor is not None:
             self._monitor.begin_cell(order.cell, order.ranks, self._group.store)
         if isinstance(order, links.Execute):
@@ -225,6 +226,9 @@ class Link:
         self._debugger.cell_ended(error)
         if self._monitor is not None and error is None:
             self._monitor.compare()
+        accumulation = sys.modules.get("dtrain_lab.training.gradients.accumulation")
+        if accumulation is not None and error is None:
+            accumulation.tell_unfinished()
 
     async def _leave(self) -> None:
         """Exit without C++ destructors: torch's threads may abort a process that still has models."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.training import ranks
+from dtrain_lab.training import meeting, ranks
 
 __all__ = ["optimize"]
 
@@ -21,7 +23,8 @@ def optimize(
 ) -> tuple[Any, Any]:
     """Make gradient averaging cheaper; the training loop stays as it is.
 
-    Call it on all ranks. A model without DDP is wrapped. The optimizer is the same object, changed.
+    Call it on all ranks, with the same switches: the ranks compare them first. A model without DDP is
+    wrapped. The optimizer is the same object, changed.
 
     Args:
         model: a module, or a DDP model.
@@ -38,15 +41,22 @@ def optimize(
         The DDP model (the module itself with one rank), and the optimizer.
 
     Raises:
-        BadRequest: a switch that does not fit the model or the optimizer; nothing has been changed then.
+        BadRequest: a switch that does not fit the model or the optimizer, or differs between ranks, or a
+            rank that has not called this; nothing has been changed then.
     """
-    _check(model, optimizer, gradient_accumulation_steps, bucket_cap_mb)
+    switches = {
+        "gradient_accumulation_steps": gradient_accumulation_steps,
+        "gradient_compression": gradient_compression,
+        "bucket_cap_mb": bucket_cap_mb,
+    }
+    with _agreed(model, switches):
+        _check(model, optimizer, gradient_accumulation_steps, bucket_cap_mb)
+        _check_compression(model, gradient_compression)
     from torch.nn.parallel import DistributedDataParallel
 
     from dtrain_lab.training.gradients import accumulation, buckets, compression
 
     wrapped = isinstance(model, DistributedDataParallel)
-    compression.check(gradient_compression, model)
     if not wrapped and not ranks.grouped():
         if gradient_compression or bucket_cap_mb is not None:
             ranks.say(
@@ -81,6 +91,53 @@ def optimize(
         model.gradient_compression = state
     accumulation.accumulate(model, optimizer, gradient_accumulation_steps)
     return model, optimizer
+
+
+@contextmanager
+def _agreed(model: Any, switches: dict[str, Any]) -> Iterator[None]:
+    """Check this rank's switches inside the context; at its end, compare them with the other ranks'."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    if not ranks.grouped():
+        yield
+        return
+    import torch.distributed as dist
+
+    group = model.process_group if isinstance(model, DistributedDataParallel) else None
+    members = dist.get_process_group_ranks(group)
+    try:
+        yield
+    except BadRequest as error:
+        meeting.stay_away("dt.optimize", members, f"on rank {ranks.rank()}: {error}")
+        raise
+    try:
+        asked = meeting.meet("dt.optimize", members, {name: repr(value) for name, value in switches.items()})
+    except meeting.Absent as absent:
+        if absent.reasons:
+            raise BadRequest(f"dt.optimize was given up {absent.reasons[0]}") from None
+        raise BadRequest(
+            f"dt.optimize: {absent.names} did not call dt.optimize within {meeting.PATIENCE_S:.0f} s.",
+            "Call it on all ranks, with the same switches: it changes what the ranks exchange.",
+        ) from None
+    for name in switches:
+        given: dict[str, list[str]] = {}
+        for number, theirs in (asked or {}).items():
+            given.setdefault(theirs[name], []).append(str(number))
+        if len(given) > 1:
+            told = " and ".join(
+                f"{value} on rank{'s' if len(who) > 1 else ''} {', '.join(who)}"
+                for value, who in given.items()
+            )
+            raise BadRequest(
+                f"dt.optimize: {name} is {told}: gradients could not be averaged.",
+                "Call dt.optimize with the same switches on all ranks.",
+            )
+
+
+def _check_compression(model: Any, kind: str | None) -> None:
+    from dtrain_lab.training.gradients import compression
+
+    compression.check(kind, model)
 
 
 def _has_hook(model: Any) -> bool:

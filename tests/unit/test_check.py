@@ -83,6 +83,21 @@ def test_names_of_the_kernel_alone_are_hidden_state() -> None:
     assert codes("print(x)", parameters=frozenset({"x"})) == []
 
 
+@pytest.mark.parametrize("shard", ["num_replicas=2, rank=0", "2, 0"])
+def test_a_shard_that_is_the_same_on_all_ranks_is_found(shard: str) -> None:
+    source = f"from torch.utils.data import DistributedSampler\ns = DistributedSampler([1], {shard})\n"
+    epochs = "s.set_epoch(0)"
+
+    def found(*sources: str, ranks: int) -> list[str]:
+        return [code for code, *_ in codes(*sources, ranks=ranks) if code != "fixed_size"]
+
+    assert found(source, epochs, ranks=2) == ["fixed_shard"]
+    assert found(source, epochs, ranks=1) == []
+    assert found(source, ranks=2) == ["fixed_shard", "no_set_epoch"]
+    assert found(source.replace(shard, "num_replicas=world_size, rank=rank"), epochs, ranks=2) == []
+    assert found(source.replace(shard, "num_replicas=1, rank=0"), epochs, ranks=2) == [], "all of the data"
+
+
 def test_modules_and_files_of_the_surroundings() -> None:
     assert codes("import numpy\nimport einops as e", missing=frozenset({"einops"})) == [
         ("module_missing", "[1]", 2)

@@ -56,7 +56,7 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
     parsed = running(cells)
     of_torch = [
         *training.apart(parsed, around.ranks),
-        *training.samplers(parsed),
+        *training.samplers(parsed, around.ranks),
         *launchers.sizes(parsed, around.ranks, around.ranks_per_node),
     ]
     found = [

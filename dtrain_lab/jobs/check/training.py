@@ -126,28 +126,53 @@ def _sample(lines: list[str], node: ast.Call) -> None:
         lines[node.lineno - 1] = f"{line[:at]}, {sampler}{line[at:]}"
 
 
-def samplers(parsed: Sequence[Parsed]) -> list[Finding]:
-    """Find a DistributedSampler without `set_epoch`, which gives every epoch the same order."""
+def samplers(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
+    """Find wrong use of a DistributedSampler: never told the epoch, or the same shard on each rank.
+
+    Args:
+        parsed: the cells that run.
+        ranks: number of the job's ranks.
+    """
+    found: list[Finding] = []
     made: tuple[Parsed, ast.Call] | None = None
+    told = False
     for one in parsed:
         for node in ast.walk(one.tree):
-            if isinstance(node, ast.Attribute) and node.attr == "set_epoch":
-                return []
-            if isinstance(node, ast.Call) and last(node.func) == "DistributedSampler":
-                shuffles = not any(
-                    k.arg == "shuffle" and isinstance(k.value, ast.Constant) and k.value.value is False
-                    for k in node.keywords
-                )
-                made = (one, node) if shuffles and made is None else made
-    if made is None:
-        return []
-    one, call = made
-    return [
-        one.finding(
-            "warning",
-            "no_set_epoch",
-            "The sampler is never told the epoch: every epoch has the same order.",
-            "Call sampler.set_epoch(epoch) at the start of each epoch.",
-            call,
+            told |= isinstance(node, ast.Attribute) and node.attr == "set_epoch"
+            if not (isinstance(node, ast.Call) and last(node.func) == "DistributedSampler"):
+                continue
+            given = {k.arg: k.value for k in node.keywords} | dict(
+                zip(("dataset", "num_replicas", "rank", "shuffle"), node.args, strict=False)
+            )
+            shard = _whole(given.get("rank"))
+            if ranks > 1 and shard is not None and _whole(given.get("num_replicas")) != 1:
+                found.append(_fixed_shard(one, node, shard, ranks))
+            shuffle = given.get("shuffle")
+            shuffles = not (isinstance(shuffle, ast.Constant) and shuffle.value is False)
+            made = (one, node) if shuffles and made is None else made
+    if made is not None and not told:
+        one, call = made
+        found.append(
+            one.finding(
+                "warning",
+                "no_set_epoch",
+                "The sampler is never told the epoch: every epoch has the same order.",
+                "Call sampler.set_epoch(epoch) at the start of each epoch.",
+                call,
+            )
         )
-    ]
+    return found
+
+
+def _whole(value: ast.expr | None) -> int | None:
+    return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None
+
+
+def _fixed_shard(one: Parsed, node: ast.Call, shard: int, ranks: int) -> Finding:
+    return one.finding(
+        "warning",
+        "fixed_shard",
+        f"DistributedSampler has rank={shard} on each of the {ranks} ranks: all of them read the same shard.",
+        "Leave num_replicas and rank out: the sampler takes them from the process group.",
+        node,
+    )

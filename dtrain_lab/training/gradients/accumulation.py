@@ -8,7 +8,9 @@ until the batch counts, since `zero_grad` may discard the batch: memory for two 
 
 from __future__ import annotations
 
+import atexit
 import functools
+import itertools
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,12 +22,14 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.training import ranks
 from dtrain_lab.training.copies import Copies
+from dtrain_lab.training.gradients import together
 from dtrain_lab.training.gradients.epochs import watch_epochs
 from dtrain_lab.training.gradients.hooks import average, calling, tensors
 from dtrain_lab.training.gradients.scaler import watch_scalers
 
 _all: weakref.WeakSet[Accumulation] = weakref.WeakSet()
 """Each is kept alive by its optimizer's own `step`."""
+_numbers = itertools.count()
 
 
 class Accumulation:
@@ -41,8 +45,11 @@ class Accumulation:
         self._model = weakref.ref(model)
         self._optimizer: weakref.ref[Any] = weakref.ref(optimizer)
         self.every = every
+        self.number = next(_numbers)
         self.done = 0
         """Batches of this group so far."""
+        self.averaged = True
+        """Whether the gradients of the last forward pass are averaged over the ranks."""
         self.resting = False
         self.scaler: Any = None
         """The GradScaler that this group's gradients are scaled by; None without one."""
@@ -110,6 +117,11 @@ class Accumulation:
         return self._optimizer()
 
     @property
+    def model(self) -> Any:
+        """The model; None where it is gone."""
+        return self._model()
+
+    @property
     def final(self) -> bool:
         """Whether the current batch is the last one of its group."""
         return self.done + 1 >= self.every or self.last or self._flushing
@@ -170,6 +182,8 @@ class Accumulation:
 
     def _forwarded(self, _: Any, __: Any, output: Any) -> None:
         """In the last batch of a group: have the sums put into `p.grad` where backward begins."""
+        if torch.is_grad_enabled():
+            self.averaged = self.resting or self.final
         if self.resting or not self.final or not self.done or not torch.is_grad_enabled():
             return
         for tensor in tensors(output):
@@ -238,6 +252,8 @@ class Accumulation:
         if not self.done:
             return
         optimizer = self.optimizer
+        if isinstance(self._model(), DistributedDataParallel):
+            together.meet_before_flush(self._model(), self.done)
         self._zero_grad(set_to_none=True)
         self._put(1 / self.done)
         if isinstance(self._model(), DistributedDataParallel):
@@ -262,10 +278,22 @@ class Accumulation:
 
     def _saved(self, *_: Any) -> None:
         if self.done:
-            ranks.say(
-                f"dt.optimize: the optimizer is saved after {self.done} of {self.every} batches of a group: "
-                "their gradients are not in its state."
-            )
+            ranks.say(together.saved(self.done, self.every))
+
+    def __del__(self) -> None:
+        if self.__dict__.get("done"):
+            ranks.say(together.unfinished(self.done, self.every))
+
+
+def living() -> list[Accumulation]:
+    """All accumulations in the order they were made, which is the same on all ranks."""
+    return sorted(_all, key=lambda each: each.number)
+
+
+@atexit.register
+def tell_unfinished() -> None:
+    """Say which groups are incomplete; called when a cell has ended without an error, and at the end."""
+    together.tell_unfinished(living())
 
 
 def of(optimizer: Any) -> Accumulation | None:
@@ -282,8 +310,9 @@ def accumulate(model: Any, optimizer: Any, every: int) -> None:
         known.remove()
         _all.discard(known)
     if every > 1:
-        watch_epochs(lambda: list(_all))
+        watch_epochs(living)
         watch_scalers(of)
+        together.watch_optimizers(living)
         _all.add(Accumulation(model, optimizer, every))
 
 

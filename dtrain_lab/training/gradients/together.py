@@ -1,0 +1,118 @@
+"""What ranks that accumulate must do alike: flush together, and step no parameter that is not averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.training import meeting, ranks
+
+NAMED = 3
+"""Parameters named in a sentence."""
+FLUSH = "the end of a group of batches"
+
+
+class Group(Protocol):
+    """What is asked of an accumulation."""
+
+    every: int
+    done: int
+    averaged: bool
+    resting: bool
+
+    @property
+    def optimizer(self) -> Any:
+        """The optimizer; None where it is gone."""
+
+    @property
+    def model(self) -> Any:
+        """The model; None where it is gone."""
+
+
+_watched: list[Callable[[], Iterable[Group]]] = []
+
+
+def meet_before_flush(model: Any, done: int) -> None:
+    """Wait until all ranks of a DDP model flush; on a rank whose data has ended earlier, others still train.
+
+    Args:
+        model: the DDP model.
+        done: batches of this rank's group.
+
+    Raises:
+        BadRequest: the others have not come within the time.
+    """
+    try:
+        meeting.meet(FLUSH, dist.get_process_group_ranks(model.process_group), done)
+    except meeting.Absent as absent:
+        raise BadRequest(
+            f"dt.optimize: the data of this rank has ended with {done} batches of an incomplete group, and "
+            f"{absent.names} did not come to its end: ranks have different numbers of batches.",
+            "Give each rank as many batches as the others: DistributedSampler pads them; a stream ends after "
+            "the same number on each rank.",
+        ) from None
+
+
+def watch_optimizers(groups: Callable[[], Iterable[Group]]) -> None:
+    """Refuse the step of an optimizer whose parameters an accumulation leaves without their average.
+
+    Args:
+        groups: returns all accumulations. Asked for once per step of an optimizer.
+    """
+    if not _watched:
+        register_optimizer_step_pre_hook(_before_step)
+    _watched[:] = [groups]
+
+
+def _before_step(optimizer: Any, *_: Any) -> None:
+    groups = list(_watched[0]())
+    for group in groups:
+        model = group.model
+        if group.averaged or group.resting or not isinstance(model, DistributedDataParallel):
+            continue
+        known = {id(p) for each in groups if each.model is model for p in _parameters(each.optimizer)}
+        held = {id(p) for p in _parameters(optimizer) if p.requires_grad and p.grad is not None} - known
+        names = [name for name, p in model.module.named_parameters() if id(p) in held]
+        if names:
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            kind = type(optimizer).__name__
+            raise BadRequest(
+                f"dt.optimize: an optimizer that does not accumulate ({kind}) is about to step "
+                f"{', '.join(names[:NAMED])}{more}, whose gradients are averaged over the ranks "
+                f"only once in {group.every} batches: the ranks' parameters would drift apart.",
+                "Let it accumulate, too: model, optimizer = dt.optimize(model, optimizer, "
+                f"gradient_accumulation_steps={group.every}), with each optimizer of the model.",
+                code="optimizer_unfit",
+            )
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    return [] if optimizer is None else [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def tell_unfinished(groups: Iterable[Group]) -> None:
+    """Say once which groups of batches wait for their end, when a cell or a script has ended."""
+    for group in groups:
+        if group.done and group.optimizer is not None:
+            ranks.say(unfinished(group.done, group.every))
+
+
+def unfinished(done: int, every: int) -> str:
+    """The sentence about an incomplete group."""
+    return (
+        f"dt.optimize: the optimizer has not stepped with the last {done} of {every} batches of a group. "
+        "Call optimizer.flush() at the end of data that is not read from a DataLoader."
+    )
+
+
+def saved(done: int, every: int) -> str:
+    """The sentence about an optimizer that is saved within a group."""
+    return (
+        f"dt.optimize: the optimizer is saved after {done} of {every} batches of a group: "
+        "their gradients are not in its state."
+    )
