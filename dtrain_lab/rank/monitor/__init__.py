@@ -18,6 +18,8 @@ from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.monitor.shards import Likeness, Shards
+from dtrain_lab.rank.monitor.shared_start import SharedStart
 from dtrain_lab.rank.monitor.steps import watch_steps
 from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.rank.monitor.unseen import Unseen
@@ -63,11 +65,14 @@ class Monitor:
         self.seen = LastTraining()
         self._unseen = Unseen(self.recorder.writer.cells)
         self.apart = MissingSync(say)
+        self.start = SharedStart(say)
+        self.shards = Shards(say, self.start)
         if world_size > 1:
             self.recorder.step_ended = self._step_ended
         self._steps = self._loop = 0
-        watch_collectives(self.recorder, self.guard, self.apart)
-        watch_steps(self.recorder, self.probes, self.guard, self.seen, self.apart, sync=world_size > 1)
+        watch_collectives(self.recorder, self.guard, self.apart, self.start)
+        likeness = Likeness(self.apart, self.start, self.shards)
+        watch_steps(self.recorder, self.probes, self.guard, self.seen, likeness, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
         batch.seen_by(lambda: self.seen.batch)
         switch.to(self.guard.switch)
@@ -89,6 +94,7 @@ class Monitor:
         if not self.guard.on and self._unseen.step_ended(known):
             self.apart.sent = EVERYTHING
         self.apart.step_ended()
+        self.start.step_ended()
 
     def compare(self) -> None:
         """Tell the user if the ranks of a cell that ended without error have trained without each other."""
@@ -114,6 +120,8 @@ class Monitor:
         with self.recorder.harmless():
             self._unseen.begin_cell()
             self.apart.begin_cell(cell, ranks, store, keeps_store=keeps_store)
+            self.start.begin_cell(cell, ranks, store)
+            self.shards.begin_cell()
         cells = self.recorder.writer.cells
         cells[ring.CALLS_NOTED] = 0
         if cells[ring.STEPS] > self._steps:

@@ -16,6 +16,7 @@ from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.monitor.shared_start import SharedStart
 from dtrain_lab.rank.monitor.signature import POINT_TO_POINT, SHAPELESS, group_of, signature
 from dtrain_lab.rank.torch import functional
 
@@ -31,19 +32,20 @@ FUNCTIONAL = {
 WAIT = ring.OPERATION_INDEX["wait"]
 
 
-def watch_collectives(recorder: Recorder, guard: Guard, apart: MissingSync) -> None:
+def watch_collectives(recorder: Recorder, guard: Guard, apart: MissingSync, start: SharedStart) -> None:
     """Measure the training thread's time in collectives, and let the guard compare them first.
 
     Args:
         recorder: gets the times.
         guard: compares each collective, while it is on.
         apart: gets the number of elements sent.
+        start: gets the tensors that are summed over ranks.
     """
     for index, name in enumerate(ring.OPERATIONS):
         original = getattr(c10d, name, None)
         if not name or original is None:
             continue
-        watched = _called(recorder, guard, apart, original, name, index)
+        watched = _called(recorder, guard, apart, start, original, name, index)
         setattr(c10d, name, watched)
         if getattr(dist, name, None) is original:
             setattr(dist, name, watched)
@@ -60,6 +62,7 @@ def _called(
     recorder: Recorder,
     guard: Guard,
     apart: MissingSync,
+    start: SharedStart,
     original: Callable[..., Any],
     name: str,
     operation: int,
@@ -78,6 +81,8 @@ def _called(
                 apart.sent += prod(call[-1]) if call[-1] else name not in SHAPELESS
             elif name in POINT_TO_POINT:
                 apart.sent = EVERYTHING
+            if name == "all_reduce":
+                start.reduced(args[0] if args else kwargs.get("tensor"), group_of(args, kwargs))
         if guard.on and call is not None:
             guard.check(call, group_of(args, kwargs))
         with recorder.collective(operation):

@@ -12,16 +12,18 @@ from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.batches import sizes
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.recorder import DATA, Recorder, now
+from dtrain_lab.rank.monitor.shards import Shards
 from dtrain_lab.rank.torch import loaders
 from dtrain_lab.rank.torch.compiler import untraced
 
 
-def watch_loaders(recorder: Recorder, seen: LastTraining) -> None:
+def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> None:
     """Install the hooks that count batches and time the wait for each.
 
     Args:
         recorder: records them.
         seen: remembers the loader that training reads.
+        shards: watches its sampler.
     """
     took = weakref.WeakKeyDictionary[Any, int]()
     """Time that it took to make an iterator and start its workers, ns; a part of its first batch's time."""
@@ -59,6 +61,7 @@ def watch_loaders(recorder: Recorder, seen: LastTraining) -> None:
         if recorder.watches and torch.is_grad_enabled():
             with recorder.harmless():
                 seen.read(loader)
+                shards.read(loader)
 
     usual = DataLoader.__iter__
 

@@ -129,7 +129,7 @@ class MissingSync:
         if any([n for n, _ in other] != [n for n, _ in mine] for other in others):
             return  # the ranks train different models on purpose
         differ = [p for i, p in enumerate(found) if any(other[i][1] != mine[i][1] for other in others)]
-        self._say(_sentence(self._ranks, self._steps, _names(found, differ)))
+        self._say(_sentence(self._ranks, self._steps, names_of(found, differ)))
 
 
 def _sentence(ranks: int, steps: int, differ: list[str]) -> str:
@@ -155,7 +155,7 @@ def _checksum(parameter: torch.Tensor) -> float:
     return float(values.sum()) + float(values.abs().sum()) / 3
 
 
-def _names(found: list[torch.Tensor], differ: list[torch.Tensor]) -> list[str]:
+def names_of(found: list[torch.Tensor], differ: list[torch.Tensor]) -> list[str]:
     """Parameters' names in the outermost module; without one, their positions in the optimizer."""
     wanted = {id(p) for p in found}
     best: dict[int, str] = {}

@@ -19,9 +19,10 @@ from dtrain_lab.rank.monitor.batches import batch_tensor, sizes_of, time_major
 from dtrain_lab.rank.monitor.data_loading import watch_loaders
 from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.last_training import LastTraining
-from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
+from dtrain_lab.rank.monitor.missing_sync import EVERYTHING
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, FORWARD, Recorder, now
+from dtrain_lab.rank.monitor.shards import Likeness
 from dtrain_lab.rank.monitor.signature import checksum
 from dtrain_lab.rank.monitor.unseen import LOWER
 from dtrain_lab.rank.torch import autograd, ddp, names
@@ -36,7 +37,7 @@ AVERAGING = ring.OPERATION_INDEX["backward_sync"]
 
 
 def watch_steps(
-    recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, apart: MissingSync, *, sync: bool
+    recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, alike: Likeness, *, sync: bool
 ) -> None:
     """Install the hooks that find steps, samples and data time.
 
@@ -45,17 +46,17 @@ def watch_steps(
         probes: runs probes in some steps.
         guard: compares what backward will send, while it is on.
         seen: remembers model, optimizers and loader.
-        apart: watches for ranks that train without each other.
+        alike: watches over what ranks have to do alike.
         sync: measure DDP's exposed communication, too.
     """
-    _watch_optimizers(recorder, seen, apart)
-    watch_loaders(recorder, seen)
-    _watch_ddp(recorder, probes, guard, seen, apart, sync=sync)
+    _watch_optimizers(recorder, seen, alike)
+    watch_loaders(recorder, seen, alike.shards)
+    _watch_ddp(recorder, probes, guard, seen, alike, sync=sync)
     _watch_checkpoints(recorder)
     _watch_backward(recorder, probes)
 
 
-def _watch_optimizers(recorder: Recorder, seen: LastTraining, apart: MissingSync) -> None:
+def _watch_optimizers(recorder: Recorder, seen: LastTraining, alike: Likeness) -> None:
     stepped = False
     began = (0, 0)
 
@@ -64,7 +65,9 @@ def _watch_optimizers(recorder: Recorder, seen: LastTraining, apart: MissingSync
         nonlocal began
         if recorder.watches:
             began = recorder.optimizer_began()
-            apart.stepped(optimizer)
+            alike.apart.stepped(optimizer)
+            with recorder.harmless():
+                alike.start.stepping(optimizer)
 
     @untraced
     def after(optimizer: Any, *_: Any) -> None:
@@ -104,7 +107,7 @@ def _watch_checkpoints(recorder: Recorder) -> None:
 
 
 def _watch_ddp(
-    recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, apart: MissingSync, *, sync: bool
+    recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, alike: Likeness, *, sync: bool
 ) -> None:
     original = DistributedDataParallel.forward
     timed = names.has(names.BACKWARD)
@@ -136,9 +139,11 @@ def _watch_ddp(
             if not seen.again(self, first.shape if first is not None else ()):
                 batch = *sizes_of(first), time_major(self.module)
                 seen.forward(self, first, args, kwargs)
+            alike.start.forward(self)
+            alike.shards.forward(self, first)
             seen.passed(self, self.require_backward_grad_sync)
             if self.require_backward_grad_sync:
-                apart.sent = EVERYTHING
+                alike.apart.sent = EVERYTHING
             recorder.forward(*batch)
             if syncs:
                 recorder.synced(gradients.note(recorder.writer.cells, self))

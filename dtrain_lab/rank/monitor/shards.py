@@ -1,0 +1,225 @@
+"""Detects loaders whose ranks read the same samples: no DistributedSampler, equal shards, orders that differ.
+
+Looked at in the forward pass of a DDP model, since the ranks of its group are those that should read
+different samples. No sample is read for it; what is not sure is not told.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    Subset,
+    TensorDataset,
+)
+
+from dtrain_lab.rank.monitor.missing_sync import MissingSync
+from dtrain_lab.rank.monitor.shared_start import SharedStart, checksums
+from dtrain_lab.rank.torch import groups
+
+AT = 2
+"""Forward passes after which a loader is one that is trained on, and not one that was looked into."""
+MOST = 4
+"""Comparisons in one cell at most."""
+log = logging.getLogger("dtrain_lab.rank")
+
+
+class Likeness(NamedTuple):
+    """Watches over what ranks have to do alike."""
+
+    apart: MissingSync
+    start: SharedStart
+    shards: Shards
+
+
+class Shards:
+    """Watches the samplers of the loaders that training reads.
+
+    Args:
+        say: prints a note for the user.
+        start: exchanges what the ranks compare.
+    """
+
+    def __init__(self, say: Callable[[str], None], start: SharedStart) -> None:
+        self._say = say
+        self._start = start
+        self._told_epochs: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Samplers that were told an epoch."""
+        self.begin_cell()
+        _watch_epochs(self._told_epochs)
+
+    def begin_cell(self) -> None:
+        """Called when a cell begins."""
+        self._loader: Any = None
+        self._forwards = 0
+        self._compared: set[tuple[int, int]] = set()
+        """Models and data sets; a loop may make a loader for each epoch."""
+        self._said: set[str] = set()
+        self._passes: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
+        """Sampler → ids of the models that one of its epochs has trained."""
+
+    def read(self, loader: Any) -> None:
+        """Called when training makes an iterator of a loader."""
+        self._loader = loader if type(loader) is DataLoader else None
+        self._forwards = 0
+
+    def forward(self, model: Any, first: torch.Tensor | None) -> None:
+        """Called before a DDP model's forward pass in training.
+
+        Args:
+            model: the DDP model.
+            first: the first tensor of its batch; None without one.
+        """
+        loader = self._loader
+        if loader is None:
+            return
+        self._forwards += 1
+        if self._forwards < AT:
+            return
+        self._loader = None
+        members = dist.get_process_group_ranks(model.process_group)
+        mine = None if len(members) < 2 else _facts(loader)
+        if mine is None:
+            return
+        self._epoch(loader.sampler, id(model), leads=members[0] == dist.get_rank())
+        pair = id(model), id(loader.dataset)
+        if pair in self._compared or len(self._compared) >= MOST:
+            return
+        self._compared.add(pair)
+        mine["batch"] = [] if first is None else _values(first)
+        mine["rank_of"] = dist.get_rank()
+        try:
+            others = self._start.exchanged("shards", members, mine)
+        except RuntimeError as error:
+            log.info("loaders not compared with the other ranks: %s", error)
+            return
+        if others is not None:
+            self._tell(_sentence(sorted(others, key=lambda each: int(each["rank_of"]))))
+
+    def _epoch(self, sampler: Any, model: int, *, leads: bool) -> None:
+        if type(sampler) is not DistributedSampler or not sampler.shuffle or sampler in self._told_epochs:
+            return
+        trained = self._passes.setdefault(sampler, set())
+        if model in trained and leads:
+            self._tell(
+                "The DistributedSampler is never told the epoch: every epoch has the same order. "
+                "Call sampler.set_epoch(epoch) at the start of each epoch."
+            )
+        trained.add(model)
+
+    def _tell(self, text: str) -> None:
+        if text and text not in self._said:
+            self._said.add(text)
+            self._say(text)
+
+
+def _watch_epochs(told: weakref.WeakSet[Any]) -> None:
+    original = DistributedSampler.set_epoch
+
+    @functools.wraps(original)
+    def set_epoch(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        told.add(self)
+
+    DistributedSampler.set_epoch = set_epoch
+
+
+def _facts(loader: Any) -> dict[str, Any] | None:
+    """How a loader chooses samples, as far as ranks have to do it alike; None where it can't be told."""
+    if isinstance(loader.dataset, IterableDataset) or type(loader.batch_sampler) is not BatchSampler:
+        return None
+    sampler, facts = loader.sampler, {"length": len(loader.dataset), "data": _data(loader.dataset)}
+    if type(sampler) is DistributedSampler:
+        order = sampler.seed + sampler.epoch if sampler.shuffle else -1
+        return {
+            **facts,
+            "shard": [sampler.rank, sampler.num_replicas],
+            "order": order,
+            "seed": sampler.seed,
+            "epoch": sampler.epoch,
+        }
+    if type(sampler) in (SequentialSampler, RandomSampler):
+        return {**facts, "shard": None}
+    return None
+
+
+def _data(data: Any) -> list[Any]:
+    """What identifies a data set of tensors; empty where it can't be told."""
+    if type(data) is Subset:
+        inside = _data(data.dataset)
+        return [*inside, len(data.indices), sum(map(int, data.indices[:1000]))] if inside else []
+    if type(data) is TensorDataset:
+        return [value for tensor in data.tensors for value in _values(tensor)]
+    fingerprint = getattr(data, "_fingerprint", None)  # of Hugging Face's datasets
+    return [fingerprint] if isinstance(fingerprint, str) else []
+
+
+def _values(tensor: torch.Tensor) -> list[Any]:
+    """Shape and checksums of a tensor; empty where all values are the same, which tells nothing."""
+    if not tensor.numel() or tensor.is_complex():
+        return []
+    ((_, total, size),) = checksums([tensor])
+    part = tensor.detach().flatten()[:1000]
+    return [] if bool((part == part[0]).all()) else [list(tensor.shape), total, size]
+
+
+def _sentence(all_facts: list[dict[str, Any]]) -> str:
+    """What is wrong with the samplers of a group's ranks; empty where nothing is, or it is not sure."""
+    first = all_facts[0]
+    ranks = [each["rank_of"] for each in all_facts]
+    same_data = all(each["data"] == first["data"] and each["length"] == first["length"] for each in all_facts)
+    if not same_data:
+        return ""
+    if all(each["shard"] is None for each in all_facts):
+        same_batch = first["batch"] and all(each["batch"] == first["batch"] for each in all_facts)
+        if not (first["data"] or same_batch) or _subgroups(len(ranks)):
+            return ""
+        return (
+            f"{len(ranks)} ranks read the same data: the loader has no DistributedSampler, so an epoch "
+            f"trains on each sample {len(ranks)} times. Give it one: sampler = DistributedSampler(data), "
+            "DataLoader(data, sampler=sampler), and sampler.set_epoch(epoch) in each epoch."
+        )
+    if any(each["shard"] is None or each["shard"][1] != len(ranks) for each in all_facts):
+        return ""
+    by_shard: dict[int, list[int]] = {}
+    for each in all_facts:
+        by_shard.setdefault(each["shard"][0], []).append(each["rank_of"])
+    for shard, readers in by_shard.items():
+        if len(readers) > 1 and not _subgroups(len(ranks)):
+            unread = [n for n in range(len(ranks)) if n not in by_shard]
+            return (
+                f"Ranks {_list(readers)} read the same shard: their DistributedSampler has rank={shard}, and "
+                f"nobody reads shard{'s' if len(unread) > 1 else ''} {_list(unread)} of {len(ranks)}. Leave "
+                "num_replicas and rank out: the sampler takes them from the process group."
+            )
+    for name in ("seed", "epoch"):
+        values = [each[name] for each in all_facts]
+        if len({each["order"] for each in all_facts}) > 1 and len(set(values)) > 1:
+            return (
+                f"The DistributedSampler has another {name} on each rank ({name} {_list(values)} on ranks "
+                f"{_list(ranks)}): each shuffles in another order, so the shards overlap. "
+                f"Give the same {name} on all ranks."
+            )
+    return ""
+
+
+def _list(numbers: list[int]) -> str:
+    shown = [str(n) for n in numbers[:4]]
+    return ", ".join(shown) + (", …" if len(numbers) > len(shown) else "")
+
+
+def _subgroups(ranks: int) -> bool:
+    """Whether some ranks have groups of their own: parallel parts of a model share data on purpose."""
+    return any(1 < dist.get_world_size(group) < ranks for group in groups.live_groups())

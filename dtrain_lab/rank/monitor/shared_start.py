@@ -1,0 +1,178 @@
+"""Detects ranks that average gradients of different parameters: they exchange, and train different models.
+
+Where gradients are averaged, parameters have to be the same on all ranks of the group before the first step.
+Each rank writes checksums to the rendezvous store once; the last rank to do so compares them and tells the
+user. Parameters of FSDP, tensor and pipeline parallelism are never compared: their gradients are not averaged
+by DDP, nor each by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import weakref
+import zlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from dtrain_lab.rank.monitor.missing_sync import names_of
+from dtrain_lab.rank.torch import ddp
+from dtrain_lab.rank.torch.compiler import untraced
+
+PART = 1 << 16
+"""Elements of a parameter that are compared at most, so that a large model costs little."""
+SAME = 1e-6
+"""Largest difference of checksums that counts as equal, relative to the sum of magnitudes."""
+MOST = 20_000
+"""Parameters compared at most."""
+NAMED = 3
+"""Parameters named in the note to the user."""
+STEPS = 2
+"""First steps of a cell in which gradients that are averaged by hand are looked for."""
+log = logging.getLogger("dtrain_lab.rank")
+
+
+class SharedStart:
+    """Compares parameters once per DDP model, and once per optimizer whose gradients are averaged by hand.
+
+    Args:
+        say: prints a note for the user.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._store: Any = None
+        self._cell = ""
+        self._steps = STEPS
+        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+        """DDP models that have been compared."""
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._reduced: dict[tuple[int, int], Any] = {}
+        """Address and size of a tensor that was reduced in this step → its group."""
+        self._numbers: Counter[str] = Counter()
+        """Group → comparisons in this cell so far."""
+
+    def begin_cell(self, cell: str, ranks: int, store: Any) -> None:
+        """Called when a cell begins.
+
+        Args:
+            cell: id of the cell, the same on all ranks.
+            ranks: number of ranks that run it.
+            store: the ranks' rendezvous store; None without one.
+        """
+        self._cell, self._store = cell, store if ranks > 1 else None
+        self._steps = 0
+        self._optimizers.clear()
+        self._reduced.clear()
+        self._numbers.clear()
+
+    @untraced
+    def forward(self, model: Any) -> None:
+        """Called before a DDP model's forward pass in training."""
+        if model in self._known or self._store is None:
+            return
+        self._known.add(model)
+        if ddp.has_hooks(model):  # local SGD keeps parameters apart on purpose
+            return
+        mine = {id(p) for p in ddp.parameters(model)}
+        found = {name: p for name, p in model.module.named_parameters() if id(p) in mine}
+        self._compare(found, model.process_group, "DistributedDataParallel averages their gradients")
+
+    def reduced(self, tensor: Any, group: Any) -> None:
+        """Called when a tensor is summed over a group by hand."""
+        if self._store is None or self._steps >= STEPS or type(tensor) is not torch.Tensor:
+            return
+        if len(self._reduced) < MOST:
+            self._reduced[_place(tensor)] = group
+
+    @untraced
+    def stepping(self, optimizer: Any) -> None:
+        """Called before an optimizer steps."""
+        if not self._reduced or optimizer in self._optimizers:
+            return
+        own = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        # all of them: a single address may be that of an earlier tensor, whose memory was freed
+        summed = {self._reduced.get(_place(p.grad)) for p in own if type(p.grad) is torch.Tensor}
+        if len(summed) == 1 and (group := summed.pop()) is not None:
+            self._optimizers.add(optimizer)
+            named = dict(zip(names_of(own, own), own, strict=True))
+            self._compare(named, group, "their gradients are averaged")
+
+    def step_ended(self) -> None:
+        """Called when a training step has ended."""
+        self._steps += 1
+        self._reduced.clear()
+
+    def _compare(self, found: dict[str, torch.Tensor], group: Any, why: str) -> None:
+        members = dist.get_process_group_ranks(group)
+        if len(members) < 2 or not found:
+            return
+        try:
+            others = self.exchanged("start", members, checksums(list(found.values())[:MOST]))
+        except RuntimeError as error:  # the rank that keeps the store has ended, or the world is rebuilt
+            log.info("not compared with the other ranks: %s", error)
+            return
+        if others is None or len({len(each) for each in others}) > 1:
+            return
+        mine = others[-1]
+        differ = [name for i, name in enumerate(found) if any(_differ(o[i], mine[i]) for o in others)]
+        if differ:
+            self._say(_sentence(len(members), differ, why))
+
+    def exchanged(self, topic: str, members: Sequence[int], mine: Any) -> list[Any] | None:
+        """Write this rank's part for its n-th comparison of a topic; never waits for other ranks.
+
+        Args:
+            topic: what is compared.
+            members: the ranks that compare, this one among them.
+            mine: this rank's part; JSON.
+
+        Returns:
+            On the rank that came last: the parts of all members, its own at the end. Else None.
+
+        Raises:
+            RuntimeError: the store has ended.
+        """
+        if self._store is None:
+            return None
+        key = f"{topic}/{zlib.crc32(repr(sorted(members)).encode())}"
+        self._numbers[key] += 1
+        place = f"dtrain/same/{self._cell}/{key}/{self._numbers[key]}"
+        me = dist.get_rank()
+        self._store.set(f"{place}/{me}", json.dumps(mine))
+        if self._store.add(f"{place}/count", 1) < len(members):
+            return None
+        return [json.loads(self._store.get(f"{place}/{r}")) for r in members if r != me] + [mine]
+
+
+def _place(tensor: torch.Tensor) -> tuple[int, int]:
+    return tensor.data_ptr(), tensor.numel()
+
+
+def checksums(tensors: Sequence[torch.Tensor]) -> list[tuple[int, float, float]]:
+    """Of each tensor: number of elements, and sum and sum of magnitudes of its first elements."""
+    with torch.no_grad():
+        parts = [tensor.detach().flatten()[:PART] for tensor in tensors]
+        sums = [torch.stack((p.double().sum().cpu(), p.double().abs().sum().cpu())).tolist() for p in parts]
+    return [(t.numel(), *pair) for t, pair in zip(tensors, sums, strict=True)]
+
+
+def _differ(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether checksums are of different values; False where the shapes differ, which is meant."""
+    return a[0] == b[0] and (
+        abs(a[1] - b[1]) > SAME * max(a[2], b[2]) or abs(a[2] - b[2]) > SAME * max(a[2], b[2])
+    )
+
+
+def _sentence(ranks: int, differ: list[str], why: str) -> str:
+    more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
+    return (
+        f"The parameters of {ranks} ranks differ before the first step ({', '.join(differ[:NAMED])}{more}), "
+        f"although {why}: each rank trains a model of its own. Start from the same "
+        "parameters: wrap the model in DistributedDataParallel without init_sync=False, and load checkpoints "
+        "on all ranks."
+    )
