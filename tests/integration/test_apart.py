@@ -36,7 +36,11 @@ SAID = "2 ranks train without exchanging gradients; after 30 steps their paramet
         ("train(net)", 1),
         ("train(net, each=lambda step: dist.all_reduce(torch.ones(1)))", 1),
         ("train(DDP(net))", 0),
-        ("train(net, grad=lambda: mean(p.grad for p in net.parameters()))", 0),
+        (
+            "torch.manual_seed(0)\nnet = torch.nn.Linear(8, 2)\n"
+            "train(net, grad=lambda: mean(p.grad for p in net.parameters()))",
+            0,
+        ),
         ("train(net, each=lambda step: step % 10 == 9 and mean(p.data for p in net.parameters()))", 0),
         ("if rank == 0:\n    train(net)", 0),
         (
