@@ -5,12 +5,12 @@ Ranks get what has passed here only: pydevd's reader ends at an argument of anot
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from dtrain_lab.debugger import msgspec_texts, pydevd_texts
 from dtrain_lab.debugger.state import FIRST_THREAD, PER_RANK, Dap, State, inward
 from dtrain_lab.errors import BadRequest, Conflict
 
@@ -126,7 +126,7 @@ def valid(request: Dap) -> Dap:
     try:
         made = msgspec.convert(given, SERVED[command])
     except msgspec.ValidationError as error:
-        raise BadRequest(f"{command}: {_in_words(str(error))}", "") from None
+        raise BadRequest(f"{command}: {msgspec_texts.in_words(str(error))}", "") from None
     if command == "setExceptionBreakpoints":
         for name in given["filters"]:
             if name not in (*FILTERS, "userUnhandled"):  # debugpy's, which its editors may have kept
@@ -170,23 +170,18 @@ def known(state: State, command: str, arguments: Dap) -> None:
         raise Conflict(f"Rank {rank} did not stop at an exception.", "")
 
 
-PYDEVD = re.compile(
-    r"Wrong ID sent|Unable to find thread|Thread to get completions|Unable to change: (.*)\.$"
-)
-
-
 def in_words(request: Dap, answer: Dap) -> Dap:
     """Say a refusal of pydevd in words."""
     message = str(answer.get("message") or "")
-    found = PYDEVD.match(message) if not answer.get("success") else None
-    if found is None:
+    name = pydevd_texts.unchanged(message)
+    if answer.get("success") or not (name is not None or pydevd_texts.is_gone(message)):
         return answer
     arguments = request.get("arguments") or {}
     number = arguments.get("frameId", arguments.get("variablesReference", ""))
     message = f"The rank has no frame or variable {number} any more: it has gone on since, or never had it."
-    if found[1] is not None:
+    if name is not None:
         value = str(arguments.get("value", ""))
-        message = f"{found[1]} could not be set: {_short(value)} can't be evaluated, or is no value for it."
+        message = f"{name} could not be set: {_short(value)} can't be evaluated, or is no value for it."
     return {**answer, "message": message}
 
 
@@ -196,26 +191,6 @@ def in_words(request: Dap, answer: Dap) -> Dap:
 def _threads(state: State) -> str:
     last = FIRST_THREAD + len(state.ranks) - 1
     return f"Threads are {FIRST_THREAD} to {last}: one for each rank." if state.ranks else ""
-
-
-MISSING = re.compile(r"Object missing required field `(\w+)`(?: - at `\$\.?(.*)`)?")
-OTHER = re.compile(r"Expected `([^`]*)`, got `(\w+)`(?: - at `\$\.?(.*)`)?")
-KINDS = {
-    "int": "a number",
-    "str": "a text",
-    "array": "a list",
-    "object": "an object",
-    "bool": "true or false",
-}
-
-
-def _in_words(text: str) -> str:
-    if found := MISSING.match(text):
-        return f"{found[2] or 'its arguments'} must have {found[1]}."
-    if found := OTHER.match(text):
-        wanted = KINDS.get(found[1].split(" ")[0], found[1])
-        return f"{found[3] or 'it'} must be {wanted}."
-    return f"{text}."
 
 
 def _without_null(value: Any) -> Any:

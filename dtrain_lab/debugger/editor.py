@@ -74,7 +74,7 @@ def nowhere(path: str, points: list[Dap]) -> dict[int, str]:
     if path.endswith(".ipynb"):
         return dict.fromkeys((point["line"] for point in points), IN_A_NOTEBOOK)
     if not path.startswith((CELL, "/")):
-        why = f"{path} is no whole path: ranks have folders of their own."
+        why = f"{path} is not an absolute path: ranks have folders of their own."
         return dict.fromkeys((point["line"] for point in points), why)
     return {}
 

@@ -11,7 +11,7 @@ from dtrain_lab.cells.errors import OURS
 CELL = "dtrain-cell:"
 """Prefix of a cell's path on the ranks; the rest is the cell's name, which is the same on every node."""
 
-MISSING = "There is no file"
+LACKS_FILE = "There is no file"
 """Prefix of a rank's answer if it lacks the file of a breakpoint."""
 
 

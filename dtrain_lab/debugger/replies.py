@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.debugger import events
-from dtrain_lab.debugger.places import MISSING
+from dtrain_lab.debugger.places import LACKS_FILE
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, outward, path_in, rank_of
 from dtrain_lab.errors import BadRequest
 
 Answers = Mapping[int, Dap]
-PENDING = "No rank has imported this file yet. It stops there from then on."
+PENDING = "No rank has imported this file yet. Ranks stop here once they have."
 
 
 def reply(
@@ -109,7 +109,7 @@ def _placed(state: State, path: str, answers: Answers) -> tuple[State, list[Dap]
     good = [a for _, a in sorted(answers.items()) if a.get("success")]
     points = state.points.get(path, ())
     refusal = _refusal(answers)
-    notes = tuple(n for n in state.notes if not n.startswith(f"{MISSING} {path} "))
+    notes = tuple(n for n in state.notes if not n.startswith(f"{LACKS_FILE} {path} "))
     state = replace(state, notes=(*notes, refusal) if refusal else notes)
     placed = _best([a.get("body", {}).get("breakpoints", []) for a in good], len(points))
     if len(placed) != len(points):
@@ -152,7 +152,7 @@ def _shown(state: State, at: Dap, refusal: str) -> Dap:
 
 def _lacking(answers: Answers) -> list[int]:
     """Return the ranks that lack the breakpoint's file."""
-    return sorted(r for r, a in answers.items() if str(a.get("message", "")).startswith(MISSING))
+    return sorted(r for r, a in answers.items() if str(a.get("message", "")).startswith(LACKS_FILE))
 
 
 def _refusal(answers: Answers) -> str:

@@ -229,6 +229,8 @@ def _points(state: State, path: str, ranks: Sequence[int]) -> tuple[Order, ...]:
         return ()
     there = there_of(state, path)
     points = state.points.get(path, ())
+    # JupyterLab has no word for a breakpoint that waits for its file
+    also = {"awaitsImport": True} if state.editor else {}
     return (
         Order(
             "setBreakpoints",
@@ -236,6 +238,7 @@ def _points(state: State, path: str, ranks: Sequence[int]) -> tuple[Order, ...]:
                 rank: {
                     "source": {"path": there},
                     "breakpoints": [conditions.for_rank(point, rank) for point in points],
+                    **also,
                 }
                 for rank in ranks
             },

@@ -122,7 +122,7 @@ def test_a_breakpoint_says_where_it_stops_or_why_it_does_not(cluster: dt.Cluster
         [gone] = set_at(editor, folder / "gone.py", 2)
         assert gone["message"].startswith(f"There is no file {folder}/gone.py on ")
         [broken] = set_at(editor, folder / "broken.py", 1)
-        assert "is no valid Python: line 1" in broken["message"]
+        assert "is not valid Python: line 1" in broken["message"]
         [folder_] = set_at(editor, folder, 1)
         [relative] = set_at(editor, "steps.py", 5)
         [before] = set_at(editor, folder / "steps.py", 0)

@@ -207,7 +207,7 @@ def test_a_breakpoint_waits_while_no_rank_has_its_file() -> None:
 
 def test_paths_that_ranks_do_not_know_are_refused_at_once() -> None:
     points = [{"line": 1}]
-    assert "no whole path" in editor.nowhere("model.py", points)[1]
+    assert "not an absolute path" in editor.nowhere("model.py", points)[1]
     assert "loaded sources" in editor.nowhere("/a/b.ipynb", points)[1]
     assert editor.nowhere(FILE, points) == editor.nowhere("dtrain-cell:7.py", points) == {}
 

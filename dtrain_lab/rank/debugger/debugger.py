@@ -11,27 +11,23 @@ import ast
 import asyncio
 import concurrent.futures
 import json
-import linecache
-import os
-import re
 import sys
 import threading
 from collections.abc import Callable, Coroutine
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from dtrain_lab.cells.errors import lost_connection
+from dtrain_lab.debugger import pydevd_texts
 from dtrain_lab.debugger.places import CELL, is_ours
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.machine import durable
-from dtrain_lab.rank.debugger import hits, tracing
+from dtrain_lab.rank.debugger import tracing
 from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
-from dtrain_lab.rank.debugger.points import Placed, loaded
+from dtrain_lab.rank.debugger.imports import Imports
+from dtrain_lab.rank.debugger.points import Breakpoints
+from dtrain_lab.rank.debugger.sources import CellFiles, Refused, Sources
 from dtrain_lab.rank.debugger.timeouts import Timeouts
-from dtrain_lab.rank.group import main_thread
 from dtrain_lab.wire import links
 
-IMPORTED_S = 0.25
 AT_FAILURE = {"uncaught", "userUnhandled"}
 FRAMES = 60
 OF_STOPPED = {*RESUMES, "exceptionInfo", "stackTrace", "scopes", "variables", "setVariable", "evaluate"}
@@ -43,32 +39,6 @@ COMPILED = (
     "No breakpoint was reached. What torch.compile has compiled has no lines to stop at; to step through it, "
     'run torch.compiler.set_stance("force_eager") in a cell of its ranks first.'
 )
-
-
-class Refused(Exception):
-    """A request that can't be served; the message is shown to the user."""
-
-
-class CellFiles(Protocol):
-    """Maps files of compiled code to cells, and back."""
-
-    def place(self, file: str, line: int) -> tuple[str | None, int]:
-        """Label and line of a cell; None and the line where the file is not a cell."""
-
-    def name(self, file: str) -> str | None:
-        """The debugger's name for a cell's file; None where the file is not a cell."""
-
-    def file(self, name: str) -> str | None:
-        """Path on disk of a cell, given the debugger's name or the label; None for an unknown name."""
-
-    def compiled(self, path: str) -> str:
-        """File name that a cell's compiled code has, given the path of its file."""
-
-    def texts(self) -> dict[str, str]:
-        """Text, by name, of the cells that are known before they run."""
-
-    def text(self, name: str) -> str | None:
-        """A cell's text with the user's line numbers, by the debugger's name; None for an unknown name."""
 
 
 class RankDebugger:
@@ -93,7 +63,7 @@ class RankDebugger:
         note: Callable[[str], None],
     ) -> None:
         self._rank = rank
-        self._cells = cells
+        self._sources = Sources(rank, cells)
         self._loop = loop
         self._send = send
         self._look = look
@@ -109,10 +79,8 @@ class RankDebugger:
         """Whether stops are ignored: since `release`, until the next breakpoints, pause or cell."""
         self._pausing = False
         """Whether the next stop is our own pause, which pydevd takes for a breakpoint or a step."""
-        self._points: set[str] = set()
-        """Files with breakpoints."""
-        self._unloaded: dict[str, str] = {}
-        """Those that this process has not imported yet: path on the wire → path here."""
+        self._imports = Imports(loop, lambda path: self._tell("loaded", {"path": path}), self._import_unknown)
+        self._points = Breakpoints(rank, self._adapter, self._sources, self._imports)
         self._stood = False
         """Whether the rank has stopped since the cell began."""
         self._frames: list[int] = []
@@ -146,11 +114,11 @@ class RankDebugger:
                     self._attaching = self._loop.create_task(self._attach())
                 return await asyncio.shield(self._attaching)
             case "dumpCell":
-                return self._dump(arguments["name"], arguments["code"])
+                return self._sources.dump(arguments["name"], arguments["code"])
             case "where":
-                return {"success": True, "body": self._where()}
+                return {"success": True, "body": self._sources.where(self._main)}
             case "source":
-                return {"success": True, "body": {"content": self._text(arguments["source"]["path"])}}
+                return {"success": True, "body": {"content": self._sources.text(arguments["source"]["path"])}}
             case "look" if self.stopped is None:
                 return await self._look_around(arguments["expression"], arguments.get("leaf"))
         if not self.attached:
@@ -172,14 +140,16 @@ class RankDebugger:
             case "pause":
                 self._released = False
                 if tracing.pauses_itself():
-                    self._pausing = self._where()["place"] is not None  # otherwise no cell runs
+                    # without a place no cell runs
+                    self._pausing = self._sources.where(self._main)["place"] is not None
                     tracing.pause_main()
                     return {"success": True}
                 arguments = {"threadId": tracing.thread_number(self._main)}
             case "stackTrace":
                 return await self._stack(arguments)
             case "setBreakpoints":
-                return await self._set_points(arguments)
+                self._released = False
+                return await self._points.set(arguments)
             case "setExceptionBreakpoints":
                 filters = set(arguments["filters"])
                 self._stops_at_failure = bool(filters & AT_FAILURE)
@@ -193,7 +163,7 @@ class RankDebugger:
         if command in RESUMES:  # pydevd sends no event when a post-mortem stop ends
             self.stopped = None
             self._tell("continued", {})
-        return self._outward(await self._adapter.ask(command, self._inward(arguments)))
+        return self._sources.outward(await self._adapter.ask(command, self._sources.inward(arguments)))
 
     # ---- main thread
 
@@ -207,7 +177,7 @@ class RankDebugger:
         self._pausing = False
         if self.attached:
             tracing.keep_tracing()
-        if self.attached and self._points and not stood and tracing.compiled():
+        if self.attached and self._points.files and not stood and tracing.compiled():
             self._note(COMPILED)
         if error is not None:
             self.failed(error)
@@ -244,17 +214,16 @@ class RankDebugger:
     async def _attach(self) -> Dap:
         if not self.attached:
             # pydevd caches what it learns of a file, so files of cells must exist before it first sees them
-            for name, text in self._cells.texts().items():
-                self._dump(name, text)
+            self._sources.write()
             await self._adapter.install()
             await self._adapter.attach()
             self._timeouts.lift()
             self.attached = True
-        return {"success": True, "body": self._where()}
+        return {"success": True, "body": self._sources.where(self._main)}
 
     async def _detach(self) -> Dap:
         self.attached = False
-        self._unloaded.clear()
+        self._imports.clear()
         self._timeouts.restore()
         if self.stopped is not None:
             self.stopped = None
@@ -268,8 +237,7 @@ class RankDebugger:
     async def _release(self) -> Dap:
         """Resume and stop at no breakpoint from now on, because an interrupt or the rank's end follows."""
         self._released = True
-        self._points.clear()
-        self._unloaded.clear()
+        self._points.forget()
         tracing.forget_breakpoints()
         self._tell("released", {})
         if self.stopped is not None:
@@ -294,6 +262,11 @@ class RankDebugger:
                     self._tell("continued", {})
             case "output" if body.get("category") == "important":
                 self._tell("output", body)
+
+    def _import_unknown(self, error: Exception) -> None:
+        """Say that a look for imported files failed: their breakpoints may be shown as pending for good."""
+        text = f"dtrain-lab could not see what rank {self._rank} imports: {type(error).__name__}: {error}\n"
+        self._tell("output", {"category": "important", "output": text})
 
     async def _run_on(self, thread: int) -> None:
         await self._adapter.ask("continue", {"threadId": thread})
@@ -320,7 +293,8 @@ class RankDebugger:
         thread = self.stopped
         if thread is None:
             raise Refused(f"Rank {self._rank} is not paused.")
-        answer = self._outward(await self._adapter.ask("stackTrace", {**arguments, "threadId": thread}))
+        answer = await self._adapter.ask("stackTrace", {**arguments, "threadId": thread})
+        answer = self._sources.outward(answer)
         frames = answer.get("body", {}).get("stackFrames", [])
         # frames outside the outermost cell are IPython's and ipykernel's, or a job's runner's
         last = max(
@@ -344,134 +318,17 @@ class RankDebugger:
             "evaluate", {"expression": call, "frameId": frame, "context": "clipboard"}
         )
         if not answer["success"]:
-            raise Refused(_last_line(str(answer.get("message", ""))))
+            raise Refused(pydevd_texts.last_line(str(answer.get("message", ""))))
         try:
             return {"success": True, "body": json.loads(ast.literal_eval(answer["body"]["result"]))}
         except (ValueError, SyntaxError):  # pydevd answers with the error's text
-            raise Refused(_said(answer["body"]["result"])) from None
+            raise Refused(pydevd_texts.error_of(answer["body"]["result"])) from None
 
     def _frame(self, arguments: Dap) -> int:
         """Id of the frame at the given depth; the outermost frame where the stack is less deep."""
         if not self._frames:
             raise Refused(f"Rank {self._rank} has no frame to look at.")
         return self._frames[min(int(arguments.get("depth", 0)), len(self._frames) - 1)]
-
-    def _where(self) -> Dap:
-        frames = main_thread.frames_of(self._main)
-        found: list[Dap] = []
-        for frame in frames:
-            code = frame.f_code
-            label, line = self._cells.place(code.co_filename, frame.f_lineno)
-            name = self._cells.name(code.co_filename)
-            file = f"{CELL}{name}" if name else code.co_filename
-            found.append({"file": file, "line": line, "function": code.co_name, "cell": label})
-        first = next((i for i, f in enumerate(found) if f["cell"]), None)
-        mine = found[first:] if first is not None else []
-        place = next((f for f in reversed(mine) if f["cell"]), None)
-        return {
-            "place": place,
-            "frames": mine[-20:],
-            "operation": main_thread.operation(frames) if mine else None,
-            "sequences": main_thread.sequences(),
-        }
-
-    def _dump(self, name: str, code: str) -> Dap:
-        """Write a cell's text to a file: pydevd accepts breakpoints in files only."""
-        path = Path(self._cells.file(name) or "")
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        durable.swap(path, code.encode())
-        return {"success": True}
-
-    def _text(self, path: str) -> str:
-        """Text of a cell or file, for an editor that lacks it."""
-        if not path.startswith(CELL):
-            return Path(path).read_text(encoding="utf-8")
-        text = self._cells.text(path.removeprefix(CELL))
-        if text is None:
-            raise Refused(f"Rank {self._rank} has run no cell {path.removeprefix(CELL)} yet.")
-        return text
-
-    async def _set_points(self, arguments: Dap) -> Dap:
-        """Replace the breakpoints of a file.
-
-        Raises:
-            Refused: the file doesn't exist on this rank's host.
-        """
-        hits.forget()
-        self._released = False
-        path = arguments["source"]["path"]
-        self._points.discard(path)
-        self._unloaded.pop(path, None)
-        if not arguments.get("breakpoints"):
-            return self._outward(await self._adapter.ask("setBreakpoints", self._inward(arguments)))
-        there = self._inward(arguments)
-        file = there["source"]["path"]
-        try:
-            placed = Placed(file, arguments["breakpoints"], path, cell=path.startswith(CELL), rank=self._rank)
-        except FileNotFoundError as error:
-            raise Refused(str(error)) from None
-        self._points.add(path)
-        answer = await self._adapter.ask("setBreakpoints", {**there, "breakpoints": placed.points})
-        if answer.get("success"):
-            answer["body"] = {"breakpoints": placed.told(answer["body"]["breakpoints"])}
-        if not placed.loaded:
-            self._unloaded[path] = file
-            if len(self._unloaded) == 1:
-                self._begin(self._watch_imports())
-        return self._outward(answer)
-
-    async def _watch_imports(self) -> None:
-        """Tell when a file with breakpoints has been imported."""
-        known = 0
-        while self._unloaded and self.attached:
-            await asyncio.sleep(IMPORTED_S)
-            if len(sys.modules) == known:
-                continue
-            known = len(sys.modules)
-            for path in [path for path, file in self._unloaded.items() if loaded(file)]:
-                del self._unloaded[path]
-                self._tell("loaded", {"path": path})
-
-    def _inward(self, arguments: Dap) -> Dap:
-        source = arguments.get("source")
-        if not source or not str(source.get("path", "")).startswith(CELL):
-            return arguments
-        name = source["path"].removeprefix(CELL)
-        path = self._cells.file(name)
-        if path is None:
-            raise Refused(f"Rank {self._rank} has run no cell {name} yet.")
-        if not os.path.exists(path):
-            self._dump(name, "".join(linecache.getlines(self._cells.compiled(path))))
-        return {**arguments, "source": {**source, "path": path}}
-
-    def _outward(self, answer: Dap) -> Dap:
-        body = answer.get("body") or {}
-        for one in (*body.get("stackFrames", ()), *body.get("breakpoints", ())):
-            source = one.get("source")
-            if source and source.get("path"):
-                label, _ = self._cells.place(source["path"], 0)
-                name = self._cells.name(source["path"])
-                one["source"] = {
-                    **source,
-                    **({"name": f"cell {label}", "path": f"{CELL}{name}"} if name else {}),
-                }
-        return answer
-
-
-def _last_line(text: str) -> str:
-    """Last line of a traceback, which names the error."""
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else ""
-
-
-def _said(text: str) -> str:
-    """An error as Python prints it, from its `repr`."""
-    found = re.fullmatch(r"(\w+)\((.*)\)", text.strip(), re.DOTALL)
-    try:
-        first = ast.literal_eval(f"({found[2]},)")[0] if found else None
-    except (ValueError, SyntaxError, IndexError):
-        first = None
-    return f"{found[1]}: {first}" if found and isinstance(first, str) else _last_line(text)
 
 
 def _place(frame: Dap) -> Dap:

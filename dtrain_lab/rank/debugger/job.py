@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator
 
-    from dtrain_lab.rank.debugger.debugger import CellFiles, RankDebugger
+    from dtrain_lab.rank.debugger.debugger import RankDebugger
+    from dtrain_lab.rank.debugger.sources import CellFiles
 
 HEADER = struct.Struct("!I")
 """Length in bytes, in front of each message."""

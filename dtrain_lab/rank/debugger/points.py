@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import sys
 from pathlib import Path
 
-from dtrain_lab.debugger.places import MISSING, runs_at
+from dtrain_lab.debugger.places import CELL, LACKS_FILE, runs_at
+from dtrain_lab.debugger.pydevd_texts import is_excluded
 from dtrain_lab.debugger.state import Dap
+from dtrain_lab.rank.debugger import hits
+from dtrain_lab.rank.debugger.adapter import Adapter
+from dtrain_lab.rank.debugger.imports import Imports, loaded
+from dtrain_lab.rank.debugger.sources import Refused, Sources
 
 MOVED = "This line is not executed: the breakpoint was moved to one that is."
 BELOW = "Nothing is executed on this line or below."
@@ -43,7 +46,7 @@ class Placed:
             return
         except OSError:
             raise FileNotFoundError(
-                f"{MISSING} {name} on {socket.gethostname()}, where rank {rank} runs."
+                f"{LACKS_FILE} {name} on {socket.gethostname()}, where rank {rank} runs."
             ) from None
         if not cell and path.endswith(".py") and (wrong := _unreadable(text)):
             self._lines = [None] * len(points)
@@ -74,7 +77,7 @@ class Placed:
                 made.append({"verified": False, "line": point["line"], "message": note})
                 continue
             set_ = next(left, {"verified": False, "line": line})
-            if not set_["verified"] and "excluded" in str(set_.get("message")):
+            if not set_["verified"] and is_excluded(set_.get("message")):
                 note = EXCLUDED
             elif set_.get("line") != point["line"]:
                 note = MOVED
@@ -82,24 +85,73 @@ class Placed:
         return made
 
 
-def loaded(path: str) -> bool:
-    """Whether this process has imported a file, by this name or another one of the same file."""
-    real = os.path.realpath(path)
-    names = (os.path.basename(path), os.path.basename(real))
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__dict__", {}).get("__file__")  # not by the attribute, which may be made late
-        if not isinstance(file, str):
-            continue
-        if file == path or (os.path.basename(file) in names and os.path.realpath(file) == real):
-            return True
-    return False
+class Breakpoints:
+    """The breakpoints of a rank, file by file.
+
+    Args:
+        rank: number of this rank.
+        adapter: client of pydevd.
+        sources: translates paths of cells.
+        imports: tells when a file has been imported.
+    """
+
+    def __init__(self, rank: int, adapter: Adapter, sources: Sources, imports: Imports) -> None:
+        self._rank = rank
+        self._adapter = adapter
+        self._sources = sources
+        self._imports = imports
+        self.files: set[str] = set()
+        """Files with breakpoints, as the client names them."""
+
+    def forget(self) -> None:
+        """Forget all; pydevd's own stay as they are."""
+        self.files.clear()
+        self._imports.clear()
+
+    async def set(self, arguments: Dap) -> Dap:
+        """Replace the breakpoints of a file.
+
+        Args:
+            arguments: those of `setBreakpoints`; `awaitsImport` is ours: whether the client wants to hear
+                when the file has been imported.
+
+        Returns:
+            The whole response.
+
+        Raises:
+            Refused: the file doesn't exist on this rank's host.
+        """
+        hits.forget()
+        awaits = arguments.get("awaitsImport", False)
+        arguments = {key: value for key, value in arguments.items() if key != "awaitsImport"}
+        path = arguments["source"]["path"]
+        self.files.discard(path)
+        there = self._sources.inward(arguments)
+        if not arguments.get("breakpoints"):
+            self._imports.forget(path)
+            return self._sources.outward(await self._adapter.ask("setBreakpoints", there))
+        file = there["source"]["path"]
+        try:
+            placed = Placed(file, arguments["breakpoints"], path, cell=path.startswith(CELL), rank=self._rank)
+        except FileNotFoundError as error:
+            self._imports.forget(path)
+            raise Refused(str(error)) from None
+        self.files.add(path)
+        answer = await self._adapter.ask("setBreakpoints", {**there, "breakpoints": placed.points})
+        if answer.get("success"):
+            answer["body"] = {"breakpoints": placed.told(answer["body"]["breakpoints"])}
+        if placed.loaded or not awaits:
+            self._imports.forget(path)
+        else:
+            self._imports.await_file(path, file)
+        return self._sources.outward(answer)
 
 
 def _unreadable(text: str) -> str:
     try:
         compile(text, "<breakpoints>", "exec", dont_inherit=True)
     except SyntaxError as error:
-        return f"The file is no valid Python: line {error.lineno}: {error.msg}."
+        return f"The file is not valid Python: line {error.lineno}: {error.msg}."
     except ValueError:  # null bytes
-        return "The file is no valid Python."
+        return "The file is not valid Python."
     return ""

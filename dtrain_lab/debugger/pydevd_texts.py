@@ -1,0 +1,46 @@
+"""Texts of pydevd that we tell apart: those of refusals, and of errors in expressions. Pure.
+
+They are pydevd's own and may change with it; one that is not known here is passed on as it is.
+`tests/integration/test_editor_corners.py` and `tests/unit/test_debug_texts.py` fail when one changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+GONE = re.compile(r"Wrong ID sent|Unable to find thread|Thread to get completions")
+UNCHANGED = re.compile(r"Unable to change: (.*)\.$")
+EXCLUDED = "excluded"
+
+
+def is_gone(message: str) -> bool:
+    """Whether pydevd refuses since it has no such frame or variable."""
+    return GONE.match(message) is not None
+
+
+def unchanged(message: str) -> str | None:
+    """Return the variable that pydevd could not set; None where the message says something else."""
+    found = UNCHANGED.match(message)
+    return found[1] if found else None
+
+
+def is_excluded(message: object) -> bool:
+    """Whether pydevd sets no breakpoint since its rules exclude the file."""
+    return EXCLUDED in str(message)
+
+
+def last_line(text: str) -> str:
+    """Last line of a traceback, which names the error."""
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def error_of(text: str) -> str:
+    """An error as Python prints it, from its `repr`, with which pydevd answers in place of a value."""
+    found = re.fullmatch(r"(\w+)\((.*)\)", text.strip(), re.DOTALL)
+    try:
+        first = ast.literal_eval(f"({found[2]},)")[0] if found else None
+    except (ValueError, SyntaxError, IndexError):
+        first = None
+    return f"{found[1]}: {first}" if found and isinstance(first, str) else last_line(text)
