@@ -145,7 +145,8 @@ def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
         title=file.name,
         parameters=dict(map(_parameter, params)),
         framework=told[0] if told else "torch",
-        beside=code.torch_text,
+        local_torch_text=code.torch_text,
+        makes_group=code.makes_group,
     )
     if as_json:
         print_json({"script": made.text, "findings": made.findings, "installs": made.installs})

@@ -8,8 +8,8 @@ import posixpath
 import sys
 from collections.abc import Iterator, Sequence
 
-from dtrain_lab.jobs.check.beside import TORCH
 from dtrain_lab.jobs.check.known_packages import PLAIN
+from dtrain_lab.jobs.check.local_modules import TORCH
 from dtrain_lab.jobs.check.parsed import Parsed, dotted
 from dtrain_lab.placement.frameworks import names
 from dtrain_lab.wire.jobs.finding import Finding

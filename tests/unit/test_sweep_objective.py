@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from dtrain_lab.jobs.check import beside
+from dtrain_lab.jobs.check import local_modules
 from dtrain_lab.jobs.check.notebook import running
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.sweeps.objective import can_be, finding
@@ -21,7 +21,7 @@ def look(
     """Look in a cell, and in modules that lie beside it."""
     files = {name.replace(".", "/") + ".py": text for name, text in (modules or {}).items()}
     parsed = running([Cell("[1]", "a", code, tags)])
-    return finding([*parsed, *(one.parsed for one in beside.modules(parsed, files.get))], objective)
+    return finding([*parsed, *(one.parsed for one in local_modules.modules(parsed, files.get))], objective)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from dtrain_lab.jobs.check.beside import Module, absolute, at_once
+from dtrain_lab.jobs.check.local_modules import Module, absolute, at_once
 from dtrain_lab.jobs.check.parsed import Parsed, dotted, named
 
 Given = Mapping[str, frozenset[str]]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dtrain_lab.jobs.check import frameworks, launchers, machine, names, training
-from dtrain_lab.jobs.check.beside import Module, at_once, imported
+from dtrain_lab.jobs.check.local_modules import Module, at_once, imported
 from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding

@@ -247,8 +247,6 @@ if "RANK" in os.environ:
     _train_here()
 '''
 LIGHTNING = r"\bddp_(notebook|spawn|fork)\b"
-OWN_INIT = r"\binit_(process_group|distributed_device)\s*\(|\bidist\.(Parallel|initialize|spawn)\s*\("
-"""Functions of timm and ignite, too, make the group, and refuse where there is one."""
 
 
 def text(
@@ -257,7 +255,9 @@ def text(
     helpers: frozenset[str],
     framework: Framework = "torch",
     accelerator: Accelerator = "gpu",
-    beside: str | None = None,
+    local_torch_text: str | None = None,
+    *,
+    makes_group: bool = False,
 ) -> str:
     """Return the preamble with the parts that the cells need.
 
@@ -267,13 +267,14 @@ def text(
         helpers: names in `_HELPERS` that the cells use.
         framework: what the cells train with; others than torch make their own groups.
         accelerator: kind of the nodes' devices.
-        beside: text of files that the cells import, where these stand for torch, see `has_torch`.
+        local_torch_text: text of files that the cells import, where these stand for torch, see `has_torch`.
+        makes_group: whether the notebook makes the process group itself.
     """
     code = "\n".join(sources)
     parts = [_HEAD.format(title=title.replace("\\", "").replace('"', "'"), by_hand=_BY_HAND[framework])]
-    if has_torch(sources, framework, beside):
+    if has_torch(sources, framework, local_torch_text):
         if not re.search(FRAMEWORKS, code):  # what the cells call is in their files
-            code = f"{code}\n{beside}"
+            code = f"{code}\n{local_torch_text}"
         npu = accelerator == "npu"
         parts.append(_NPU if npu else _DEVICE)
         if re.search(LAUNCHERS, code):
@@ -282,8 +283,7 @@ def text(
             parts.append(_ACCELERATE)
         if re.search(LIGHTNING, code):
             parts.append(_LIGHTNING)
-        # a notebook that calls init_process_group itself does so in the job too
-        if not re.search(OWN_INIT, code):
+        if not makes_group:
             parts.append(_NPU_GROUP if npu else _GROUP)
     if re.search(r"\bdisplay\s*\(", code):
         parts.append(_DISPLAY)
@@ -293,6 +293,6 @@ def text(
     return "\n".join(parts)
 
 
-def end(sources: Sequence[str], framework: Framework = "torch", beside: str | None = None) -> str:
+def end(sources: Sequence[str], framework: Framework = "torch", local_torch_text: str | None = None) -> str:
     """Return the code after the cells, which destroys the process group; empty if there can be no group."""
-    return _END if has_torch(sources, framework, beside) else ""
+    return _END if has_torch(sources, framework, local_torch_text) else ""

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.jobs.notebook import preamble
+from dtrain_lab.jobs.notebook import own_group, preamble
 from dtrain_lab.jobs.notebook.magics import Converted, convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, SKIP, Cell
 from dtrain_lab.wire.jobs.finding import Finding
@@ -33,7 +33,8 @@ def convert(
     parameters: Mapping[str, Any] | None = None,
     framework: Framework = "torch",
     accelerator: Accelerator = "gpu",
-    beside: str | None = None,
+    local_torch_text: str | None = None,
+    makes_group: bool | None = None,
 ) -> Script:
     """Convert a notebook to a script.
 
@@ -44,7 +45,10 @@ def convert(
             that cell, or before all cells if none has the tag.
         framework: what the notebook trains with.
         accelerator: kind of the nodes' devices.
-        beside: text of files that the cells import, where these stand for torch; None where none does.
+        local_torch_text: text of files that the cells import, where these stand for torch; None where none
+            does.
+        makes_group: whether cells make the process group themselves, or their files; None to look at the
+            cells alone.
 
     Raises:
         BadRequest: a parameter's name isn't a Python identifier, or its value can't be written as a literal.
@@ -59,14 +63,25 @@ def convert(
     values = _assignments(parameters or {})
     tagged = next((cell.name for cell, _ in made if PARAMETERS in cell.tags), None)
     sources = [c.source for _, c in made]
-    parts = ["# %% preamble", preamble.text(title, sources, _helpers(made), framework, accelerator, beside)]
+    parts = ["# %% preamble"]
+    parts.append(
+        preamble.text(
+            title,
+            sources,
+            _helpers(made),
+            framework,
+            accelerator,
+            local_torch_text,
+            makes_group=own_group.of_sources(sources) if makes_group is None else makes_group,
+        )
+    )
     if values and tagged is None:
         parts += ["# %% parameters", *values, ""]
     for cell, one in made:
         parts += [f"# %% cell {cell.name} {_plain(cell.id)}", one.source, ""]
         if values and cell.name == tagged:
             parts += ["# %% parameters", *values, ""]
-    last = preamble.end(sources, framework, beside)
+    last = preamble.end(sources, framework, local_torch_text)
     parts += ["# %% end", last] if last else []
     installs = tuple(text for _, one in made for text in one.installs)
     return Script("\n".join(parts).rstrip("\n") + "\n", tuple(findings), installs)

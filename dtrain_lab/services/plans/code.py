@@ -7,9 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dtrain_lab.jobs.check import beside
+from dtrain_lab.jobs.check import local_modules
 from dtrain_lab.jobs.check.notebook import imports, running
 from dtrain_lab.jobs.check.parsed import Parsed
+from dtrain_lab.jobs.notebook import own_group
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.services.plans.packing import LARGEST, Packed
 
@@ -23,13 +24,15 @@ class Code(Struct, frozen=True):
         imported: modules that the cells import, with cell and line.
         everywhere: those that the files import, too.
         torch_text: text of the files, where what the cells import stands for torch; else None.
+        makes_group: whether cells or files make torch's process group themselves.
     """
 
     everything: tuple[Parsed, ...]
-    files: tuple[beside.Module, ...]
+    files: tuple[local_modules.Module, ...]
     imported: dict[str, tuple[str, int]]
     everywhere: dict[str, tuple[str, int]]
     torch_text: str | None
+    makes_group: bool
 
     @classmethod
     def of(cls, cells: Sequence[Cell], packed: Packed) -> Code:
@@ -67,13 +70,19 @@ class Code(Struct, frozen=True):
     @classmethod
     def _of(cls, cells: Sequence[Cell], read: Callable[[str], str | None]) -> Code:
         parsed = running(cells)
-        files = beside.modules(parsed, read)
+        files = local_modules.modules(parsed, read)
         imported = imports(cells)
-        everywhere = beside.imported(imported, files)
+        everywhere = local_modules.imported(imported, files)
         return cls(
             (*parsed, *(file.parsed for file in files)),
             files,
             imported,
             everywhere,
-            beside.torch_text(parsed, files, everywhere),
+            local_modules.torch_text(parsed, files, everywhere),
+            own_group.makes_group(
+                [
+                    *(own_group.Code(one.tree, as_main=True) for one in parsed),
+                    *(own_group.Code(file.tree, as_main=not file.name) for file in files),
+                ]
+            ),
         )

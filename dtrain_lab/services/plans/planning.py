@@ -98,7 +98,8 @@ async def prepare(
         parameters=request.parameters,
         framework=framework,
         accelerator=profile.accelerator,
-        beside=read_code.torch_text,
+        local_torch_text=read_code.torch_text,
+        makes_group=read_code.makes_group,
     )
     python = request.python or environment.kernel_python(request.kernel)
     if backend.traits.one_machine:

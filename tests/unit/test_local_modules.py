@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.jobs.check import Around, beside, check
+from dtrain_lab.jobs.check import Around, check, local_modules
 from dtrain_lab.jobs.check.frameworks import Chosen
 from dtrain_lab.jobs.check.notebook import imports, running
 from dtrain_lab.jobs.notebook.script import convert
@@ -27,8 +27,9 @@ def code(sources: list[str], files: dict[str, str]) -> Code:
 
 
 def script(sources: list[str], files: dict[str, str], **more: Any) -> str:
-    beside_ = code(sources, files).torch_text
-    return convert(cells(*sources), title="train.ipynb", beside=beside_, **more).text
+    read = code(sources, files)
+    own = {"local_torch_text": read.torch_text, "makes_group": read.makes_group}
+    return convert(cells(*sources), title="train.ipynb", **own, **more).text
 
 
 def in_group(text: str) -> bool:
@@ -92,6 +93,67 @@ def test_a_file_that_makes_the_group_itself_does_so_in_the_job() -> None:
     assert "torch.distributed.init_process_group(" not in text
 
 
+INIT = "import torch.distributed as dist\ndef main():\n    dist.init_process_group('gloo')\n"
+TOTAL = "def total(x):\n    dist.all_reduce(x)\n"
+TUTORIAL = f"{INIT}{TOTAL}if __name__ == '__main__':\n    main()\n"
+"""The usual shape of a training file."""
+CLASS = (
+    f"{INIT}class Trainer:\n    def fit(self):\n        self.begin()\n    def begin(self):\n        main()\n"
+)
+
+
+def makes_groups(text: str) -> int:
+    """How many calls of the preamble make the group."""
+    return text.count("torch.distributed.init_process_group(")
+
+
+@pytest.mark.parametrize("more", ["", "\nimport torch"])
+@pytest.mark.parametrize(
+    ("source", "file"),
+    [
+        ("from train import total\ntotal(1)", TUTORIAL),
+        ("import train\ntrain.total(1)", TUTORIAL),
+        ("from train import total\nmodel.main()", TUTORIAL),
+        ("import train", f"{INIT}# dist.init_process_group()"),
+        ("def main():\n    pass\nimport train\nmain()", TUTORIAL),
+        ("import train", TUTORIAL.replace("__name__ == '__main__'", "'__main__' == __name__")),
+        ("import train", f"{INIT}class Trainer:\n    def main(self):\n        main()\n"),
+        ("def never():\n    import torch\n    torch.distributed.init_process_group()\nimport train", ""),
+    ],
+)
+def test_an_init_that_never_runs_leaves_the_job_its_group(source: str, file: str, more: str) -> None:
+    text = script([source + more], {"train.py": file or TORCH})
+    assert in_group(text)
+    assert makes_groups(text) == 1 + source.count("init_process_group")
+
+
+@pytest.mark.parametrize("more", ["", "\nimport torch"])
+@pytest.mark.parametrize(
+    ("source", "file"),
+    [
+        ("import train\ntrain.main()", TUTORIAL),
+        ("import train as t\nt.main()", TUTORIAL),
+        ("from train import main as m\nm()", TUTORIAL),
+        ("from train import *\nmain()", TUTORIAL),
+        ("from train import main\nlaunch(main)", TUTORIAL),
+        ("%run train.py", TUTORIAL),
+        ("%run train.py\nmain()", INIT),
+        ("import train", f"{INIT}main()"),
+        ("import train", f"{INIT}go = main\ngo()"),
+        ("import train\ntrain.Trainer().fit()", CLASS),
+        ("import train\ntrain.go()", f"{INIT}def go():\n    def inner():\n        main()\n    inner()\n"),
+        (
+            "import train\ntrain.go()",
+            "from torch.distributed import init_process_group as i\ndef go():\n    i()",
+        ),
+    ],
+)
+def test_an_init_that_cells_reach_is_the_only_one(source: str, file: str, more: str) -> None:
+    text = script([source + more], {"train.py": file})
+    assert in_group(text)
+    assert makes_groups(text) == 0
+
+
 def test_another_framework_has_no_group_of_torch() -> None:
     assert not in_group(script(["import helper"], {"helper.py": TORCH}, framework="tensorflow"))
 
@@ -102,14 +164,14 @@ def test_files_are_found_once_with_the_cell_that_leads_to_them() -> None:
     assert found.everywhere["tensorflow"] == ("[2]", 2)
     assert "tensorflow" not in found.imported
     many = {f"m{n}.py": f"import m{n + 1}" for n in range(1000)}
-    assert len(code(["import m0"], many).files) == beside.MOST_FILES
+    assert len(code(["import m0"], many).files) == local_modules.MOST_FILES
 
 
 def findings(sources: list[str], files: dict[str, str], **chosen: Any) -> list[tuple[str, str, str | None]]:
     made = cells(*sources)
     parsed = running(made)
-    modules = beside.modules(parsed, files.get)
-    assert beside.imported(imports(made), modules)
+    modules = local_modules.modules(parsed, files.get)
+    assert local_modules.imported(imports(made), modules)
     around = Around(ranks=2, framework=Chosen(ranks=2, **chosen), modules=modules)
     found = [f for f in check(made, around) if f.code in ("framework", "keras_strategy")]
     return [(f.severity, f.code, f.cell) for f in found]
@@ -145,7 +207,7 @@ def test_keras_3_is_caught_where_a_file_fits(source: str, files: dict[str, str])
 def test_a_strategy_and_a_fit_that_are_both_in_a_file_name_it() -> None:
     helper = f"{WORKERS}\n{FIT}made().fit(1)\n"
     made = cells("import helper")
-    modules = beside.modules(running(made), {"helper.py": helper}.get)
+    modules = local_modules.modules(running(made), {"helper.py": helper}.get)
     around = Around(ranks=2, framework=Chosen("tensorflow", 2), modules=modules)
     [told] = [f for f in check(made, around) if f.code == "keras_strategy"]
     assert (told.severity, told.cell) == ("problem", None)

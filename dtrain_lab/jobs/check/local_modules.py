@@ -88,7 +88,7 @@ def torch_text(
     Args:
         parsed: the cells that run.
         files: files that they import.
-        imported: modules that cells and files import, as `beside.imported` returns them.
+        imported: modules that cells and files import, as `imported` returns them.
 
     Returns:
         The text, which may be empty; None for a notebook that doesn't train with torch.

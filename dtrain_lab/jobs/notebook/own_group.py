@@ -1,0 +1,150 @@
+"""Whether a notebook makes torch's process group itself: by an init that its cells or files reach. Pure.
+
+One that stands below `if __name__ == "__main__":` in an imported file never runs, nor does one in a function
+that nobody names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+INITS = frozenset({"init_process_group", "init_distributed_device"})
+"""The second is timm's, which makes the group, too, and refuses where there is one."""
+OF_IGNITE = frozenset({"idist.Parallel", "idist.initialize", "idist.spawn"})
+Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class Code(Struct, frozen=True):
+    """A syntax tree of the notebook's. `as_main`: a cell, or a file that it runs by `%run`."""
+
+    tree: ast.Module
+    as_main: bool
+
+
+class _Scope(Struct, frozen=True):
+    """What is known of a tree.
+
+    Attributes:
+        at_once: nodes that run with it.
+        defined: its functions and classes, by name.
+        modules: names that imports bind.
+        given: names that come from elsewhere: as they are called here → there.
+        stars: whether unknown names may come from other files.
+    """
+
+    at_once: tuple[ast.AST, ...]
+    defined: dict[str, list[Defined]]
+    modules: frozenset[str]
+    given: dict[str, str]
+    stars: bool
+
+
+def makes_group(code: Sequence[Code]) -> bool:
+    """Whether cells reach a call that makes the group.
+
+    Args:
+        code: the cells that run, and files that they import or run.
+    """
+    # cells, and files by `%run`, share their names
+    scopes = [_scope([one.tree for one in code if one.as_main], as_main=True)]
+    scopes += [_scope([one.tree], as_main=False) for one in code if not one.as_main]
+    waiting = [(scope, node) for scope in scopes for node in scope.at_once]
+    seen: set[int] = set()
+    while waiting:
+        scope, node = waiting.pop()
+        if isinstance(node, ast.Call) and _is_init(node.func, scope):
+            return True
+        for owner, found in _named(scope, node, scopes):
+            if id(found) not in seen:
+                seen.add(id(found))
+                waiting += [(owner, inner) for inner in ast.walk(found)]
+    return False
+
+
+def _is_init(function: ast.expr, scope: _Scope) -> bool:
+    parts = _parts(function)
+    last = scope.given.get(parts[0], parts[0]) if len(parts) == 1 else parts[-1]
+    return last in INITS or ".".join(parts[-2:]) in OF_IGNITE
+
+
+def of_sources(sources: Sequence[str]) -> bool:
+    """Whether cells make the group, given their converted sources; one that can't be read makes none."""
+    code = []
+    for source in sources:
+        try:
+            code.append(Code(ast.parse(source), as_main=True))
+        except (SyntaxError, ValueError):
+            continue
+    return makes_group(code)
+
+
+def _parts(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        return [*_parts(node.value), node.attr]
+    return [""]
+
+
+def _named(scope: _Scope, node: ast.AST, scopes: Sequence[_Scope]) -> Iterator[tuple[_Scope, Defined]]:
+    """Yield the functions and classes that a node may stand for."""
+    if isinstance(node, ast.Name):
+        if node.id in scope.defined:
+            yield from ((scope, one) for one in scope.defined[node.id])
+        elif node.id in scope.given or scope.stars:
+            yield from _anywhere(scope.given.get(node.id, node.id), scopes)
+    elif isinstance(node, ast.Attribute) and _parts(node)[0] in scope.modules:
+        # of anything else it is a method: `model.train()` is no function `train` of a file
+        yield from _anywhere(node.attr, scopes)
+
+
+def _anywhere(name: str, scopes: Sequence[_Scope]) -> Iterator[tuple[_Scope, Defined]]:
+    names = {name, *(scope.given[name] for scope in scopes if name in scope.given)}
+    for scope in scopes:
+        yield from ((scope, one) for found in names for one in scope.defined.get(found, ()))
+
+
+def _scope(trees: Sequence[ast.Module], *, as_main: bool) -> _Scope:
+    at_once = [node for tree in trees for node in _at_once(tree, as_main)]
+    # methods run with their class: who names it may have any of them called
+    methods = {id(method) for node in at_once if isinstance(node, ast.ClassDef) for method in node.body}
+    defined: dict[str, list[Defined]] = {}
+    for node in at_once:
+        if isinstance(node, Defined) and id(node) not in methods:
+            defined.setdefault(node.name, []).append(node)
+    modules: set[str] = set()
+    stars = False
+    given: dict[str, str] = {}
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.Import):
+            modules.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            stars = stars or any(alias.name == "*" for alias in node.names)
+            given.update({alias.asname or alias.name: alias.name for alias in node.names})
+    return _Scope(tuple(at_once), defined, frozenset(modules | set(given)), given, stars)
+
+
+def _at_once(node: ast.AST, as_main: bool) -> Iterator[ast.AST]:
+    """Yield the nodes that run with a file: none inside its functions."""
+    if isinstance(node, ast.If) and not as_main and _is_guard(node.test):
+        inside: Sequence[ast.AST] = node.orelse
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        inside = [*node.decorator_list, node.args]
+    else:
+        inside = list(ast.iter_child_nodes(node))
+    for child in inside:
+        yield child
+        yield from _at_once(child, as_main)
+
+
+def _is_guard(test: ast.expr) -> bool:
+    """Whether a condition is `__name__ == "__main__"`."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    sides = [test.left, *test.comparators]
+    return any(isinstance(one, ast.Name) and one.id == "__name__" for one in sides) and any(
+        isinstance(one, ast.Constant) and one.value == "__main__" for one in sides
+    )
