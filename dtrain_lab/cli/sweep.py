@@ -53,7 +53,7 @@ def sweep_group() -> None:
 @click.option("--retries", type=int, default=0, help="How many times a failed trial is retried.")
 @click.option("--kernel", help="Run in the Python of this kernel, not in the terminal's.")
 @click.option("--files/--no-files", default=True, help="Take the small files of the notebook's folder along.")
-@click.option("--dry-run", is_flag=True, help="Check it, and begin nothing.")
+@click.option("--dry-run", is_flag=True, help="Check the sweep without starting it.")
 @as_json
 @reports_errors
 def run(
@@ -97,6 +97,9 @@ def run(
 def listing(as_json: bool) -> None:
     """List sweeps, newest first."""
     infos = [one._info for one in sweeps()]
+    portal = Portal.get("terminal")
+    for known, error in portal.call(portal.sweeps.unreadable()):
+        click.echo(f"{known.name} ({known.id}) can't be shown: {error}", err=True)
     if as_json:
         print_json(infos)
     elif not infos:
@@ -192,7 +195,7 @@ def _show_plan(made: SweepPlan, as_json: bool) -> None:
         at_once = "" if made.parallel is None else f", {made.parallel} at once"
         console.print(f"{made.total} trials of {each}{at_once}")
     if not problems(made.findings):
-        console.print("Nothing keeps it from beginning.")
+        console.print("The sweep can begin.")
 
 
 def _best_first(info: Info) -> list[Trial]:

@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.cli.sweep import sweep_group
+from dtrain_lab.errors import Conflict, EnvironmentUnfit, NotFound, WireMismatch
+from dtrain_lab.services.sweeps import check
 from dtrain_lab.services.sweeps import folder as folders
+from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.sweeps import reports, study
 from dtrain_lab.sweeps.events import (
     Action,
@@ -272,6 +276,61 @@ def test_a_record_with_an_objective_that_is_no_number_can_be_read_again(value: f
     assert record.trials[1].rungs[0].value is None
     folders.write(tmp_path, record)
     assert folders.read(tmp_path) == record
+
+
+OLD = (Path(__file__).parent / "golden" / "sweep_9fb5380.json").read_bytes()
+"""A running sweep of a version whose trials' reasons were sentences."""
+
+
+def test_a_sweep_of_a_version_whose_reasons_were_sentences_is_still_read(tmp_path: Path) -> None:
+    (tmp_path / folders.RECORD).write_bytes(OLD)
+    record = folders.read(tmp_path)
+    assert [t.reason for t in record.trials] == [
+        None,
+        Summary("", {}, "Rank 0, cell [2], line 3: ValueError: no"),
+        Summary("", {}, "2 of 2 slots are taken."),
+    ]
+    assert (record.state, record.trials[0].rungs) == ("running", (Rung(3, 0.5),))
+    folders.write(tmp_path, record)
+    assert folders.read(tmp_path) == record
+
+
+@pytest.fixture
+def unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The id of a sweep that runs, and that this version can't read."""
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    made = folders.base() / "5eed00000001"
+    made.mkdir()
+    (made / folders.RECORD).write_bytes(OLD.replace(b'"total":4', b'"total":"four"'))
+    return made.name
+
+
+@pytest.mark.parametrize("name", ["5eed00000001", "5eed0", "train"])
+async def test_a_sweep_that_can_not_be_read_is_said_to_be(unreadable: str, name: str) -> None:
+    ours = Sweeps(None)  # type: ignore[arg-type]
+    with pytest.raises(WireMismatch, match=f"The sweep {unreadable} was written by another version"):
+        await ours.sweep(name)
+    with pytest.raises(NotFound):
+        await ours.sweep("another")
+    assert await ours.listing() == []
+    ((known, error),) = await ours.unreadable()
+    assert (known, error.code) == (folders.Known(unreadable, "train", False), "wire_mismatch")
+
+
+def test_the_terminal_lists_sweeps_that_can_not_be_read(unreadable: str) -> None:
+    found = CliRunner().invoke(sweep_group, ["list", "--json"])
+    assert (found.exit_code, found.stdout.strip()) == (0, "[]")
+    assert found.stderr.startswith(f"train ({unreadable}) can't be shown: The sweep {unreadable} was written")
+
+
+def test_a_name_is_taken_while_its_sweep_runs_whatever_version_wrote_it(unreadable: str) -> None:
+    request = SweepRequest("train.ipynb", space={}, objective="loss", name="train")
+    with pytest.raises(Conflict, match='A sweep "train" is there already'):
+        check._name(request, Path("train.ipynb"))
+    assert check._name(replace(request, name=None), Path("train.ipynb")) == "train-2"
+    file = folders.base() / unreadable / folders.RECORD
+    file.write_bytes(OLD.replace(b'"state":"running","reason":null,"trials"', b'"state":"stopped","trials"'))
+    assert check._name(request, Path("train.ipynb")) == "train"
 
 
 def test_rungs_and_curves_are_few_points() -> None:

@@ -28,7 +28,7 @@ from dtrain_lab.sweeps.space import Space, first_of, parse, points
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRequest, JobSize
 from dtrain_lab.wire.plan import HostsFacts, NodeFacts
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, SweepPlan, SweepRequest
+from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest
 
 USUAL_TRIALS = 16
 MOST_TRIALS = 10_000
@@ -165,7 +165,8 @@ def _total(request: SweepRequest, space: Space) -> int:
 
 
 def _name(request: SweepRequest, file: Path) -> str:
-    taken = {record.name for _, record in folders.readable() if record.state not in SWEEP_ENDED}
+    every = map(folders.known, folders.all_of())
+    taken = {known.name for known in every if not known.ended}  # also of versions that can't be read here
     of_name = {"field": "name"}
     if request.name is not None:
         if len(request.name) > LONGEST_NAME:

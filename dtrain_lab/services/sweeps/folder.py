@@ -6,7 +6,9 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 from jupyter_core.paths import jupyter_data_dir
@@ -15,10 +17,22 @@ from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch
 from dtrain_lab.machine import durable
 from dtrain_lab.services import folders
 from dtrain_lab.wire.codec import lenient
-from dtrain_lab.wire.sweeps import Asked, SweepRecord, Wish
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, Asked, SweepRecord, Wish
 
 RECORD, ASKED, LOCK, CODE, LOG = "sweep.json", "asked.json", "lock", "code", "driver.log"
 TAKE_EVERY_S = 0.05
+
+
+class Known(NamedTuple):
+    """What the record of any version says of a sweep. `ended`: None where it can't be told."""
+
+    id: str
+    name: str
+    ended: bool | None
+
+    def is_called(self, name: str) -> bool:
+        """Whether it is found by this id, prefix of its id, or name."""
+        return bool(name) and (name in (self.id, self.name) or (len(name) > 3 and self.id.startswith(name)))
 
 
 def base() -> Path:
@@ -39,7 +53,11 @@ def read(folder: Path) -> SweepRecord:
         Unreachable: It can't be read.
     """
     try:
-        return lenient.decode((folder / RECORD).read_bytes(), SweepRecord)
+        data = (folder / RECORD).read_bytes()
+        try:
+            return lenient.decode(data, SweepRecord)
+        except msgspec.ValidationError:
+            return lenient.decode(_with_summaries(data), SweepRecord)
     except msgspec.DecodeError as error:
         raise WireMismatch(
             f"The sweep {folder.name} was written by another version of dtrain-lab: {error}.",
@@ -124,3 +142,46 @@ def readable() -> Iterator[tuple[Path, SweepRecord]]:
             yield folder, read(folder)
         except DtrainError:
             continue
+
+
+def unreadable() -> list[tuple[Known, DtrainError]]:
+    """Return the sweeps that this version can't read, and why."""
+    found: list[tuple[Known, DtrainError]] = []
+    for folder in all_of():
+        try:
+            read(folder)
+        except DtrainError as error:
+            found.append((known(folder), error))
+    return found
+
+
+def known(folder: Path) -> Known:
+    """Return id and name of a sweep whatever version wrote it; it is read once a version of its record."""
+    try:
+        found = (folder / RECORD).stat()
+    except OSError:
+        return Known(folder.name, "", None)
+    return _known(folder, found.st_mtime_ns, found.st_size)
+
+
+# ----
+
+
+@lru_cache(maxsize=4096)
+def _known(folder: Path, _mtime_ns: int, _size: int) -> Known:
+    try:
+        said = msgspec.json.decode((folder / RECORD).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        said = None
+    name, state = (said.get("name"), said.get("state")) if isinstance(said, dict) else (None, None)
+    ended = state in SWEEP_ENDED if isinstance(state, str) else None
+    return Known(folder.name, name if isinstance(name, str) else "", ended)
+
+
+def _with_summaries(data: bytes) -> bytes:
+    """Return an older record in today's form: reasons of its trials were sentences without a code."""
+    made: Any = msgspec.json.decode(data)
+    for trial in made.get("trials", ()) if isinstance(made, dict) else ():
+        if isinstance(trial, dict) and isinstance(trial.get("reason"), str):
+            trial["reason"] = {"code": "", "values": {}, "text": trial["reason"]}
+    return msgspec.json.encode(made)

@@ -12,7 +12,7 @@ import msgspec
 
 from dtrain_lab.backends.local import processes as own
 from dtrain_lab.backends.local.environment import variables
-from dtrain_lab.errors import Conflict, NotFound, Unreachable
+from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
 from dtrain_lab.machine import processes
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import policy
@@ -81,18 +81,23 @@ class Sweeps:
         return await self._seen(folder)
 
     async def listing(self) -> list[Sweep]:
-        """Return all sweeps, newest first; those that this version can't read are left out."""
+        """Return all sweeps, newest first; those that this version can't read are in `unreadable`."""
         found = await asyncio.to_thread(lambda: list(folders.readable()))
         for folder, record in found:
             await self._drive_quietly(folder, record)
         found.sort(key=lambda one: -one[1].created_at)
         return [shown(record, str(folder)) for folder, record in found]
 
+    async def unreadable(self) -> list[tuple[folders.Known, DtrainError]]:
+        """Return the sweeps that this version can't read, and why."""
+        return await asyncio.to_thread(folders.unreadable)
+
     async def sweep(self, name: str) -> Sweep:
         """Return a sweep by its id, a prefix of its id, or its name (the newest of that name).
 
         Raises:
             NotFound: There is no such sweep.
+            WireMismatch: Another version wrote it.
         """
         return await self._seen(await self._find(name))
 
@@ -147,8 +152,11 @@ class Sweeps:
         found = await asyncio.to_thread(lambda: list(folders.readable()))
         found.sort(key=lambda one: (one[1].id == name, one[1].created_at), reverse=True)
         for folder, record in found:
-            if name in (record.id, record.name) or (len(name) > 3 and record.id.startswith(name)):
+            if folders.Known(record.id, record.name, None).is_called(name):
                 return folder
+        for known, error in await self.unreadable():
+            if known.is_called(name):
+                raise error
         raise NotFound(f'There is no sweep "{name}".', "List them: dtrain-lab sweep list", code="no_sweep")
 
     async def _seen(self, folder: Path) -> Sweep:
