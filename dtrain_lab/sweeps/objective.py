@@ -7,6 +7,7 @@ import keyword
 import posixpath
 import sys
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from dtrain_lab.jobs.check.known_packages import PLAIN
 from dtrain_lab.jobs.check.local_modules import TORCH
@@ -17,13 +18,22 @@ from dtrain_lab.wire.jobs.finding import Finding
 PACKAGE = "dtrain_lab"
 OWN = ("step", "average")
 """Arguments of `dt.log` itself."""
+RUNS_OTHERS = ("subprocess", "runpy", "pty", "code")
 SILENT = frozenset().union(
     sys.stdlib_module_names, PLAIN, TORCH, *names.MODULES.values(),
     ("datasets", "einops", "evaluate", "safetensors", "timm", "torchmetrics"),
-)  # fmt: skip
+) - frozenset(RUNS_OTHERS)  # fmt: skip
 """Modules known not to call `dt.log`."""
-DYNAMIC = ("exec", "eval", "__import__")
+DYNAMIC = ("exec", "eval", "__import__", "vars", "globals", "locals")
+DYNAMIC_CALLS = ("os.system", "os.popen")
 DYNAMIC_METHODS = ("import_module", "run_path", "run_module", "run_cell", "run_cell_magic")
+
+
+class _Known(NamedTuple):
+    """Names as imports bind them: `packages` of dtrain-lab, `functions` of its `log`."""
+
+    packages: frozenset[str]
+    functions: frozenset[str]
 
 
 class _Seen:
@@ -37,6 +47,10 @@ class _Seen:
         self.names: dict[str, None] = {}
         self.call: tuple[str, int] | None = None
         self.unsure = ""
+
+    def doubt(self, source: str) -> None:
+        """Note what may report the objective, unless something else was noted before."""
+        self.unsure = self.unsure or source
 
 
 def can_be(name: str) -> bool:
@@ -55,17 +69,18 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
         None if a call passes it; a problem if none can; a warning if one may that can't be read here.
     """
     seen = _Seen()
-    cells = _known_as([one.tree for one in parsed if one.cell is not None])
+    bound = frozenset(name for one in parsed for name in _packages(one.tree))
+    in_cells = frozenset(name for one in parsed if one.cell is not None for name in _functions(one.tree))
     own = {one.file.split("/")[0].removesuffix(".py") for one in parsed if one.cell is None}
     files = {one.file for one in parsed if one.cell is None}
     for one in parsed:
-        known = cells if one.cell is not None else _known_as([one.tree])
-        _read(one, known, files, seen)
-        if one.cell is None and known[1]:  # a cell may have it from there, under any name
-            seen.unsure = seen.unsure or one.file
-        unknown = next((name for name in _tops(one.tree) if name not in SILENT and name not in own), None)
-        if unknown is not None:
-            seen.unsure = seen.unsure or f"the module {unknown}"
+        functions = in_cells if one.cell is not None else frozenset(_functions(one.tree))
+        _read(one, _Known(bound, functions), files, seen)
+        if one.cell is None and functions:  # a cell may have it from there, under any name
+            seen.doubt(one.file)
+        for name in _tops(one.tree):
+            if name not in SILENT and name not in own and name != PACKAGE:
+                seen.doubt(f"the module {name}")
     if objective in seen.names:
         return None
     cell, line = seen.call or (None, None)
@@ -80,7 +95,7 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
             line,
             "objective",
         )
-    others = f", or seek {' or '.join(seen.names)}" if seen.names else ""
+    others = f", or optimize {' or '.join(seen.names)}" if seen.names else ""
     return Finding(
         "problem",
         "no_objective",
@@ -92,52 +107,90 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
     )
 
 
-def _known_as(trees: Sequence[ast.AST]) -> tuple[set[str], set[str]]:
-    """Names of the package, and of its function `log`, as imports bind them."""
-    packages, functions = {"dt", PACKAGE}, set()  # as a module beside the notebook may hand them on, too
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                packages |= {a.asname or a.name for a in node.names if a.name == PACKAGE}
-            elif isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
-                functions |= {a.asname or a.name for a in node.names if a.name in ("log", "*")}
-    return packages, {"log" if name == "*" else name for name in functions}
+def _packages(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that a cell or file gives the package."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (a.asname or PACKAGE for a in node.names if a.name == PACKAGE)
 
 
-def _read(one: Parsed, known: tuple[set[str], set[str]], files: set[str], seen: _Seen) -> None:
-    packages, functions = known
+def _functions(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that a cell or file gives its function `log`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
+            yield from (
+                "log" if a.name == "*" else a.asname or a.name for a in node.names if a.name in ("log", "*")
+            )
+
+
+def _read(one: Parsed, known: _Known, files: set[str], seen: _Seen) -> None:
     called: set[int] = set()
     for node in ast.walk(one.tree):
-        if not isinstance(node, ast.Call):
-            continue
-        name = dotted(node.func)
-        if _is_dynamic(node, name, files):
-            seen.unsure = seen.unsure or "code that is made or read while it runs"
-        if _is_log(name, packages, functions):
-            called.add(id(node.func))
-            if one.cell is not None:
-                seen.call = seen.call or (one.name, node.lineno)
-            _read_call(node, seen)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            _read_import(node, known, seen)
+        elif isinstance(node, ast.Call):
+            name = dotted(node.func)
+            if name == "_shell":
+                seen.doubt("a shell command")
+            elif _is_dynamic(node, name, files, known):
+                seen.doubt("code that is made or read while it runs")
+            elif _is_log(name, known):
+                called.add(id(node.func))
+                if one.cell is not None:
+                    seen.call = seen.call or (one.name, node.lineno)
+                _read_call(node, seen)
+    of_package = {id(node.value) for node in ast.walk(one.tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(one.tree):
-        if isinstance(node, ast.Name | ast.Attribute) and id(node) not in called:
-            is_read = isinstance(node.ctx, ast.Load)
-            if is_read and _is_log(dotted(node), packages, functions):
-                seen.unsure = seen.unsure or "what dt.log is handed to"
+        if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+            continue
+        name = dotted(node)
+        if id(node) not in called and _is_log(name, known):
+            seen.doubt("code that knows dt.log by another name")
+        elif name.rpartition(".")[2] in known.packages and id(node) not in of_package:
+            seen.doubt(f"code that knows {name} by another name")
+        elif _is_inside(node, known):
+            seen.doubt(name)
 
 
-def _is_dynamic(call: ast.Call, name: str, files: set[str]) -> bool:
+def _read_import(node: ast.Import | ast.ImportFrom, known: _Known, seen: _Seen) -> None:
+    """Doubt an import of the package's own modules, or of the package from another module by another name."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name.startswith(f"{PACKAGE}."):
+                seen.doubt(f"the module {alias.name}")
+        return
+    module = node.module or ""
+    for alias in node.names:
+        if module.startswith(f"{PACKAGE}.") or (module == PACKAGE and alias.name == "training"):
+            seen.doubt(f"the module {module if module != PACKAGE else f'{PACKAGE}.training'}")
+        elif alias.name in known.packages and alias.asname not in (None, *known.packages):
+            seen.doubt(f"code that knows {alias.name} by another name")
+
+
+def _is_dynamic(call: ast.Call, name: str, files: set[str], known: _Known) -> bool:
     """Whether a call runs code that is not among what was read; `files`: paths of those that were."""
     if name == "_run_file":
         path = call.args[0] if call.args else None
         return not (isinstance(path, ast.Constant) and posixpath.normpath(str(path.value)) in files)
-    return name in DYNAMIC or name.rpartition(".")[2] in DYNAMIC_METHODS
+    if name == "getattr":
+        asked = call.args[1] if len(call.args) > 1 else None
+        return not isinstance(asked, ast.Constant) or asked.value in ("log", *known.packages)
+    return name in DYNAMIC or name in DYNAMIC_CALLS or name.rpartition(".")[2] in DYNAMIC_METHODS
 
 
-def _is_log(name: str, packages: set[str], functions: set[str]) -> bool:
+def _is_inside(node: ast.Name | ast.Attribute, known: _Known) -> bool:
+    """Whether it is the package's own module `training`, which has `log`, too, or something private."""
+    if not isinstance(node, ast.Attribute) or dotted(node.value) not in known.packages:
+        return False
+    return node.attr == "training" or (node.attr.startswith("_") and node.attr != "__version__")
+
+
+def _is_log(name: str, known: _Known) -> bool:
     holder, dot, last = name.rpartition(".")
     if not dot:
-        return name in functions
-    return last == "log" and (holder in packages or holder.rpartition(".")[2] in packages)
+        return name in known.functions
+    # a module beside the notebook, or a star, may hand the package on
+    return last == "log" and holder.rpartition(".")[2] in known.packages | {"dt", PACKAGE}
 
 
 def _read_call(call: ast.Call, seen: _Seen) -> None:
@@ -150,7 +203,7 @@ def _read_call(call: ast.Call, seen: _Seen) -> None:
         ):
             seen.names |= {key.value: None for key in given.value.keys if isinstance(key, ast.Constant)}  # type: ignore[misc]
         else:
-            seen.unsure = f"**{ast.unparse(given.value)}"
+            seen.doubt(f"**{ast.unparse(given.value)}")
 
 
 def _tops(tree: ast.AST) -> Iterator[str]:

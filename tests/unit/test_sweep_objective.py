@@ -33,6 +33,7 @@ def look(
         ("from dtrain_lab import log as say\nsay(1, loss=2)", {}),
         (HEAD + "dt.log(1, **{'loss': 2, 'other': 3})", {}),
         ("from helpers import *\ndt.log(1, loss=2)", {}),
+        ("from helpers import d\nd.log(1, loss=2)", {"helpers": "import dtrain_lab as d"}),
         ("%run helpers.py", {"helpers": HEAD + "dt.log(1, loss=2)"}),
         ("import helpers", {"helpers": HEAD + "def go():\n    dt.log(1, loss=2)"}),
         ("from pkg.train import go", {"pkg.train": HEAD + "dt.log(1, loss=2)"}),
@@ -59,12 +60,19 @@ def test_an_objective_that_no_call_passes_is_a_problem_with_its_place() -> None:
     assert found is not None
     assert (found.severity, found.code, found.field) == ("problem", "no_objective", "objective")
     assert found.message == 'No trial would report "accuracy": dt.log gets loss, step_s.'
-    assert found.fix == "Call dt.log(step, accuracy=…) in the notebook, or seek loss or step_s."
+    assert found.fix == "Call dt.log(step, accuracy=…) in the notebook, or optimize loss or step_s."
     assert (found.cell, found.line) == ("[1]", 3)
 
 
 @pytest.mark.parametrize(
-    "code", ["x = 1", HEAD + "print(1)", HEAD + "model.eval()\nself.log('loss', 1)\ndt.log(3)"]
+    "code",
+    [
+        "x = 1",
+        "dt = 0.1\nx = x + dt",  # a step in time
+        HEAD + "print(1)",
+        HEAD + "print(dt.__version__, getattr(model, 'depth'))\ndt.optimize(model)",
+        HEAD + "model.eval()\nself.log('loss', 1)\ndt.log(3)",
+    ],
 )
 def test_a_notebook_that_logs_nothing_is_a_problem(code: str) -> None:
     found = look(code)
@@ -77,7 +85,7 @@ def test_a_notebook_that_logs_nothing_is_a_problem(code: str) -> None:
     ("code", "modules", "source"),
     [
         (HEAD + "dt.log(1, **values)", {}, "**values"),
-        (HEAD + "dt.log(1, a=1)\ntrain(report=dt.log)", {}, "what dt.log is handed to"),
+        (HEAD + "dt.log(1, a=1)\ntrain(report=dt.log)", {}, "code that knows dt.log by another name"),
         ("import mylib.training", {}, "the module mylib"),
         ("import helpers", {"helpers": "import mylib"}, "the module mylib"),
         ("import helpers", {"helpers": "def broken("}, "the module helpers"),
@@ -88,6 +96,28 @@ def test_a_notebook_that_logs_nothing_is_a_problem(code: str) -> None:
         ),
         (HEAD + "exec(text)", {}, "code that is made or read while it runs"),
         ("%run train.py", {}, "code that is made or read while it runs"),
+        (HEAD + "def f(d):\n    d.log(1, loss=2)\nf(dt)", {}, "code that knows dt by another name"),
+        (HEAD + "logger = dt\nlogger.log(1, loss=2)", {}, "code that knows dt by another name"),
+        ("from dtrain_lab.training.log import log\nlog(1, loss=2)", {}, "the module dtrain_lab.training.log"),
+        ("import dtrain_lab.training.log as one\none.log(1)", {}, "the module dtrain_lab.training.log"),
+        ("from dtrain_lab import training", {}, "the module dtrain_lab.training"),
+        (HEAD + "dt.training.log.log(1, loss=2)", {}, "dt.training"),
+        (HEAD + "getattr(dt, 'log')(1, loss=2)", {}, "code that is made or read while it runs"),
+        (HEAD + "getattr(model, name)(1, loss=2)", {}, "code that is made or read while it runs"),
+        (HEAD + "globals()['dt'].log(1, loss=2)", {}, "code that is made or read while it runs"),
+        ("!python train.py", {}, "a shell command"),
+        ("import subprocess\nsubprocess.run(['python', 'train.py'])", {}, "the module subprocess"),
+        ("import os\nos.system('python train.py')", {}, "code that is made or read while it runs"),
+        (
+            "from helpers import d as e\ne.log(1, loss=2)",
+            {"helpers": "import dtrain_lab as d"},
+            "code that knows d by another name",
+        ),
+        (
+            "import helpers\nhelpers.go(helpers.d)",
+            {"helpers": "import dtrain_lab as d"},
+            "code that knows helpers.d by another name",
+        ),
     ],
 )
 def test_what_can_not_be_read_is_a_warning(code: str, modules: Mapping[str, str], source: str) -> None:
