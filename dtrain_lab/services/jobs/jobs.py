@@ -67,6 +67,10 @@ class Jobs:
         Raises:
             DtrainError: The job can't be planned.
         """
+        return (await self.planned(request, file, ask=ask))[0]
+
+    async def planned(self, request: JobRequest, file: Path, *, ask: bool = False) -> tuple[JobPlan, Planned]:
+        """Plan a job as `plan` does, and return also what the plan was made from."""
         return await self._plans.preview(request, file, await self._first_host(request), ask=ask)
 
     async def submit(

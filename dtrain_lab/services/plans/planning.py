@@ -47,7 +47,8 @@ LARGEST_NOTEBOOK = 64 << 20
 class Planned(Struct, frozen=True):
     """A job that is ready to submit: its record, and the files of its folder.
 
-    `facts`: what the nodes have. `sources`: what the plan was made from.
+    `facts`: what the nodes have. `sources`: what the plan was made from. `code`: the notebook's, with the
+    files that the job takes along.
     """
 
     record: JobRecord
@@ -56,6 +57,7 @@ class Planned(Struct, frozen=True):
     findings: tuple[Finding, ...]
     facts: Facts
     sources: Sources
+    code: Code
     left: tuple[str, ...] = ()
     never: DtrainError | None = None
     """Why the job could never start, if its plan can be shown nevertheless."""
@@ -162,6 +164,7 @@ async def prepare(
         findings,
         facts,
         sources,
+        read_code,
         packed.left,
         never,
         sum(cell.runs for cell in cells),

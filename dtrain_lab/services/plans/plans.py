@@ -52,8 +52,10 @@ class Plans:
         self._asked_for: dict[str, float] = {}
         """Profile → monotonic time at which refusals of its hosts were last reset."""
 
-    async def preview(self, request: JobRequest, file: Path, first_host: str | None, *, ask: bool) -> JobPlan:
-        """Plan a job, and return its preview.
+    async def preview(
+        self, request: JobRequest, file: Path, first_host: str | None, *, ask: bool
+    ) -> tuple[JobPlan, Planned]:
+        """Plan a job, and return its preview with the plan that it shows.
 
         Args:
             request: The user's request.
@@ -78,12 +80,13 @@ class Plans:
         except DtrainError as error:  # the comparison is optional
             log.info("the last job of %s can't be compared: %s", request.notebook, error)
             before = None
-        return replace(
+        shown = replace(
             preview(replace(made, findings=findings), before),
             expected_start_at=forecast.starts_at,
             budget=forecast.budget,
             room=left,
         )
+        return shown, made
 
     async def make(self, request: JobRequest, file: Path, first_host: str | None) -> Planned:
         """Plan a job, and keep the plan for its submission.

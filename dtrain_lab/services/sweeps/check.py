@@ -10,24 +10,19 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dtrain_lab.backends import registry
 from dtrain_lab.errors import BadRequest, BadSize, Conflict, DtrainError, EnvironmentUnfit
 from dtrain_lab.jobs.notebook.source import read as cells_of
 from dtrain_lab.placement import slots
 from dtrain_lab.services import names
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.jobs.request import as_asked
-from dtrain_lab.services.plans.code import Code
 from dtrain_lab.services.plans.planning import read_notebook
-from dtrain_lab.services.policy import limits
-from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.sweeps import objective, study
 from dtrain_lab.sweeps.notebook import check_names
 from dtrain_lab.sweeps.space import Space, first_of, parse, points
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRequest, JobSize
-from dtrain_lab.wire.plan import HostsFacts, NodeFacts
+from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts
 from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest
 
 USUAL_TRIALS = 16
@@ -39,17 +34,18 @@ OF_SWEEP = (BadRequest, Conflict, EnvironmentUnfit)
 """Refusals that a check collects, so that all of them are told at once."""
 
 
-class Checked(NamedTuple):
-    """What was found. `text`: the notebook's file; `refused`: why the sweep can't begin, in order."""
+class CheckedSweep(NamedTuple):
+    """What was found. `text`: the notebook's file."""
 
     plan: SweepPlan
     space: Space
     name: str
     text: str
-    refused: tuple[DtrainError, ...]
 
 
-async def look(jobs: Jobs, request: SweepRequest, file: Path, *, strict: bool, ask: bool = False) -> Checked:
+async def check_sweep(
+    jobs: Jobs, request: SweepRequest, file: Path, *, strict: bool, ask: bool = False
+) -> CheckedSweep:
     """Check a sweep; nothing is written and nothing is submitted.
 
     Args:
@@ -64,7 +60,7 @@ async def look(jobs: Jobs, request: SweepRequest, file: Path, *, strict: bool, a
     """
     refused: list[DtrainError] = []
 
-    async def tried(call: Callable[..., Any], *arguments: Any, otherwise: Any = None) -> Any:
+    async def collect(call: Callable[..., Any], *arguments: Any, otherwise: Any = None) -> Any:
         try:
             return await asyncio.to_thread(call, *arguments)
         except OF_SWEEP as error:
@@ -73,22 +69,21 @@ async def look(jobs: Jobs, request: SweepRequest, file: Path, *, strict: bool, a
             refused.append(error)
             return otherwise
 
-    space: Space = await tried(parse, request.space, otherwise={})
-    await tried(_fields, request, space)
-    total = await tried(_total, request, space, otherwise=request.trials or USUAL_TRIALS)
+    space: Space = await collect(parse, request.space, otherwise={})
+    await collect(_fields, request, space)
+    total = await collect(_total, request, space, otherwise=request.trials or USUAL_TRIALS)
     if study.needed(request):
-        await tried(study.load)
+        await collect(study.load)
     text = await asyncio.to_thread(read_notebook, file)
     cells = cells_of(text, str(file))
-    await tried(check_names, cells, (*space, *request.parameters), file.name)
-    name = await tried(_name, request, file, otherwise="")
-    plan = await jobs.plan(trial_request(request, first_of(space), None), file, ask=ask)
-    code = await asyncio.to_thread(Code.here, cells, file.parent)
-    found = objective.finding(code.everything, request.objective)
+    await collect(check_names, cells, (*space, *request.parameters), file.name)
+    name = await collect(_name, request, file, otherwise="")
+    plan, made = await jobs.planned(trial_request(request, first_of(space), None), file, ask=ask)
+    found = await asyncio.to_thread(objective.finding, made.code.everything, request.objective)
     size = plan.size or JobSize(1, 1)
     usual = None
     try:
-        usual = await _at_once(request, size)
+        usual = _at_once(made.facts, size)
     except BadSize as error:
         if strict:
             raise
@@ -101,8 +96,8 @@ async def look(jobs: Jobs, request: SweepRequest, file: Path, *, strict: bool, a
     )
     wanted = request.parallel or usual
     shown = {**msgspec.structs.asdict(plan), "findings": findings}
-    made = SweepPlan(**shown, total=total, parallel=min(total, wanted) if wanted else None)
-    return Checked(made, space, name, text, tuple(refused))
+    all_told = SweepPlan(**shown, total=total, parallel=min(total, wanted) if wanted else None)
+    return CheckedSweep(all_told, space, name, text)
 
 
 def trial_request(
@@ -189,16 +184,16 @@ def _name(request: SweepRequest, file: Path) -> str:
     return next(name for name in (plain, *numbered) if name not in taken)
 
 
-async def _at_once(request: SweepRequest, size: JobSize) -> int:
+def _at_once(facts: Facts, size: JobSize) -> int:
     """Return how many trials run at once: as many as GPUs, or cores without GPUs, have room for.
+
+    Args:
+        facts: What the nodes have.
+        size: Of a trial.
 
     Raises:
         BadSize: One trial is larger than all slots.
     """
-    profile = profiles.load(request.profile)
-    traits = registry.backend(profile.backend).traits
-    allowed = limits.allowed(as_asked(profile, request, traits), request)
-    facts = await allowed.backend.facts(allowed.profile)
     ranks = size.nodes * size.ranks_per_node
     if not isinstance(facts, NodeFacts | HostsFacts):
         return OF_SCHEDULER

@@ -43,7 +43,7 @@ async def create(jobs: Jobs, request: SweepRequest, file: Path, warned: Warned |
     Raises:
         DtrainError: The sweep can't run: its space, notebook, objective, size or name.
     """
-    found = await check.look(jobs, request, file, strict=True)
+    found = await check.check_sweep(jobs, request, file, strict=True)
     plan = found.plan
     refuse(plan.findings)
     warnings = tuple(finding for finding in plan.findings if finding.severity == "warning")

@@ -17,7 +17,7 @@ from dtrain_lab.machine import processes
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.sweeps import folder as folders
-from dtrain_lab.services.sweeps.check import look
+from dtrain_lab.services.sweeps.check import check_sweep
 from dtrain_lab.services.sweeps.creation import Warned, create
 from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.view import can_resume, shown
@@ -64,7 +64,7 @@ class Sweeps:
         Raises:
             DtrainError: A trial can't be planned.
         """
-        return (await look(self._jobs, request, file, strict=False, ask=ask)).plan
+        return (await check_sweep(self._jobs, request, file, strict=False, ask=ask)).plan
 
     async def create(self, request: SweepRequest, file: Path, warned: Warned | None = None) -> Sweep:
         """Create a sweep and start its driver.

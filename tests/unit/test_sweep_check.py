@@ -1,0 +1,87 @@
+"""The check of a sweep looks at what its trials take along, and asks hosts once while somebody types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.local.backend import LocalBackend
+from dtrain_lab.services import folders
+from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.sweeps.sweeps import Sweeps
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest
+from tests.books import write
+
+PARAMETERS = ("lr = 0.1", "parameters")
+LOGS = "import dtrain_lab as dt\ndt.log(1, loss=2)"
+REQUEST = SweepRequest("train.ipynb", space={"lr": [0.1, 0.2]}, objective="loss", sampler="grid")
+
+
+class Host(LocalBackend):
+    """This machine, which counts what it is asked."""
+
+    asked = 0
+
+    async def facts(self, profile: Profile) -> Any:
+        self.asked += 1
+        return await super().facts(profile)
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
+    made = Host()
+    monkeypatch.setattr(registry, "backend", lambda _: made)
+    monkeypatch.setattr(folders, "profiles", lambda: tmp_path / "profiles")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    (tmp_path / "profiles").mkdir()
+    return made
+
+
+@pytest.fixture
+def sweeps(tmp_path: Path, host: Host) -> Sweeps:
+    return Sweeps(Jobs(Store(tmp_path / "jobs.sqlite")))
+
+
+def of_objective(plan: SweepPlan) -> list[tuple[str, str]]:
+    return [(f.severity, f.fix) for f in plan.findings if f.code == "no_objective"]
+
+
+async def test_hosts_are_asked_once_while_somebody_types(tmp_path: Path, sweeps: Sweeps, host: Host) -> None:
+    file = write(tmp_path / "book" / "train.ipynb", [PARAMETERS, LOGS])
+    for trials in (1, 2):
+        plan = await sweeps.plan(replace(REQUEST, trials=trials), file)
+        assert (plan.total, of_objective(plan)) == (trials, [])
+        assert plan.parallel
+    assert host.asked == 1
+
+
+HELPERS = ("warning", "The sweep ends after its first trial unless the module helpers reports it.")
+
+
+@pytest.mark.parametrize(
+    ("ignored", "files", "found"),
+    [("", True, []), ("helpers.py\n", True, [HELPERS]), ("", False, [HELPERS])],
+)
+async def test_only_files_that_a_trial_takes_count(
+    tmp_path: Path, sweeps: Sweeps, ignored: str, files: bool, found: list[Any]
+) -> None:
+    file = write(tmp_path / "book" / "train.ipynb", [PARAMETERS, "import helpers"])
+    (file.parent / "helpers.py").write_text(LOGS)
+    (file.parent / ".dtrainignore").write_text(ignored)
+    assert of_objective(await sweeps.plan(replace(REQUEST, files=files), file)) == found
+
+
+@pytest.mark.parametrize("way", ["%run ../above.py", "import sys\nsys.path.insert(0, '..')\nimport above"])
+async def test_nothing_outside_the_folder_is_read(tmp_path: Path, sweeps: Sweeps, way: str) -> None:
+    file = write(tmp_path / "book" / "train.ipynb", [PARAMETERS, way])
+    (tmp_path / "above.py").write_text("import dtrain_lab as dt\ndt.log(1, secret=2)")
+    plan = await sweeps.plan(REQUEST, file)
+    assert "secret" not in str(plan.findings)
+    assert [severity for severity, _ in of_objective(plan)] == ["warning"]
