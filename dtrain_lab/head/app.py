@@ -73,6 +73,7 @@ class Head:
             outlets=self._outlets,
             debugger=self._debugger,
             moved=lambda: self._watchers.moved(),
+            begins=lambda: self._keep_history(ended=True),
         )
         self._policy = policy(self._parts)
         self._stacks = Stacks(self._policy, peers, self._figures)

@@ -22,6 +22,8 @@ PATIENCE_S = 10.0
 """Longest time for which rank 0 waits for the other ranks' values of a step."""
 LAST_S = 2.0
 """The same at the end of the process."""
+SETTLE_S = 0.3
+"""The same at the end of a cell, so that its last values are known before the next one begins."""
 LOOK_S = 0.02
 Record = Callable[[int, dict[str, float], float], None]
 
@@ -41,7 +43,7 @@ class Means:
         self._calls: dict[int, int] = {}
         self._waiting: queue.SimpleQueue[tuple[str, int, float]] = queue.SimpleQueue()
         self._closing = 0.0
-        self._pending = 0
+        self._handed_in = self._recorded = 0
         if rank == 0:
             threading.Thread(target=self._collect, name="dt.log averages", daemon=True).start()
             atexit.register(self.finish)
@@ -52,13 +54,22 @@ class Means:
         key = f"dtrain/log/{step}/{call}"
         self._store.set(f"{key}/{self._rank}", json.dumps(values))
         if self._rank == 0:
-            self._pending += 1
+            self._handed_in += 1
             self._waiting.put((key, step, time.time()))
 
     def finish(self) -> None:
         """Record what is still under way, waiting for other ranks for a short time."""
         self._closing = time.monotonic() + LAST_S
-        while self._pending and time.monotonic() < self._closing + 1:
+        self.settle(LAST_S + 1)
+
+    def settle(self, within_s: float = SETTLE_S) -> None:
+        """Wait until what was handed in is recorded.
+
+        Args:
+            within_s: longest time to wait, seconds.
+        """
+        until = time.monotonic() + within_s
+        while self._recorded < self._handed_in and time.monotonic() < until:
             time.sleep(LOOK_S)
 
     def _collect(self) -> None:
@@ -68,7 +79,7 @@ class Means:
                 self._one(key, step, at)
             except (RuntimeError, ConnectionError) as error:  # the store has ended, or the world is rebuilt
                 ranks.say(f"dt.log: values of other ranks can't be read any more: {error}")
-            self._pending -= 1
+            self._recorded += 1
 
     def _one(self, key: str, step: int, at: float) -> None:
         keys = [f"{key}/{rank}" for rank in range(self._size)]

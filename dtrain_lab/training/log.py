@@ -79,6 +79,12 @@ def _averages() -> Any:
     return _means[0][1]
 
 
+def settle() -> None:
+    """At a cell's end: wait a moment for means that are still collected."""
+    if _means and _means[0][1] is not None:
+        _means[0][1].settle()
+
+
 def to(sink: Sink) -> None:
     """Set the function that gets all values: called with step, values and seconds since 1970."""
     _sink[:] = [sink]

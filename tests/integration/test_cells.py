@@ -221,3 +221,17 @@ def test_values_that_a_cell_logs_and_steps_that_it_tells(pair: dt.Cluster) -> No
     assert not pair.info()["ranks"][1]["unsure"]
     result = pair.run("dt.log(1, loss='much')", ranks="0", check=False)
     assert "dt.log: loss is no number: str" in result.failures[0].message
+
+
+def test_the_last_values_of_cells_that_follow_at_once_are_in_the_history(pair: dt.Cluster) -> None:
+    for first in (1000, 2000):
+        pair.run(
+            "import dtrain_lab as dt, time\n"
+            f"for i in range({first}, {first} + 20):\n"
+            "    dt.log(i, average=True, level=float(rank))\n"
+            "    time.sleep(0.01)\n"
+        )
+    wait_until(
+        lambda: {1019, 2019} <= {p["values"].get("step") for p in pair.history()}, 10, "both last values"
+    )
+    assert pair.history()[-1]["values"]["level"] == 0.5

@@ -408,6 +408,7 @@ class Owner:
         return forecast(self.figures.measured, nodes, order.nodes, order.ranks, order.speed, order.speed_now)
 
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
+        self.parts.begins()
         running = self.cells.get(cell)
         self._ranks.begin(ranks, running.order.code if running is not None else "")
         self.happened(on.CellBegan(cell, ranks))

@@ -37,6 +37,8 @@ class Parts:
     debugger: DebugBroker
     moved: Callable[[], None]
     """Marks the world as changed, so that watchers hear of it with the next tick."""
+    begins: Callable[[], None]
+    """Called before a cell begins, whose values would replace those of the cell before."""
 
 
 class Policy(Protocol):

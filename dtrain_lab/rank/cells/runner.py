@@ -30,6 +30,7 @@ from dtrain_lab.rank.cells import sources as cell_sources
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.ipykernel import main_lock
 from dtrain_lab.rank.output.streams import RankStream
+from dtrain_lab.training import log
 from dtrain_lab.wire.links import CellReply, Execute
 from dtrain_lab.wire.metrics.diagnosis import Report
 from dtrain_lab.wire.stacks import Frame
@@ -139,6 +140,7 @@ class CellRunner:
                 error = await execute() or shown.inner
                 self.ended(error)
                 drain()
+                log.settle()  # the cell's last values go before its reply
             self.busy = False
             self._file = ""
             groups, count = self._group.specs()
