@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -231,3 +233,53 @@ def test_a_fit_in_a_file_that_may_be_anothers_is_a_warning() -> None:
     other = {"helper.py": "import keras\ndef go(forest):\n    forest.fit(1)\n", "svm.py": "net = made()"}
     source = "import helper, svm\nhelper.go(svm.net)"
     assert findings([WORKERS, source], other, asked="tensorflow") == [("warning", "keras_strategy", None)]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%run ../outside.py",
+        "%run {root}/outside.py",
+        "%run link.py",
+        "import sys\nsys.path.insert(0, '..')\nimport outside",
+        "import sys\nsys.path.insert(0, 'folder')\nimport outside",
+        "%run circle.py",
+        "import pipe",
+        "%run pipe.py",
+        "%run /dev/zero",
+        "import zero",
+        "import large",
+        "import latin",
+    ],
+)
+def test_only_regular_files_of_the_notebooks_folder_are_read(tmp_path: Path, cell: str) -> None:
+    (tmp_path / "outside.py").write_text(TORCH)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "link.py").symlink_to("../outside.py")
+    (folder / "folder").symlink_to("..")
+    (folder / "circle.py").symlink_to("circle.py")
+    (folder / "zero.py").symlink_to("/dev/zero")
+    (folder / "large.py").write_text(f"{TORCH}{' ' * (1 << 20)}")
+    (folder / "latin.py").write_bytes(b"# \xff")
+    os.mkfifo(folder / "pipe.py")
+    assert Code.here(cells(cell.format(root=tmp_path)), folder).files == ()
+
+
+def test_files_below_the_folder_are_read_also_by_links(tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    (real / "src").mkdir(parents=True)
+    (real / "src" / "m.py").write_text(TORCH)
+    (real / "link.py").symlink_to("src/m.py")
+    (tmp_path / "project").symlink_to(real)
+    source = "import sys, link\nsys.path.append('src')\nimport m"
+    found = Code.here(cells(source, "%run src/../link.py"), tmp_path / "project")
+    assert {module.path for module in found.files} == {"link.py", "src/m.py"}
+
+
+def test_paths_that_leave_the_folder_are_not_even_asked_for() -> None:
+    asked: list[str] = []
+    source = "import sys\nsys.path.insert(0, '../lib')\nimport a\n%run ../b.py\n%run /c.py"
+    local_modules.modules(running(cells(source)), lambda path: asked.append(path))  # type: ignore[func-returns-value]
+    assert asked == ["sys/__init__.py", "sys.py", "a/__init__.py", "a.py"]

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,10 +18,10 @@ import psutil
 
 from dtrain_lab.backends import script
 from dtrain_lab.backends.base import Backend, Place, Way
+from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local import processes as own
 from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.backends.transport import Here
-from dtrain_lab.errors import EnvironmentUnfit
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import check, local_facts, processes, tickets
 from dtrain_lab.placement import environment, slots
@@ -37,6 +37,8 @@ from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.submission import ClusterRecord, Submission
 from dtrain_lab.wire.traits import Traits
 
+CHECK_WITHIN_S = 60.0
+"""Time of an interpreter for its check: it imports torch, maybe from a slow disk."""
 ENDED_WITHIN_S = 5.0
 """Time that a killed head has to be gone."""
 KILL_AFTER_S = 12.0
@@ -58,13 +60,21 @@ class LocalBackend(Backend):
         """Check this machine with the Python of the profile's environment.
 
         Raises:
-            EnvironmentUnfit: That Python can't run dtrain-lab.
+            EnvironmentUnfit: That Python can't run dtrain-lab, or runs another version of it.
         """
         words = [os.path.expanduser(word) for word in environment.python(profile.environment, python)]
         if words == [sys.executable]:
             found = await asyncio.to_thread(check, profile.workdir)
         else:
-            found = await _asked(words, profile)
+            found = await interpreter.ask(
+                words,
+                ("-m", "dtrain_lab.node", "check", *([profile.workdir] if profile.workdir else [])),
+                Check,
+                within_s=CHECK_WITHIN_S,
+                hint="Look at [environment] of the profile.",
+                env=variables(profile.environment),
+                cwd="/",
+            )
         return {found.facts.name: found}
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
@@ -158,30 +168,6 @@ class LocalBackend(Backend):
     async def stop(self, profile: Profile, identity: str) -> None:
         """End a GPU process on this machine."""
         await asyncio.to_thread(tickets.stop, identity)
-
-
-async def _asked(words: Sequence[str], profile: Profile) -> Check:
-    workdir = [profile.workdir] if profile.workdir else []
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *(*words, "-P", "-m", "dtrain_lab.node", "check", *workdir),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=variables(profile.environment),
-            cwd="/",
-        )
-    except OSError as error:
-        raise EnvironmentUnfit(
-            f"{words[0]} can't be run: {error.strerror}.", "Look at [environment] of the profile."
-        ) from error
-    out, err = await process.communicate()
-    if process.returncode:
-        last = err.decode("utf-8", "replace").strip().splitlines()
-        raise EnvironmentUnfit(
-            f"{words[0]} can't run dtrain-lab: {last[-1] if last else 'it ended with an error'}.",
-            "Look at [environment] of the profile.",
-        )
-    return msgspec.json.decode(out.strip().splitlines()[-1], type=Check)
 
 
 def _start_head(cluster: ClusterRecord) -> Handle:

@@ -67,7 +67,7 @@ def modules(parsed: Sequence[Parsed], read: Read) -> tuple[Module, ...]:
     while waiting:
         asked, package, cell, line = waiting.pop(0)
         for path, name, at in _wanted(asked, package, folders, read):
-            if path in found or len(found) >= MOST_FILES:
+            if path in found or len(found) >= MOST_FILES or not _is_inside(path):
                 continue
             source = read(path)
             if source is None or not _parses(source):
@@ -207,6 +207,11 @@ def _wanted(
             yield from ((path, module, ask.line) for path, module in _files(name, folders, read))
 
 
+def _is_inside(path: str) -> bool:
+    """Whether a normal path stays in the notebook's folder."""
+    return not path.startswith("/") and path.split("/")[0] != ".."
+
+
 def _files(name: str, folders: Sequence[str], read: Read) -> Iterator[tuple[str, str]]:
     """Yield the files that an import runs: each package on the way, and the module."""
     parts = name.split(".")
@@ -215,7 +220,7 @@ def _files(name: str, folders: Sequence[str], read: Read) -> Iterator[tuple[str,
         for folder in folders:
             for path in (f"{stem}/__init__.py", f"{stem}.py"):
                 there = posixpath.normpath(posixpath.join(folder, path))
-                if read(there) is not None:
+                if _is_inside(there) and read(there) is not None:
                     yield there, module
                     break
 

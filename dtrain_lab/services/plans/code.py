@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -58,14 +61,7 @@ class Code(Struct, frozen=True):
             folder: that it lies in.
         """
 
-        def read(path: str) -> str | None:
-            try:
-                file = folder / path
-                return file.read_text(encoding="utf-8") if file.stat().st_size <= LARGEST else None
-            except (OSError, ValueError):
-                return None
-
-        return cls._of(cells, read)
+        return cls._of(cells, partial(_text_of, folder.resolve()))
 
     @classmethod
     def _of(cls, cells: Sequence[Cell], read: Callable[[str], str | None]) -> Code:
@@ -86,3 +82,22 @@ class Code(Struct, frozen=True):
                 ]
             ),
         )
+
+
+def _text_of(folder: Path, path: str) -> str | None:
+    """Return the text of a regular file below a folder; None for anything else, and for a large one.
+
+    A cell may name whatever it likes: a pipe would hold us for good, and a device has no end.
+    """
+    try:
+        file = (folder / path).resolve()
+        if not file.is_relative_to(folder):  # by its path, or by a link
+            return None
+        number = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(number, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                return None
+            data = stream.read(LARGEST + 1)
+        return data.decode("utf-8") if len(data) <= LARGEST else None
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: links in a circle
+        return None

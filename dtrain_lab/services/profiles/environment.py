@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
@@ -10,6 +9,7 @@ import sys
 from importlib import util
 from pathlib import Path
 
+from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit
 from dtrain_lab.machine import RUNTIME_VARIABLE
@@ -125,36 +125,14 @@ async def missing_modules(python: str, names: tuple[str, ...]) -> list[str]:
     return await _ask(python, names)
 
 
-async def _ask(python: str, names: tuple[str, ...] = NEEDED) -> list[str]:
-    try:
-        process = await asyncio.create_subprocess_exec(
-            python,
-            "-P",
-            "-c",
-            CHECK % (names,),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-    except OSError as error:
-        raise EnvironmentUnfit(
-            f"{python} can't be run: {error.strerror}.", "Choose a kernel whose Python exists."
-        ) from error
-    try:
-        async with asyncio.timeout(CHECK_WITHIN_S):
-            out, err = await process.communicate()
-    except TimeoutError:
-        process.kill()
-        raise EnvironmentUnfit(
-            f"{python} did not answer in {CHECK_WITHIN_S:.0f} s.", "Is its disk reachable?"
-        ) from None
-    if process.returncode:
-        last = err.decode("utf-8", "replace").strip().splitlines()
-        raise EnvironmentUnfit(
-            f"{python} can't be used: {last[-1] if last else 'it ended with an error'}.",
-            "dtrain-lab needs Python 3.11 or newer.",
-        )
-    missing: list[str] = json.loads(out)
-    return missing
+async def _ask(python: str, names: tuple[str, ...]) -> list[str]:
+    return await interpreter.ask(
+        [python],
+        ("-c", CHECK % (names,)),
+        list[str],
+        within_s=CHECK_WITHIN_S,
+        hint="Choose a kernel whose Python exists, and is 3.11 or newer.",
+    )
 
 
 def kernel_python(name: str | None) -> str:

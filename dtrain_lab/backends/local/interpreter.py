@@ -1,0 +1,82 @@
+"""Asks another Python interpreter of this machine a question, whose answer is JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+import msgspec
+
+from dtrain_lab.errors import EnvironmentUnfit
+
+T = TypeVar("T")
+
+
+async def ask(
+    words: Sequence[str],
+    arguments: Sequence[str],
+    answer: type[T],
+    *,
+    within_s: float,
+    hint: str,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+) -> T:
+    """Run an interpreter and decode the last line that it prints.
+
+    It leads a session of its own, and whatever of that is left is ended: also where nobody waits any more.
+
+    Args:
+        words: Command that starts the interpreter.
+        arguments: Its arguments.
+        answer: Type of the answer.
+        within_s: Time that it has, in seconds.
+        hint: What to do where the interpreter can't be run, or ends with an error.
+        env: Its variables; by default those of this process.
+        cwd: Its working directory; by default that of this process.
+
+    Raises:
+        EnvironmentUnfit: It can't be run, is silent, ends with an error, or says something else.
+    """
+    python = words[0]
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            "-P",  # files in the working directory must not shadow modules
+            *arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=env,
+            cwd=cwd,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise EnvironmentUnfit(f"{python} can't be run: {error.strerror}.", hint) from error
+    try:
+        async with asyncio.timeout(within_s):
+            out, err = await process.communicate()
+    except TimeoutError:
+        raise EnvironmentUnfit(
+            f"{python} did not answer in {within_s:g} s.", "Is its disk reachable?"
+        ) from None
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    if process.returncode:
+        last = err.decode("utf-8", "replace").strip().splitlines()
+        why = last[-1].rstrip(".") if last else "it ended with an error"
+        raise EnvironmentUnfit(f"{python} can't run dtrain-lab: {why}.", hint)
+    try:
+        return msgspec.json.decode(out.strip().splitlines()[-1], type=answer)
+    except (IndexError, msgspec.DecodeError) as error:
+        raise EnvironmentUnfit(
+            f"{python} gave no answer that can be read: its dtrain-lab may be another version.",
+            "Install the same version of dtrain-lab there as here.",
+        ) from error
