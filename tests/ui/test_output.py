@@ -392,6 +392,7 @@ def test_a_run_is_known_after_a_reload_a_rename_and_a_restart_and_not_to_a_copy(
     page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
     with page.expect_response(lambda response: "cells?last=1" in response.url):
         reopen(page, lab, "renamed.ipynb")
+    page.wait_for_function(f"() => {NOTEBOOK}?.widgets[1]")
     assert page.evaluate(f"() => {NOTEBOOK}.widgets[1].model.outputs.length") == 0
     lab.request("DELETE", "clusters/runs")
 
@@ -414,7 +415,7 @@ def test_a_long_line_is_shown_and_a_cell_says_that_its_cluster_was_stopped(lab: 
     # the record of its end goes with the cluster, mostly before the page has asked for it
     page.route("**/cells?last=1", lambda route: route.abort())
     page.evaluate("window.jupyterapp.commands.execute('dtrain-lab:stop-cluster', {ask: false})")
-    glyph(page, 2, "failed")
+    glyph(page, 2, "stopped")
     output(page, 2).get_by_text("The cluster was stopped.").wait_for()
     timed(page, 2)
     kept = page.evaluate(f"{NOTEBOOK}.widgets[2].model.getMetadata('dtrain')")

@@ -190,7 +190,7 @@ def test_training_slow_and_lost_at_eight(screen: Screen) -> None:
     }
     screen.until(panel.get_by_text("Rank 1 was lost. The cell has failed."), 8, **degraded)
     panel.get_by_text("7 ranks keep their variables and wait.").wait_for()
-    facts = panel.locator(".jp-DtrainUi-facts").first.inner_text()
+    facts = panel.locator(".jp-DtrainUi-facts").first.inner_text().replace("\xa0", " ")
     assert "gpu-00, cpu, in cell [7]" in facts
     assert "Killed by signal 9 (SIGKILL)." in facts
     panel.get_by_role("button", name="Go on with 7").click()
