@@ -117,8 +117,14 @@ class Sweep:
             TimeoutError: Trials have not ended in time; they are told to, and will.
         """
         self._info = self._portal.call(self._portal.sweeps.stop(self.id))
-        if wait:
+        if not wait:
+            return
+        try:
             self.wait(timeout)
+        except TimeoutError:
+            raise TimeoutError(
+                f"{self.name} is told to stop, and its trials have not ended in {timeout:g} s. They will."
+            ) from None
 
     def resume(self) -> None:
         """Go on: trials that were stopped continue from their checkpoints, the others begin.

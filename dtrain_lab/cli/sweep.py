@@ -24,6 +24,9 @@ from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest, Trial
 
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
 
+WOULD_BE_REFUSED = 2
+"""Exit code of a dry run that finds problems, as of a request that makes no sense."""
+
 
 @click.group("sweep")
 def sweep_group() -> None:
@@ -81,7 +84,10 @@ def run(
     )
     file = Path(notebook).expanduser().absolute()
     if dry_run:
-        _show_plan(portal.call(portal.sweeps.plan(request, file, ask=True)), as_json)
+        plan = portal.call(portal.sweeps.plan(request, file, ask=True))
+        _show_plan(plan, as_json)
+        if problems(plan.findings):
+            sys.exit(WOULD_BE_REFUSED)
         return
     info = portal.call(portal.sweeps.create(request, file, print_findings))
     if as_json:

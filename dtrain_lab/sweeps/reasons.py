@@ -57,7 +57,7 @@ def of_job(job: Job) -> Summary | None:
         message = at.message.strip().splitlines()[0] if at.message.strip() else ""
         values = {"rank": at.rank, "cell": at.cell, "line": at.line, "type": at.type, "message": message}
         return Summary("rank_failed", values, job.summary.text)
-    return Summary(job.summary.code, {}, job.summary.text)
+    return job.summary
 
 
 def _at(objective: str, report: Report) -> dict[str, str | int | float]:

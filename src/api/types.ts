@@ -2460,6 +2460,7 @@ export interface components {
          *
          *     `line` counts from 1 in its cell, as the user sees it. `field` is the request's field at fault, and
          *     `value` a value that fixes it. `diff`: a change of the notebook that fixes it, as a unified diff.
+         *     `parameter`: the parameter at fault, of a field that has many.
          */
         Finding: {
             /** @default null */
@@ -2474,6 +2475,8 @@ export interface components {
             /** @default null */
             line: number | null;
             message: string;
+            /** @default null */
+            parameter: string | null;
             /** @enum {unknown} */
             severity: "note" | "problem" | "warning";
             /** @default null */

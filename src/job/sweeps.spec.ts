@@ -52,7 +52,20 @@ it.each<[Reason, string]>([
     'Rank 1, cell [2], line 3: E: why'
   ],
   [{ code: 'job_deleted', values: {}, text: '' }, 'Its job was deleted.'],
-  [{ code: 'job_cancelled', values: {}, text: '' }, 'Its job was cancelled.']
+  [{ code: 'job_cancelled', values: {}, text: '' }, 'Its job was cancelled.'],
+  [{ code: 'job_failed', values: {}, text: '' }, 'Its job failed.'],
+  [
+    { code: 'job_failed', values: { why: 'exit code 3.', took: '' }, text: '' },
+    'Failed: exit code 3.'
+  ],
+  [
+    { code: 'job_failed', values: { why: 'no.', took: '5 s' }, text: '' },
+    'Failed after 5 s: no.'
+  ],
+  [
+    { code: 'job_lost', values: { total: 2 }, text: '' },
+    'Nothing is known of its job any more.'
+  ]
 ])('says by its code why a trial is as it is: %o', (reason, words) => {
   expect(reasonText(reason, trans)).toBe(words);
   expect(reasonText(reason, other)).toBe(`«${words}»`);

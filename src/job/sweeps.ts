@@ -152,6 +152,14 @@ export function reasonText(
       return trans.__('Its job was deleted.');
     case 'job_cancelled':
       return trans.__('Its job was cancelled.');
+    case 'job_failed':
+      return values.why === undefined
+        ? trans.__('Its job failed.')
+        : values.took
+          ? trans.__('Failed after %1: %2', value('took'), value('why'))
+          : trans.__('Failed: %1', value('why'));
+    case 'job_lost':
+      return trans.__('Nothing is known of its job any more.');
     default:
       return text;
   }

@@ -14,7 +14,8 @@ const finding = (field: string | null, message = 'M.'): Finding => ({
   line: null,
   field,
   value: null,
-  diff: ''
+  diff: '',
+  parameter: null
 });
 
 it('leaves out what the form has found itself', () => {
@@ -35,10 +36,15 @@ it('says beside a field what the server did not take', () => {
   expect(refusedIn([...found, finding(null)])).toEqual([
     {
       field: 'objective',
-      parameter: undefined,
+      parameter: null,
       text: 'No trial would report "loss". F.'
     }
   ]);
+});
+
+it('knows the parameter that the server did not take', () => {
+  const found = { ...finding('space'), parameter: 'lr' };
+  expect(refusedIn([found])[0].parameter).toBe('lr');
 });
 
 it('says on the bar what is wrong', () => {

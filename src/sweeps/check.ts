@@ -50,9 +50,9 @@ export function refusedIn(
 ): { field: string; parameter: unknown; text: string }[] {
   return findings
     .filter(({ severity, field }) => severity === 'problem' && field)
-    .map(({ field, message, fix }) => ({
+    .map(({ field, parameter, message, fix }) => ({
       field: field ?? '',
-      parameter: undefined,
+      parameter,
       text: `${message} ${fix}`.trim()
     }));
 }

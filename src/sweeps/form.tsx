@@ -181,7 +181,9 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       trans={trans}
       open={(finding: Finding) => {
         const field = FIELDS[finding.field ?? ''];
-        if (field) {
+        if (finding.parameter) {
+          focus(`[data-sweep='${finding.parameter}']`);
+        } else if (field) {
           focus(`[data-field='${field}']`);
         } else {
           notebook.open(finding.cell ?? undefined, finding.line ?? undefined);

@@ -51,6 +51,7 @@ it('says what is wrong before anybody is asked', () => {
     sweepFaults({ ...SWEEP, ...form }).map(f => f.code);
   expect(codes({ vary: {} })).toEqual(['nothing varies']);
   expect(codes({ objective: 'a b' })).toEqual(['no objective']);
+  expect(codes({ objective: 'lambda' })).toEqual(['no objective']);
   expect(codes({ sampler: 'grid' })).toEqual(['no grid']);
   expect(codes({ trials: '0', parallel: 'x' })).toEqual([
     'no count',

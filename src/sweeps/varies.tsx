@@ -38,6 +38,10 @@ export function Vary(
   const nothing = props.faults.find(
     f => f.field === 'vary' && f.parameter === undefined
   );
+  const elsewhere = props.refused.find(
+    r => r.field === 'space' && parameters.every(p => p.name !== r.parameter)
+  );
+  const said = nothing ? faultText(nothing, trans) : elsewhere?.text;
   return (
     <>
       <h2>{trans.__('Vary')}</h2>
@@ -52,9 +56,9 @@ export function Vary(
           {trans.__('Parameters of the tagged cell, and how trials vary them.')}
         </p>
       )}
-      {nothing && (
+      {said && (
         <p className="jp-DtrainSweep-nothing" role="alert">
-          {faultText(nothing, trans)}
+          {said}
         </p>
       )}
       {parameters.map(parameter => (

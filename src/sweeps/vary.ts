@@ -135,10 +135,17 @@ export function combinations(
   return count;
 }
 
-/** Arguments of `dt.log` itself. */
-const OF_LOG = ['step', 'average'];
+/** Arguments of `dt.log` itself, as in `dtrain_lab/sweeps/objective.py`. */
+const OF_LOG: readonly string[] = ['step', 'average'];
+
+/** Python's keywords. */
+const KEYWORDS: readonly string[] =
+  'False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield'.split(
+    ' '
+  );
 
 /** Is it a name that `dt.log` can be called with? */
 export function isName(text: string): boolean {
-  return NAME.test(text.trim()) && !OF_LOG.includes(text.trim());
+  const name = text.trim();
+  return NAME.test(name) && !OF_LOG.includes(name) && !KEYWORDS.includes(name);
 }

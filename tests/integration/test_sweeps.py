@@ -149,6 +149,26 @@ def terminal(*words: str, code: int = 0) -> Any:
     return json.loads(done.stdout if code == 0 else done.stderr)
 
 
+def test_a_dry_run_tells_all_that_is_refused_and_begins_nothing(tmp_path: Path) -> None:
+    words = ["dtrain-lab", "sweep", "run", str(book(tmp_path)), "--param", "lr=0.1,0.2", "--sampler", "grid"]
+    words += ["--dry-run", "--objective"]
+
+    def told(*more: str) -> tuple[int, str]:
+        done = subprocess.run([*words, *more], capture_output=True, text=True, check=False)
+        assert not done.stderr
+        return done.returncode, done.stdout
+
+    code, text = told("accuracy", "--trials", "0", "--json")
+    plan = json.loads(text)
+    problems = [finding for finding in plan["findings"] if finding["severity"] == "problem"]
+    assert (code, [finding["field"] for finding in problems]) == (2, ["trials", "objective"])
+    assert problems[0]["message"] == "trials is 0; it has to be 1 to 10000."
+    code, text = told("loss")
+    assert (code, text.splitlines()[-1]) == (0, "The sweep can begin.")
+    assert list(folders.base().iterdir()) == []
+    assert dt.jobs() == []
+
+
 def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> None:
     words = ("--param", "lr=loguniform(1e-3, 1e-1)", "--param", "steps=12", "--param", "pause=0.5")
     made = terminal(

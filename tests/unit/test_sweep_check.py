@@ -85,3 +85,10 @@ async def test_nothing_outside_the_folder_is_read(tmp_path: Path, sweeps: Sweeps
     plan = await sweeps.plan(REQUEST, file)
     assert "secret" not in str(plan.findings)
     assert [severity for severity, _ in of_objective(plan)] == ["warning"]
+
+
+async def test_a_finding_names_the_parameter_at_fault(tmp_path: Path, sweeps: Sweeps) -> None:
+    file = write(tmp_path / "book" / "train.ipynb", [PARAMETERS, LOGS])
+    request = replace(REQUEST, space={"lr": "uniform(0, 1)"})
+    (found,) = [f for f in (await sweeps.plan(request, file)).findings if f.severity == "problem"]
+    assert (found.code, found.field, found.parameter) == ("no_grid", "space", "lr")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import keyword
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from dtrain_lab.jobs.check import local_modules
 from dtrain_lab.jobs.check.notebook import running
 from dtrain_lab.jobs.notebook.source import Cell
-from dtrain_lab.sweeps.objective import can_be, finding
+from dtrain_lab.sweeps.objective import OWN, can_be, finding
 from dtrain_lab.wire.jobs.finding import Finding
 
 HEAD = "import torch\nimport dtrain_lab as dt\n"
@@ -136,3 +139,13 @@ def test_cells_that_a_job_skips_are_not_read() -> None:
 def test_a_name_that_dt_log_can_not_be_called_with_is_no_objective() -> None:
     assert can_be("loss")
     assert not any(map(can_be, ("", "a b", "step", "average", "lambda")))
+
+
+def test_the_form_knows_the_same_names() -> None:
+    source = (Path(__file__).parents[2] / "src/sweeps/vary.ts").read_text()
+    own = re.search(r"OF_LOG: [^=]*= \[(.*?)\]", source)
+    keywords = re.search(r"KEYWORDS: [^=]*=\s*'(.*?)'", source)
+    assert own is not None
+    assert keywords is not None
+    assert tuple(re.findall(r"'(\w+)'", own[1])) == OWN
+    assert keywords[1].split() == keyword.kwlist

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
+import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,12 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from dtrain_lab.api.sweep import Sweep as ApiSweep
 from dtrain_lab.cli.sweep import sweep_group
 from dtrain_lab.errors import Conflict, EnvironmentUnfit, NotFound, WireMismatch
 from dtrain_lab.services.sweeps import check
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.sweeps import Sweeps
-from dtrain_lab.sweeps import reports, study
+from dtrain_lab.sweeps import reasons, reports, study
 from dtrain_lab.sweeps.events import (
     Action,
     Continue,
@@ -42,6 +46,7 @@ from dtrain_lab.sweeps.view import shown, summary
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, Report, Rung, SweepRecord, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import Sweep as Info
 
 
 def sweep(total: int = 4, parallel: int = 2, **asked: Any) -> SweepRecord:
@@ -331,6 +336,39 @@ def test_a_name_is_taken_while_its_sweep_runs_whatever_version_wrote_it(unreadab
     file = folders.base() / unreadable / folders.RECORD
     file.write_bytes(OLD.replace(b'"state":"running","reason":null,"trials"', b'"state":"stopped","trials"'))
     assert check._name(request, Path("train.ipynb")) == "train"
+
+
+def test_the_page_has_words_for_each_reason() -> None:
+    sources = Path(__file__).parents[2]
+    codes = set(re.findall(r'Summary\("(\w+)"', (sources / "dtrain_lab/sweeps/reasons.py").read_text()))
+    assert {"behind", "job_failed"} <= codes
+    words = (sources / "src/job/sweeps.ts").read_text()
+    assert codes | {"job_lost"} <= set(re.findall(r"case '(\w+)':", words))
+
+
+@pytest.mark.parametrize("state", ["failed", "lost"])
+def test_a_job_that_says_why_it_ended_says_it_for_its_trial(state: Any) -> None:
+    why = Summary(f"job_{state}", {"why": "exit code 3.", "took": "5 s"}, "Failed after 5 s: exit code 3.")
+    job = SimpleNamespace(state=state, error=None, reason=None, summary=why)
+    assert reasons.of_job(job) == why  # type: ignore[arg-type]
+
+
+def test_a_stop_that_takes_long_says_that_it_goes_on() -> None:
+    info = shown(sweep(), "/sweeps/s1")
+
+    class Slow:
+        async def stop(self, _: str) -> Info:
+            return info
+
+        async def wait(self, _: str, __: Any) -> Info:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    portal = SimpleNamespace(sweeps=Slow(), call=asyncio.run)
+    target = ApiSweep(portal, info)  # type: ignore[arg-type]
+    with pytest.raises(TimeoutError, match=r"told to stop, and its trials have not ended in 0\.01 s"):
+        target.stop(timeout=0.01)
+    target.stop(wait=False)
 
 
 def test_rungs_and_curves_are_few_points() -> None:

@@ -123,7 +123,8 @@ def trial_request(
 
 
 def _finding(error: DtrainError) -> Finding:
-    return Finding("problem", error.code, error.message, error.hint, field=error.details.get("field"))
+    field, parameter = error.details.get("field"), error.details.get("parameter")
+    return Finding("problem", error.code, error.message, error.hint, field=field, parameter=parameter)
 
 
 def _fields(request: SweepRequest, space: Space) -> None:

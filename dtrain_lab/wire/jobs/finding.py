@@ -12,6 +12,7 @@ class Finding(Struct, frozen=True):
 
     `line` counts from 1 in its cell, as the user sees it. `field` is the request's field at fault, and
     `value` a value that fixes it. `diff`: a change of the notebook that fixes it, as a unified diff.
+    `parameter`: the parameter at fault, of a field that has many.
     """
 
     severity: Severity
@@ -23,6 +24,7 @@ class Finding(Struct, frozen=True):
     field: str | None = None
     value: str | None = None
     diff: str = ""
+    parameter: str | None = None
 
 
 def problems(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

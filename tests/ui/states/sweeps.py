@@ -184,7 +184,7 @@ def _can_not_begin(stage: Stage) -> None:
         "problem",
         "no_objective",
         'No trial would report "los": dt.log gets loss, accuracy.',
-        "Call dt.log(step, los=…) in the notebook, or seek loss or accuracy.",
+        "Call dt.log(step, los=…) in the notebook, or optimize loss or accuracy.",
         "[2]",
         4,
         "objective",
