@@ -9,6 +9,7 @@ import { Across } from './across';
 import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './focus';
 import { DebugModel } from './model';
+import { runningOf } from './names';
 import { pointsOf } from './points';
 import { Ranks } from './ranks';
 
@@ -98,13 +99,24 @@ export class PointsSection extends Section {
     private _panel: Widget
   ) {
     super(args);
-    args.clusters.changed.connect(this.changed, this); // a cell has got its number
+    args.clusters.changed.connect(this._ran, this);
     this.id = 'dtrain-debug-points';
     this.node.setAttribute('aria-label', args.trans.__('Breakpoints of ranks'));
     const { breakpoints } = args.debug.model;
     breakpoints.changed.connect(this.changed, this);
     breakpoints.restored.connect(this.changed, this);
   }
+
+  /** Clusters tell something several times a second; a cell begins, and so gets its number, far less often. */
+  private _ran(): void {
+    const running = runningOf(this.args.clusters.clusters);
+    if (running !== this._running) {
+      this._running = running;
+      this.changed();
+    }
+  }
+
+  private _running = '';
 
   protected content(): JSX.Element | null {
     const { model, debug, trans } = this.args;
