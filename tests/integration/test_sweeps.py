@@ -26,7 +26,7 @@ from dtrain_lab.machine import processes
 from dtrain_lab.node.sources import warm_client
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 from dtrain_lab.services.sweeps import folder as folders
-from dtrain_lab.services.sweeps.check import trial_request
+from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.wire.sweeps import SweepRequest
 from tests.books import write
 from tests.waiting import wait_until

@@ -17,11 +17,12 @@ from dtrain_lab.services import names
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans.planning import read_notebook
 from dtrain_lab.services.sweeps import folder as folders
+from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.sweeps import objective, study
 from dtrain_lab.sweeps.notebook import check_names
 from dtrain_lab.sweeps.space import Space, first_of, parse, points
 from dtrain_lab.wire.jobs.finding import Finding
-from dtrain_lab.wire.jobs.job import JobRequest, JobSize
+from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts
 from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest
 
@@ -98,28 +99,6 @@ async def check_sweep(
     shown = {**msgspec.structs.asdict(plan), "findings": findings}
     all_told = SweepPlan(**shown, total=total, parallel=min(total, wanted) if wanted else None)
     return CheckedSweep(all_told, space, name, text)
-
-
-def trial_request(
-    request: SweepRequest,
-    parameters: dict[str, object],
-    name: str | None,
-    sweep: str | None = None,
-    at_once: int = 1,
-) -> JobRequest:
-    """Return the request of a trial's job.
-
-    Args:
-        request: The sweep's request.
-        parameters: The trial's own.
-        name: Name of the job.
-        sweep: Id of the sweep.
-        at_once: How many trials run at once.
-    """
-    fields = {field: getattr(request, field) for field in JobRequest.__struct_fields__}
-    fields |= {"parameters": {**request.parameters, **parameters}, "name": name}
-    fields |= {"sweep": sweep, "at_once": at_once}
-    return JobRequest(**fields)
 
 
 def _finding(error: DtrainError) -> Finding:

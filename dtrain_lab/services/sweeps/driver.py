@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from dtrain_lab.errors import DtrainError, NotFound, SignInNeeded, Unreachable
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps import folder as folders
-from dtrain_lab.services.sweeps.check import trial_request
+from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.sweeps import reasons, study
 from dtrain_lab.sweeps.events import (
     Action,

@@ -1,0 +1,28 @@
+"""The job that a trial is."""
+
+from __future__ import annotations
+
+from dtrain_lab.wire.jobs.job import JobRequest
+from dtrain_lab.wire.sweeps import SweepRequest
+
+
+def trial_request(
+    request: SweepRequest,
+    parameters: dict[str, object],
+    name: str | None,
+    sweep: str | None = None,
+    at_once: int = 1,
+) -> JobRequest:
+    """Return the request of a trial's job.
+
+    Args:
+        request: The sweep's request.
+        parameters: The trial's own.
+        name: Name of the job.
+        sweep: Id of the sweep.
+        at_once: How many trials run at once.
+    """
+    fields = {field: getattr(request, field) for field in JobRequest.__struct_fields__}
+    fields |= {"parameters": {**request.parameters, **parameters}, "name": name}
+    fields |= {"sweep": sweep, "at_once": at_once}
+    return JobRequest(**fields)
