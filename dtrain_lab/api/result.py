@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.cells.errors import render_failure
+from dtrain_lab.cells.errors import own_stop, render_failure
 from dtrain_lab.errors import CellFailed
 from dtrain_lab.wire.cells import CellResult, Failure
 from dtrain_lab.wire.links import CellOutput
@@ -67,7 +67,11 @@ class Result:
             CellFailed: Names the failed ranks, and shows the source line.
         """
         if self.failures:
-            kind = RanksInterrupted if self._interrupted else RanksFailed
+            kind = RanksFailed
+            if self._interrupted:
+                kind = RanksInterrupted
+            elif own_stop(self.failures):
+                kind = RanksStopped
             raise kind(self.failures, self.ranks, self.sentence)
 
     def _text(self, kind: str) -> dict[int, str]:
@@ -102,3 +106,7 @@ class RanksInterrupted(RanksFailed):
 
     A saved notebook tells the two by their names.
     """
+
+
+class RanksStopped(RanksFailed):
+    """A cell that ended since somebody stopped its cluster, and for nothing else; told apart likewise."""

@@ -78,11 +78,11 @@ def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Su
         One sentence each on ranks that were lost, raised, don't answer, and were interrupted.
     """
     parts = []
-    lost = [f for f in failures if f.kind == "lost"]
+    lost = [f for f in failures if f.kind in ("lost", "stopped")]
     raised = [f for f in failures if f.kind == "raised"]
     silent = [f for f in failures if f.type == NO_ANSWER]
     taken = [f for f in failures if f.kind in ("aborted", "interrupted") and f not in silent]
-    if lost and all(f.message == STOPPED for f in lost):
+    if own_stop(lost):
         parts.append(_part("stopped", lost, "The cluster was stopped."))
     elif lost:
         verb = "was" if len(lost) == 1 else "were"
@@ -112,6 +112,11 @@ def joined(parts: Sequence[Summary]) -> str:
 
 def _part(code: str, failures: Sequence[Failure], text: str, **values: Any) -> Summary:
     return Summary(code, {"ranks": rank_names.compact(f.rank for f in failures), **values}, text)
+
+
+def own_stop(failures: Sequence[Failure]) -> bool:
+    """Whether a cell ended since somebody stopped its cluster, and for nothing else."""
+    return bool(failures) and all(f.kind == "stopped" for f in failures)
 
 
 def own_interrupt(failures: Sequence[Failure]) -> bool:

@@ -35,7 +35,7 @@ class Hands(Protocol):
     def abort(self, ranks: tuple[int, ...]) -> None:
         """Abort the collectives that ranks wait in."""
 
-    def fail_cell(self, rank: int, message: str) -> None:
+    def fail_cell(self, rank: int, message: str, *, stopped: bool) -> None:
         """Fail the cell of a rank that will never reply."""
 
     def give_up(self, ranks: tuple[int, ...]) -> None:
@@ -123,8 +123,8 @@ class Membership:
                 hands.end_ranks(ranks)
             case do.KillRanks(ranks):
                 hands.signal(ranks, signal.SIGKILL)
-            case do.FailCell(rank, message):
-                hands.fail_cell(rank, message)
+            case do.FailCell(rank, message, stopped):
+                hands.fail_cell(rank, message, stopped=stopped)
             case do.GiveUp(ranks):
                 hands.give_up(ranks)
             case do.StartTimer(timer, seconds):

@@ -34,9 +34,10 @@ class Output(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """How a cell failed on one rank. `kind`: raised, interrupted, lost or aborted.
+    """How a cell failed on one rank. `kind`: raised, interrupted, lost, aborted, or stopped.
 
-    `detail`: lines below the traceback: the error's cause, its notes, or a syntax error's place.
+    Those of a cluster that somebody stops are stopped. `detail`: lines below the traceback: the error's
+    cause, its notes, or a syntax error's place.
     """
 
     rank: int

@@ -52,10 +52,14 @@ class KillRanks(Base, frozen=True):
 
 
 class FailCell(Base, frozen=True):
-    """Fail the cell that a rank ran, since the rank will never answer; `message` says why."""
+    """Fail the cell that a rank ran, since the rank will never answer; `message` says why.
+
+    `stopped`: somebody has stopped the cluster.
+    """
 
     rank: int
     message: str
+    stopped: bool = False
 
 
 class GiveUp(Base, frozen=True):

@@ -6,8 +6,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dtrain_lab.cells.errors import STOPPED
-
 Outcome = Literal["ok", "raised", "interrupted"]
 Timer = Literal["abort", "deaf", "peers", "form", "join", "stop"]
 
@@ -120,9 +118,9 @@ class ResizeAsked(Base, frozen=True):
 
 
 class StopAsked(Base, frozen=True):
-    """A client asked to stop the world; running cells fail with `why` as their message."""
+    """The world is to stop: a client asked for it, or for another reason, `why`, which running cells tell."""
 
-    why: str = STOPPED
+    why: str = ""
 
 
 class TimerFired(Base, frozen=True):

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.cells.errors import STOPPED
 from dtrain_lab.wire.kinds import WorldPhase
 from dtrain_lab.world import actions as do
 from dtrain_lab.world import events as on
@@ -248,7 +249,9 @@ def _resize_asked(state: State, event: on.ResizeAsked) -> Moved:
 def _stop_asked(state: State, event: on.StopAsked) -> Moved:
     if state.phase == "stopping":
         return state, []
-    failed: list[Action] = [do.FailCell(rank, event.why) for rank in state.busy]
+    failed: list[Action] = [
+        do.FailCell(rank, event.why or STOPPED, stopped=not event.why) for rank in state.busy
+    ]
     busy = state.busy
     for rank in busy:
         state = state.member(rank, cell=None)

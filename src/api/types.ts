@@ -2438,9 +2438,10 @@ export interface components {
         };
         /**
          * Failure
-         * @description How a cell failed on one rank. `kind`: raised, interrupted, lost or aborted.
+         * @description How a cell failed on one rank. `kind`: raised, interrupted, lost, aborted, or stopped.
          *
-         *     `detail`: lines below the traceback: the error's cause, its notes, or a syntax error's place.
+         *     Those of a cluster that somebody stops are stopped. `detail`: lines below the traceback: the error's
+         *     cause, its notes, or a syntax error's place.
          */
         Failure: {
             /** @default [] */

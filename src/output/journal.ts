@@ -5,7 +5,7 @@ import { CellRecord } from '../tokens';
 import { addText, IItem, lastState, rows } from './items';
 import { labelOf } from './lines';
 import { Parts } from './parts';
-import { FAILED, INTERRUPTED } from './run';
+import { enameOf } from './run';
 import { MARK_TEXT, trimmed } from './trim';
 
 type Entry = components['schemas']['Output'];
@@ -78,7 +78,7 @@ export class JournalOutputs {
     if (record.result?.sentence) {
       found.push({
         output_type: 'error',
-        ename: record.result.interrupted ? INTERRUPTED : FAILED,
+        ename: enameOf(record.result),
         evalue: record.result.sentence,
         traceback: [...record.result.traceback]
       });

@@ -14,7 +14,7 @@ import { Signal } from '@lumino/signaling';
 import { plain } from './ansi';
 import { ILine, parseLines, parseRanks } from './lines';
 import { Parts } from './parts';
-import { FAILED, INTERRUPTED } from './run';
+import { FAILED, INTERRUPTED, STOPPED } from './run';
 import { placeIn } from './traceback';
 import { around, lastOfRanks, linesIn, shortLines, trimmed } from './trim';
 
@@ -39,12 +39,13 @@ export interface ICellOutput {
   /**
    * The sentence of a failure, and its tracebacks; null where there is none.
    *
-   * `interrupted`: by the user, and by nothing else.
+   * `interrupted`: by the user, and by nothing else. `stopped`: since somebody stopped the cluster.
    */
   failure: {
     sentence: string;
     rows: readonly string[];
     interrupted: boolean;
+    stopped?: boolean;
   } | null;
   /** Ranks that have put out anything, in order. */
   ranks: readonly number[];
@@ -109,7 +110,9 @@ export function readOutputs(cell: CodeCell): ICellOutput {
       places.push(null);
     } else if (isError(output) && isOurs(output.ename)) {
       const [sentence, ...rows] = output.traceback;
-      failure = { sentence, rows, interrupted: output.ename === INTERRUPTED };
+      const interrupted = output.ename === INTERRUPTED;
+      const stopped = output.ename === STOPPED;
+      failure = { sentence, rows, interrupted, stopped };
       places.push(null);
     } else if (isError(output) && output.ename === REFUSED) {
       failure = refusedBy(output);
@@ -145,7 +148,7 @@ function refusedBy({ evalue, traceback }: IError): ICellOutput['failure'] {
 }
 
 function isOurs(name: string): boolean {
-  return name === FAILED || name === INTERRUPTED;
+  return [FAILED, INTERRUPTED, STOPPED].includes(name);
 }
 
 /** The rank that displays an output; null where none does, or has cleared it. */

@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest';
 
 import { record } from '../testing/record';
-import { INotebook, isOf, misses, readRun, runOf, stateOf } from './run';
+import {
+  enameOf,
+  INotebook,
+  isOf,
+  misses,
+  readRun,
+  runOf,
+  stateOf
+} from './run';
 
 const notebook = (more: Partial<INotebook> = {}): INotebook => ({
   kernel: 'k1',
@@ -48,6 +56,15 @@ const failure = {
   frames: [],
   operation: null
 };
+
+it('calls an error by its kind, as the kernel does', () => {
+  const stopped = { ...failure, kind: 'stopped' };
+  const of = (...failures: (typeof failure)[]): string =>
+    enameOf({ interrupted: false, failures } as never);
+  expect(of(stopped, stopped)).toBe('RanksStopped');
+  expect(of(stopped, failure)).toBe('RanksFailed');
+  expect(of()).toBe('RanksFailed');
+});
 
 it('says how a run stands', () => {
   expect(stateOf(record({ state: 'waiting' }))).toBe('waiting');

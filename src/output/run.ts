@@ -5,9 +5,19 @@ import { Said } from './said';
 export type RunState =
   'waiting' | 'running' | 'done' | 'failed' | 'interrupted' | 'not run';
 
-/** What an error of ranks is called in a notebook, and one that is a user's own interrupt and nothing else. */
+/** What an error of ranks is called in a notebook, and one that is a user's own interrupt, or stop, and nothing else. */
 export const FAILED = 'RanksFailed';
 export const INTERRUPTED = 'RanksInterrupted';
+export const STOPPED = 'RanksStopped';
+
+/** What the error of a cell is called: as the kernel does. */
+export function enameOf(
+  result: Pick<NonNullable<CellRecord['result']>, 'interrupted' | 'failures'>
+): string {
+  const { interrupted, failures } = result;
+  const stopped = failures.length && failures.every(f => f.kind === 'stopped');
+  return interrupted ? INTERRUPTED : stopped ? STOPPED : FAILED;
+}
 
 /** Where a cell's own metadata has its last run on ranks. */
 export const RUN_KEY = 'dtrain';

@@ -18,7 +18,7 @@ export interface IFate {
   rest: string;
 }
 
-/** As the head says it, where its code is not at hand any more. */
+/** As outputs of older versions say it, which name no kind. */
 const STOPPED = 'The cluster was stopped.';
 
 /** Did a cell end since somebody stopped its cluster, and for nothing else? That is no failure. */

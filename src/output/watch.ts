@@ -93,7 +93,10 @@ export class CellWatch {
     const output = readOutputs(cell);
     if (output.failure) {
       const state = output.failure.interrupted ? 'interrupted' : 'failed';
-      write(cell, { ...run, state, ended });
+      const said = output.failure.stopped
+        ? [{ code: 'stopped', values: {} }]
+        : run.said;
+      write(cell, { ...run, state, ended, ...(said && { said }) });
     }
   }
 

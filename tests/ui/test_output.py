@@ -421,3 +421,4 @@ def test_a_long_line_is_shown_and_a_cell_says_that_its_cluster_was_stopped(lab: 
     kept = page.evaluate(f"{NOTEBOOK}.widgets[2].model.getMetadata('dtrain')")
     assert kept["state"] == "failed"
     assert kept["ended"] > kept["started"]
+    assert [part["code"] for part in kept["said"]] == ["stopped"], "by its code, in whatever language"

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 import dtrain_lab
+from dtrain_lab.api.result import RanksFailed, RanksStopped, Result
 from dtrain_lab.cells import errors as cell_errors
 from dtrain_lab.cells import syntax
 from dtrain_lab.errors import BadCell
 from dtrain_lab.rank.debugger import tracing
-from dtrain_lab.wire.cells import Failure
+from dtrain_lab.wire.cells import CellResult, Failure
 from dtrain_lab.wire.stacks import Frame
 
 
@@ -84,6 +85,17 @@ def test_a_lost_rank_is_named_with_how_it_ended() -> None:
         cell_errors.joined(cell_errors.failure_parts([lost], (0, 1)))
         == "Rank 1 was lost: killed by signal 9 (SIGKILL)."
     )
+
+
+def test_a_stop_is_told_by_its_kind_and_not_by_its_words() -> None:
+    stopped = [Failure(rank, "stopped", "RankLost", "in other words") for rank in (0, 1)]
+    assert [part.code for part in cell_errors.failure_parts(stopped, (0, 1))] == ["stopped"]
+    lost = Failure(1, "lost", "RankLost", cell_errors.STOPPED)
+    assert [part.code for part in cell_errors.failure_parts([stopped[0], lost], (0, 1))] == ["lost"]
+    for failures, kind in ((stopped, RanksStopped), ([stopped[0], lost], RanksFailed)):
+        with pytest.raises(RanksFailed) as raised:
+            Result(CellResult("[1]", (0, 1), tuple(failures)), ()).raise_failure()
+        assert type(raised.value) is kind
 
 
 def test_equal_tracebacks_are_shown_once_with_the_source_line() -> None:

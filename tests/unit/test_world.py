@@ -236,6 +236,9 @@ def test_a_group_that_does_not_form_in_time_is_told() -> None:
 
 def test_stop_has_free_ranks_end_by_themselves_and_kills_those_that_would_not_hear() -> None:
     _, actions = play(ready(3), on.CellBegan("a", (1,)), on.StopAsked())
+    assert [action.stopped for action in of(do.FailCell, actions)] == [True]
+    _, other = play(ready(3), on.CellBegan("a", (1,)), on.StopAsked("the time limit"))
+    assert of(do.FailCell, other) == [do.FailCell(1, "the time limit")]
     assert of(do.KillRanks, actions) == [do.KillRanks((1,))]
     assert of(do.EndRanks, actions) == [do.EndRanks((0, 2))]
 

@@ -265,12 +265,12 @@ class Cells:
             cell.reports[reply.rank] = reply.report
         self._leave(cell, reply.rank)
 
-    def lose(self, rank: int, message: str) -> None:
-        """A rank was lost, so its cell fails on that rank."""
+    def lose(self, rank: int, message: str, *, stopped: bool = False) -> None:
+        """A rank was lost, or stopped with its cluster, so its cell fails on that rank."""
         cell = self.of_rank(rank)
         if cell is not None:
             kind = RESTARTED if rank in cell.restarted else "RankLost"
-            cell.failures.append(Failure(rank, "lost", kind, message))
+            cell.failures.append(Failure(rank, "stopped" if stopped else "lost", kind, message))
             self._leave(cell, rank)
 
     def restart(self, ranks: tuple[int, ...]) -> None:

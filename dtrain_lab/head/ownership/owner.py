@@ -262,7 +262,7 @@ class Owner:
         if self.phase in OVER:
             self._done.set()
         else:
-            self.happened(on.StopAsked(why) if why else on.StopAsked())
+            self.happened(on.StopAsked(why))
 
     def happened(self, event: Event) -> None:
         """Feed an event to the state machine."""
@@ -316,9 +316,9 @@ class Owner:
         """Abort the collectives that ranks wait in."""
         self._ranks.abort(ranks)
 
-    def fail_cell(self, rank: int, message: str) -> None:
+    def fail_cell(self, rank: int, message: str, *, stopped: bool) -> None:
         """Fail the cell of a rank that will never reply."""
-        self.cells.lose(rank, message)
+        self.cells.lose(rank, message, stopped=stopped)
 
     def give_up(self, ranks: tuple[int, ...]) -> None:
         """End the cells of unresponsive ranks without them."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
+from dtrain_lab.cells.errors import own_stop
 from dtrain_lab.wire.cells import CellRecord, CellResult, Output
 from tests.ui.states.stage import Stage
 from tests.ui.states.worlds import NOW
@@ -55,7 +56,7 @@ def failure(result: CellResult) -> Cell:
     """How a cell of ranks failed."""
     return {
         "output_type": "error",
-        "ename": "RanksFailed",
+        "ename": "RanksStopped" if own_stop(result.failures) else "RanksFailed",
         "evalue": result.sentence,
         "traceback": list(result.traceback),
     }

@@ -77,7 +77,7 @@ FAILED = CellResult("[12]", (0, 2, 3), FAILURES, joined(SAID), 0.9, traceback=TR
 STOPPED = CellResult(
     "[18]",
     tuple(range(4)),
-    tuple(Failure(rank, "lost", "Stopped", cell_errors.STOPPED) for rank in range(4)),
+    tuple(Failure(rank, "stopped", "RankLost", cell_errors.STOPPED) for rank in range(4)),
     "The cluster was stopped.",
     281.0,
     traceback=("The cluster was stopped.",),
