@@ -202,7 +202,8 @@ def test_a_broken_message_is_left_out_and_the_session_goes_on(cluster: dt.Cluste
         assert editor.process.wait(20) == 2
         assert editor.process.stderr is not None
         said = editor.process.stderr.read().decode()
-        assert "bytes are no message, and were left out" in said
+        assert "Request 99 (next) can't be read" in said
+        assert "A message of the editor can't be read, and was skipped: " in said
         assert "This is no message of the debug adapter protocol: b'xxxx" in said
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from dtrain_lab.api import target
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import framing
+from dtrain_lab.debugger.editor import named_in
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger.editor import AT_ONCE, EditorSession
@@ -66,7 +67,11 @@ async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: 
     session = EditorSession(find, lambda message: writer.write(framing.encode(message)))
 
     def skipped(data: bytes) -> None:
-        _say(f"{len(data)} bytes are no message, and were left out: {data[:60]!r}.")
+        named = named_in(data)
+        which = "A message of the editor"
+        if named is not None:
+            which = f"Request {named['seq']} ({named['command'] or 'without a command'})"
+        _say(f"{which} can't be read, and was skipped: {len(data)} bytes, {data[:60]!r}.")
         session.malformed(data)
 
     decoder = framing.Decoder(skipped)
