@@ -48,3 +48,36 @@ def test_what_a_file_beside_the_notebook_does_with_torch_works_on_two_ranks(
         finally:
             job.cancel()
             job.wait(60)
+
+
+TRAIN = """import torch
+import torch.distributed as dist
+def begin():
+    dist.init_process_group("gloo")
+def total(value):
+    made = torch.tensor(value)
+    dist.all_reduce(made)
+    return made.item()
+if __name__ == "__main__":
+    begin()
+"""
+
+
+@pytest.mark.parametrize("cells", [["from train import total"], ["import torch, train", "train.begin()"]])
+def test_a_training_file_makes_the_group_only_where_the_cells_have_it_do_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: list[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "train.py").write_text(TRAIN)
+    book = write(project / "book.ipynb", [*cells, "import train\nprint('total', train.total(rank + 1.0))"])
+    with tempfile.TemporaryDirectory(prefix="dtl") as runtime:
+        monkeypatch.setenv("DTRAIN_LAB_RUNTIME_DIR", runtime)
+        job = dt.submit(book, nodes=1, ranks_per_node=2)
+        try:
+            assert job.wait(120) == "succeeded", job.logs()
+            assert str(job.logs()).count("total 3.0") == 2
+        finally:
+            job.cancel()
+            job.wait(60)
