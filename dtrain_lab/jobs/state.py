@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from msgspec.structs import replace
 
 from dtrain_lab.cells.errors import CONNECTION_ERRORS
@@ -28,6 +30,8 @@ LATE_S = 20.0
 UNSAID_S = 600.0
 """How long other hosts may be unreachable after the first host is done."""
 STALE_S = 15.0
+ENDED_BY_SIGNAL = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
+"""Exit codes of scripts whose ranks were ended."""
 NOT_ASKED = Reason("not_asked", "The place where it runs can't be asked now.", "It is asked again by itself.")
 ENDING = Reason("ending", "Its processes are gone; how it ended is not written yet.", "")
 
@@ -58,6 +62,13 @@ def follows(error: JobError) -> bool:
     return any(known in text for known in CONNECTION_ERRORS) or error.type in ("Stopped", "DistStoreError")
 
 
+def from_outside(found: Found) -> bool:
+    """Whether ranks were ended, and none failed by itself: their script was killed, or was told to end."""
+    ended = any(error.type == "Stopped" for error in found.errors) and all(map(follows, found.errors))
+    # another host may have failed, and not said why
+    return ended and all(end.code in (0, *ENDED_BY_SIGNAL) for end in found.node_exits)
+
+
 def job(record: JobRecord, found: Found, status: Status | None, now: float) -> Job:
     """Derive the current state of a job.
 
@@ -70,7 +81,8 @@ def job(record: JobRecord, found: Found, status: Status | None, now: float) -> J
     if found.exit is not None and found.exit.code and _may_run_again(record, status):
         found = replace(found, exit=None, preempted=False)
     state, reason = _state(record, found, status, now)
-    error = first_error(found.errors) if state in ("failed", "cancelled") else None
+    failed = state in ("failed", "cancelled") and not from_outside(found)
+    error = first_error(found.errors) if failed else None
     live = found.live if found.live is not None and found.live.at >= (found.started_at or 0) else None
     fresh = live is not None and now - live.at < STALE_S and state in ("running", "stopping")
     ended_at = _ended_at(found, record, now) if state in JOB_ENDED else None
@@ -137,7 +149,8 @@ def _state(
             return "cancelled", reason
         if reason is not None:
             return "failed", reason
-        if found.errors or any(end.code for end in found.node_exits):
+        failed = found.errors and not from_outside(found)
+        if failed or any(end.code for end in found.node_exits):
             return "failed", None
         if now - _heard_at(record, found) < LATE_S:
             return "running", ENDING

@@ -81,4 +81,6 @@ def _why(found: Found, reason: Reason | None, error: JobError | None) -> str:
         return reason.message
     if found.waiting is not None and found.waiting.final:
         return found.waiting.message
+    if found.errors:  # without a first one: no rank failed by itself
+        return "its ranks were ended from outside."
     return f"it ended with code {found.exit.code}." if found.exit else "its processes are gone."

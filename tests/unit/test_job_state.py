@@ -146,6 +146,19 @@ def test_the_first_error_is_the_earliest_that_no_other_explains() -> None:
     assert made.failed_rank == 3
 
 
+def test_ranks_that_ended_with_their_script_have_not_failed() -> None:
+    stopped = tuple(error(rank, 195.0, "was ended with the others", "Stopped") for rank in (0, 1))
+    closed = error(0, 195.1, "Connection closed by peer [127.0.0.1]:3", "RuntimeError")
+    for errors in (stopped, (closed, stopped[1])):
+        found = Found(started_at=150.0, errors=errors)
+        assert told(found, ENDED, now=171.0).state == "lost", "its script was killed: a sweep goes on with it"
+        code = told(msgspec.structs.replace(found, exit=End(143, 196.0)), ENDED)
+        assert code.summary.text == "Failed after 46 s: its ranks were ended from outside."
+        assert (code.state, code.error, code.exit_code) == ("failed", None, 143)
+    real = told(Found(started_at=150.0, errors=(*stopped, error(1, 196.0))), ENDED)
+    assert real.summary.text.endswith("rank 1 failed in cell [2], line 3: ValueError: boom.")
+
+
 def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
     fresh = told(Found(190.0, live=LIVE), RUNS, now=205.0)
     stale = told(Found(190.0, live=LIVE), RUNS, now=300.0)
