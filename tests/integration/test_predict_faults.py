@@ -97,26 +97,21 @@ except Exception:
 def test_a_rank_that_is_killed_costs_its_chunk_and_no_more(ranks: dt.Cluster, tmp_path: Path) -> None:
     code = f"""
 import os, signal
-calls = 0
+calls, seen, kills = 0, 0, [{str(tmp_path / "killed")!r}]
 def model_(v):
-    global calls
-    calls += 1
-    if rank == 1 and calls == 10: os.kill(os.getpid(), signal.SIGKILL)
+    global calls, seen
+    calls, seen = calls + 1, seen + len(v)
+    if rank == 1 and calls == 10 and not os.path.exists(kills[0]):
+        open(kills[0], "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
     return v
-dt.predict(model_, x, batch_size=1, output={str(tmp_path / "x.parquet")!r})"""
+path = dt.predict(model_, x, batch_size=1, output={str(tmp_path / "x.parquet")!r})
+print(path, seen)"""
     with pytest.raises(CellFailed, match="Rank 1 was lost"):
         ranks.run(code, timeout=60)
     assert (tmp_path / ".x.parquet.parts").is_dir(), "what is there lies beside the file"
     ranks.restart([1])
     ranks.run(SETUP)
-    code = f"""
-calls = 0
-def model_(v):
-    global calls
-    calls += len(v)
-    return v
-path = dt.predict(model_, x, batch_size=1, output={str(tmp_path / "x.parquet")!r})
-print(path, calls)"""
     lines = said(ranks, code)
     assert "goes on with x.parquet: " in lines[0]
     assert [line.splitlines()[-1].split()[0] for line in lines] == [str(tmp_path / "x.parquet")] * 2

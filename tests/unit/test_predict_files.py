@@ -14,6 +14,7 @@ from torch import nn
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, EnvironmentUnfit
+from dtrain_lab.training.inference.code import digest
 from dtrain_lab.training.inference.parts import Parts, State, folder_of
 from dtrain_lab.training.inference.shares import Batches
 
@@ -91,18 +92,19 @@ class Crash(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.tensor([1.0, 2.0]))
         self.left = batches
+        self.named = False
         self.seen: list[float] = []
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> Any:
         if self.left is not None:
             if not self.left:
                 raise KeyboardInterrupt
             self.left -= 1
         self.seen += x[:, 0].tolist()
-        return x * self.weight
+        return {"y": x * self.weight} if self.named else x * self.weight
 
 
-def crashed(path: Path, model: Crash, **options: Any) -> None:
+def crashed(path: Path, model: Any, **options: Any) -> None:
     with pytest.raises(KeyboardInterrupt):
         dt.predict(model, X, batch_size=2, output=path, **options)
     assert not path.exists()
@@ -140,6 +142,81 @@ def test_results_of_other_parameters_or_samples_are_not_gone_on_with(
     crashed(tmp_path / "x.arrow", Crash(5))
     dt.predict(model, data, batch_size=size, output=tmp_path / "x.arrow")
     assert len(model.seen) == len(data)
+
+
+def scaled(factor: float, batches: int | None) -> Any:
+    """A function of the user, who corrects `factor`; it ends after some batches."""
+    calls = 0
+
+    def model(x: torch.Tensor) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        if ends and calls > ends[0]:
+            raise KeyboardInterrupt
+        return x * factor
+
+    ends = [] if batches is None else [batches]
+    return model
+
+
+def test_results_of_another_function_are_not_gone_on_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.arrow"
+    for factor, said in (
+        (2.0, "goes on with x.arrow: 10 of 25"),
+        (3.0, "begins x.arrow anew: the code of the"),
+    ):
+        crashed(path, scaled(2.0, 5))
+        dt.predict(scaled(factor, None), X, batch_size=2, output=path)
+        assert read(path).to_pydict()["prediction"] == (X * factor).tolist()
+        assert said in capsys.readouterr().out
+        path.unlink()
+
+
+def test_the_code_of_a_function_and_what_it_reads() -> None:
+    def made(text: str, **reads: Any) -> str:
+        space = dict(reads, torch=torch)
+        exec(text, space)
+        return digest(space["f"])
+
+    net, same = nn.Linear(2, 1), nn.Linear(2, 1)
+    same.load_state_dict(net.state_dict())
+    plain = made("def f(x): return net(x) * g", net=net, g=2)
+    assert plain == made("\n\ndef f(x):\n    return net(x) * g", net=same, g=2), (
+        "lines and copies don't count"
+    )
+    assert plain != made("def f(x): return net(x) * g", net=net, g=3)
+    assert plain != made("def f(x): return net(x) * g", net=nn.Linear(2, 1), g=2)
+    assert plain != made("def f(x): return net(x) + g", net=net, g=2)
+    counts = "def f(x):\n    global n\n    n += 1\n    return x"
+    assert made(counts, n=0) == made(counts, n=5), "a counter is no part of the code"
+    helped = "def h(x): return x * {}\ndef f(x, y={}): return h(x) if x in {{'a', 'b'}} else f(y)"
+    assert len({made(helped.format(*two)) for two in ((1, 1), (1, 2), (2, 1), (1, 1))}) == 3
+    one, two = (torch.compile(scaled(factor, None), backend="eager") for factor in (1.0, 2.0))
+    assert digest(one) != digest(two)
+
+
+def test_the_code_of_a_module_counts() -> None:
+    def net(text: str) -> nn.Module:
+        kind = type("Net", (nn.Module,), {"forward": eval(text), "__module__": "cell"})
+        return nn.Sequential(kind())
+
+    assert digest(net("lambda self, x: x * 2")) == digest(net("lambda self, x: x * 2"))
+    assert digest(net("lambda self, x: x * 2")) != digest(net("lambda self, x: {'x': x * 2}"))
+
+
+def test_other_columns_after_a_crash_are_told_and_the_next_call_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "x.arrow"
+    crashed(path, Crash(5))
+    other = Crash(None)
+    other.named = True
+    with pytest.raises(BadRequest, match="has other columns in some batches: prediction, and y") as caught:
+        dt.predict(other, X, batch_size=2, output=path)
+    assert caught.value.code == "outputs_differ"
+    assert not any(tmp_path.iterdir())
+    dt.predict(other, X, batch_size=2, output=path)
+    assert read(path).column_names == ["y"]
 
 
 def test_a_part_that_is_damaged_or_half_written_is_made_again(tmp_path: Path) -> None:

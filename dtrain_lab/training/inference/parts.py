@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.files import FOLDER_VARIABLE
 from dtrain_lab.machine import durable
 from dtrain_lab.training.checkpoint import checkpoint_dir
@@ -22,11 +23,21 @@ SUFFIX = ".arrow"
 
 
 class State(msgspec.Struct, frozen=True):
-    """What parts belong to: results of other samples, batches or parameters are not gone on with."""
+    """What parts belong to: results of other samples, batches, parameters or code are not gone on with."""
 
     samples: int
     batch_size: int
     model: str
+    code: str = ""
+
+
+CHANGED = {
+    "samples": "the dataset has another length",
+    "batch_size": "batch_size is another one",
+    "model": "the model's parameters have changed",
+    "code": "the code of the model has changed, or what it reads",
+}
+"""What is said of each field of `State` that differs from that of parts."""
 
 
 def folder_of(output: Path, name: str) -> Path:
@@ -57,6 +68,8 @@ class Parts:
         self.folder = folder
         self._state = state
         self._batches = batches
+        self.dropped = ""
+        """Why results that were there are not gone on with; empty where there were none."""
 
     def open(self) -> list[range]:
         """Make the folder ready, without what belongs to other results; for one rank alone.
@@ -64,7 +77,12 @@ class Parts:
         Returns:
             Batches whose results are there.
         """
-        if self.folder.exists() and self._known() != self._state:
+        if self.folder.exists() and (known := self._known()) != self._state:
+            if known is not None and self._files():
+                differ = [
+                    why for name, why in CHANGED.items() if getattr(known, name) != getattr(self._state, name)
+                ]
+                self.dropped = " and ".join(differ)
             shutil.rmtree(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         durable.replace(self.folder / STATE, msgspec.json.encode(self._state))
@@ -81,9 +99,17 @@ class Parts:
         return Writer(self.folder, rank)
 
     def assemble(self, output: Path) -> None:
-        """Make one file of all parts, in order, and remove them; for one rank alone."""
+        """Make one file of all parts, in order, and remove them; for one rank alone.
+
+        Raises:
+            BadRequest: They can't be one file, and never will; they are removed.
+        """
         spans = in_order([_span(path) for path in self._files()])
-        tables.join([self.folder / _name(span) for span in spans], output)
+        try:
+            tables.join([self.folder / _name(span) for span in spans], output)
+        except BadRequest:
+            shutil.rmtree(self.folder)
+            raise
         shutil.rmtree(self.folder)
 
     def _known(self) -> State | None:

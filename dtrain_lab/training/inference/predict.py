@@ -11,6 +11,7 @@ from typing import Any
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference import model as models
 from dtrain_lab.training.inference import tables
+from dtrain_lab.training.inference.code import digest
 from dtrain_lab.training.inference.gather import gathered
 from dtrain_lab.training.inference.inputs import Call, Splitter
 from dtrain_lab.training.inference.loop import Loop
@@ -38,8 +39,8 @@ def predict(
     it; a dict goes to the model's parameters of those names.
 
     With `output`, results are written to disk as they come. After a crash a second call with the same output,
-    dataset length, batch size and model parameters goes on where the first one ended; in a job, the resumed
-    job does.
+    dataset length, batch size, model parameters and code goes on where the first one ended; in a job, the
+    resumed job does. Where one of them has changed, the call begins anew and says so.
 
     Args:
         model: a module, wrapped in DDP, FSDP or torch.compile or not, or a function.
@@ -84,12 +85,16 @@ def _file(here: Ranks, asked: Asked, name: str) -> Path:
     batches = agreed(here, asked, also=lambda: tables.check(path))
     mark = models.agree(here, asked.model, whole=True)
     folder = here.everyone(lambda: folder_of(path, name))[0]
-    store = Parts(folder, State(batches.samples, batches.size, mark), batches)
+    # of rank 0: what a function reads may differ between ranks, as a device does
+    code = here.everyone(lambda: digest(asked.model, asked.collate_fn) if here.number == 0 else "")[0]
+    store = Parts(folder, State(batches.samples, batches.size, mark, code), batches)
     done = here.everyone(lambda: store.open() if here.number == 0 else [])[0]
     here.everyone(lambda: _check_seen(here, store))
     if done and here.number == 0:
         there = sum(len(batches.span(span)) for span in done)
         print(f"dt.predict goes on with {path.name}: {there} of {batches.samples} samples are there.")
+    elif store.dropped:
+        print(f"dt.predict begins {path.name} anew: {store.dropped} since the call that was ended.")
     todo = plan(batches, here.size, done)
     open_: list[Writer] = []
 

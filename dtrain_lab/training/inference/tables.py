@@ -67,7 +67,7 @@ def join(parts: Sequence[Path], output: Path) -> None:
     One part is in memory at a time.
 
     Raises:
-        BadRequest: The types of a column in two parts can't be one.
+        BadRequest: Two parts have other columns, or types of a column that can't be one.
     """
     pa = arrow()
     schema = _schema(pa, parts)
@@ -88,6 +88,14 @@ def _schema(pa: Any, parts: Sequence[Path]) -> Any:
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
             if not found or reader.schema != found[-1]:
                 found.append(reader.schema)
+    for other in found:
+        if other.names != found[0].names:
+            raise BadRequest(
+                f"The model's output has other columns in some batches: {', '.join(found[0].names)}, and "
+                f"{', '.join(other.names)}.",
+                "Let the model return the same names for every batch; the next call begins anew.",
+                code="outputs_differ",
+            )
     try:
         return pa.unify_schemas(found, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
