@@ -279,6 +279,9 @@ def test_what_is_not_known_is_said() -> None:
         [text] = unknown(replace(BOUND, **change))
         assert text.startswith(said)
     assert unknown(replace(BOUND, ranks=1, plain_ddp=False)) == ()
+    marked = Measured(ranks=2, step_s=0.1)  # steps that dt.step tells, with another framework
+    assert "DataLoader" not in " ".join(unknown(marked))
+    assert advise(replace(marked, utilization=0.1, global_batch=64, rank_batch=32, cores=4)) == ()
 
 
 def test_the_share_of_the_network_is_that_of_a_ring() -> None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.verdicts.straggler import input_bound, is_plain, saturated, slow, too_busy
+from dtrain_lab.metrics.verdicts.straggler import (
+    can_judge,
+    input_bound,
+    is_plain,
+    saturated,
+    slow,
+    too_busy,
+)
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.nodes import HostUse
 
@@ -34,6 +41,15 @@ def test_ranks_that_exchange_nothing_wait_for_nobody() -> None:
     """Workers of an asynchronous parameter server: each goes at its own pace."""
     assert slow([step(1, 0.1, 0.0), step(2, 0.02, 0.0)], 0.0) is None
     assert slow([step(1, 0.1, 0.0), step(2, 0.1, 0.08)], 0.0) is not None
+
+
+def test_of_ranks_whose_communication_is_not_seen_nothing_is_said() -> None:
+    """Those of TensorFlow and MindSpore, which have the steps that dt.step tells."""
+    steps = [RankSample(rank=r, step=50, step_s=s) for r, s in enumerate((0.02, 0.1))]
+    assert slow(steps, 0.0) is None
+    assert input_bound(steps) is None
+    assert not can_judge(steps)
+    assert can_judge([step(0, 0.1, 0.0), step(1, 0.1, 0.08)])
 
 
 def test_training_that_waits_for_data_is_told_from_slow_communication() -> None:

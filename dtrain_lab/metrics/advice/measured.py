@@ -165,7 +165,7 @@ def unknown(of: Measured) -> tuple[str, ...]:
             )
         elif of.gradient_bytes is None or of.gradient_item is None:
             found.append("The size of the gradients is not known, so nothing is said of compression.")
-    if of.data_s is None or (of.workers is None and of.data_s > 0):
+    if of.data_s and of.workers is None:  # a framework without hooks has no data_s, and nothing is said
         found.append("Batches come from no DataLoader of torch, so nothing is said of its workers.")
     return tuple(found)
 

@@ -32,7 +32,7 @@ def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
     Args:
         samples: the latest sample of each rank.
     """
-    known = [s for s in samples if s.step_s and (s.step or 0) >= SLOW_STEPS]
+    known = [s for s in samples if s.step_s and s.data_s is not None and (s.step or 0) >= SLOW_STEPS]
     if not known:
         return None
     share = median((s.data_s or 0.0) / (s.step_s or 1.0) for s in known)
@@ -51,12 +51,14 @@ def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
 
 
 def can_judge(samples: Sequence[RankSample]) -> bool:
-    """Whether every rank has made enough steps to say who is slow.
+    """Whether every rank has made enough steps to say who is slow, and its communication is seen.
+
+    Another framework's ranks have steps only: whether one waits for another can't be told from them.
 
     Args:
         samples: the latest sample of each rank.
     """
-    return all(s.step_s and (s.step or 0) >= SLOW_STEPS for s in samples)
+    return all(s.step_s and s.exposed_s is not None and (s.step or 0) >= SLOW_STEPS for s in samples)
 
 
 def slow(
@@ -66,14 +68,14 @@ def slow(
 
     Its own time (the step without communication) exceeds the median of the others by 10 %, by three of their
     median absolute deviations, and by more than the error of communication. Ranks without collectives
-    in their steps wait for nobody.
+    in their steps wait for nobody, and of those whose communication isn't seen nothing is known.
 
     Args:
         samples: the latest sample of each rank.
         error: error of the share of communication, as a share of the step.
         hosts: load of each rank's node, by rank.
     """
-    known = [s for s in samples if s.step_s and (s.step or 0) >= SLOW_STEPS]
+    known = [s for s in samples if s.step_s and s.exposed_s is not None and (s.step or 0) >= SLOW_STEPS]
     if len(known) < 2:
         return None
     if all(s.exposed_s == 0.0 for s in known):  # they exchange nothing, as with a parameter server
