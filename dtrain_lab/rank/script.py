@@ -106,7 +106,8 @@ class Runner:
         try:
             self._begin_training(any(p.name == "" and "import torch" in p.source for p in parts))
             # only now: torch must not import a `random.py` that lies beside the notebook
-            sys.path[:] = [os.getcwd(), *(p for p in sys.path if p not in ("", os.getcwd()))]
+            # as in a kernel, "" is the folder that a cell changes to
+            sys.path[:] = ["", os.getcwd(), *(p for p in sys.path if p not in ("", os.getcwd()))]
             cells = [part.name for part in parts if part.name.startswith("[")]
             for part in parts:
                 self._begin(part, cells)

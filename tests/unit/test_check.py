@@ -72,6 +72,9 @@ def test_what_is_found(sources: list[str], found: tuple[str, str, int]) -> None:
         "for i, (a, b) in []:\n    pass\nelse:\n    i = 0\nprint(i)",
         "del_me = 1\ndel del_me",
         "import torch\ntorch.load('model.pt')",
+        "exec(open('lib/inner.py').read())\nprint(go())",
+        "exec(open('lib/inner.py').read(), globals())\nprint(go())",
+        "globals()['go'] = print\ngo()",
     ],
 )
 def test_what_is_left_alone(source: str) -> None:
@@ -96,6 +99,27 @@ def test_a_shard_that_is_the_same_on_all_ranks_is_found(shard: str) -> None:
     assert found(source, ranks=2) == ["fixed_shard", "no_set_epoch"]
     assert found(source.replace(shard, "num_replicas=world_size, rank=rank"), epochs, ranks=2) == []
     assert found(source.replace(shard, "num_replicas=1, rank=0"), epochs, ranks=2) == [], "all of the data"
+
+
+@pytest.mark.parametrize(
+    ("source", "severity"),
+    [
+        ("import sys\nsys.path.insert(0, folder)\nimport einops", "warning"),
+        ("import sys\nsys.path.append('/opt/lib')\nimport einops", "warning"),
+        ("import sys\nsys.path.extend(f())\nimport einops", "warning"),
+        ("%cd ~/project\nimport einops", "warning"),
+        ("import os\nos.chdir(os.environ['HERE'])\nimport einops", "warning"),
+        ("import sys\nsys.path.insert(0, '..')\nimport einops", "warning"),
+        ("import sys\nsys.path.insert(0, 'lib')\nimport einops", "problem"),
+        ("import sys\nprint(sys.path)\nsys.path.remove('x')\nimport einops", "problem"),
+        ("import os\nos.path.join(f(), 'lib')\nimport einops", "problem"),
+    ],
+)
+def test_a_module_may_be_in_a_folder_that_can_not_be_read(source: str, severity: str) -> None:
+    around = Around(missing=frozenset({"einops"}), parameters=frozenset({"f", "folder"}))
+    [found] = [f for f in check(cells(source), around) if f.code == "module_missing"]
+    assert found.severity == severity
+    assert "pip install einops" in found.fix
 
 
 def test_modules_and_files_of_the_surroundings() -> None:

@@ -289,3 +289,24 @@ def test_the_framework_is_proposed_and_once_named_the_job_is_planned_for_it(
         assert set(asked) == {"torch", "tensorflow"}
 
     with_jobs(tmp_path, main)
+
+
+def test_a_module_in_a_folder_on_the_path_is_none_of_the_environment(
+    tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def missing(python: str, names: tuple[str, ...]) -> list[str]:
+        asked.extend(names)
+        return []
+
+    monkeypatch.setattr(environment, "missing_modules", missing)
+    (tmp_path / "project" / "lib").mkdir(parents=True)
+    (tmp_path / "project" / "lib" / "inner.py").write_text("import torch")
+    book = write(tmp_path / "project" / "train.ipynb", ["%cd lib", "import inner, sys, numpy"])
+
+    async def main(jobs: Jobs) -> None:
+        await jobs.plan(REQUEST, book)
+
+    with_jobs(tmp_path, main)
+    assert sorted(asked) == ["numpy", "sys"]

@@ -11,7 +11,8 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from dtrain_lab.jobs.check.known_packages import PLAIN
-from dtrain_lab.jobs.check.parsed import Parsed, dotted
+from dtrain_lab.jobs.check.parsed import Parsed, last
+from dtrain_lab.jobs.check.search_paths import search
 from dtrain_lab.placement.frameworks import names
 
 MOST_FILES = 200
@@ -60,9 +61,18 @@ def modules(parsed: Sequence[Parsed], read: Read) -> tuple[Module, ...]:
         parsed: the cells that run.
         read: reads files of the notebook's folder.
     """
-    folders = ["", *(folder for one in parsed for folder in _added(one.tree))]
-    found: dict[str, Module] = {}
     read = cache(read)
+    folders = ("", *search(parsed).folders)
+    while True:  # files add folders, too
+        found = _found(parsed, folders, read)
+        more = ("", *search([*parsed, *(file.parsed for file in found)]).folders)
+        if more == folders:
+            return found
+        folders = more
+
+
+def _found(parsed: Sequence[Parsed], folders: Sequence[str], read: Read) -> tuple[Module, ...]:
+    found: dict[str, Module] = {}
     waiting = [(_asked(one.tree), "", one.name, 0) for one in parsed]
     while waiting:
         asked, package, cell, line = waiting.pop(0)
@@ -191,7 +201,18 @@ def _asked(tree: ast.AST) -> tuple[_Ask, ...]:
                 found.append(_Ask(node.lineno, module, level or 0, names_))
             case ast.Call(func=ast.Name("_run_file"), args=[ast.Constant(str(path)), *_]):
                 found.append(_Ask(node.lineno, path=posixpath.normpath(path)))
+            case ast.Call(func=ast.Name("exec"), args=[code, *_]):
+                paths = [path for inner in ast.walk(code) if (path := _opened(inner))]
+                found += [_Ask(node.lineno, path=posixpath.normpath(path)) for path in paths]
     return tuple(found)
+
+
+def _opened(node: ast.AST) -> str:
+    """Return the path of a file that an expression opens; "" where it opens none, or not by its name."""
+    match node:
+        case ast.Call(func=func, args=[ast.Constant(str(path)), *_]) if last(func) in ("open", "Path"):
+            return path
+    return ""
 
 
 def _wanted(
@@ -223,15 +244,6 @@ def _files(name: str, folders: Sequence[str], read: Read) -> Iterator[tuple[str,
                 if _is_inside(there) and read(there) is not None:
                     yield there, module
                     break
-
-
-def _added(tree: ast.AST) -> Iterator[str]:
-    """Yield the folders of the project that a cell adds to `sys.path`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and dotted(node.func) in ("sys.path.append", "sys.path.insert"):
-            last = node.args[-1] if node.args else None
-            if isinstance(last, ast.Constant) and isinstance(last.value, str) and last.value[:1] != "/":
-                yield last.value
 
 
 @lru_cache(maxsize=256)

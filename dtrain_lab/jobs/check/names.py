@@ -31,7 +31,7 @@ def undefined(
     """Find names that a cell uses before any cell has defined them.
 
     A function's free names may be defined anywhere in the notebook, since it may be called later. A notebook
-    with `from x import *` or `%run` can't be checked.
+    with `from x import *`, `%run` or `exec` can't be checked.
 
     Args:
         parsed: the cells that run, in order.
@@ -39,7 +39,7 @@ def undefined(
         parameters: names of the parameters given at submission.
         torch: whether the preamble defines `device`, as it does for torch.
     """
-    if any(_imports_star(one.tree) or _runs_file(one.tree) for one in parsed):
+    if any(_imports_star(one.tree) or _runs_file(one.tree) or _runs_text(one.tree) for one in parsed):
         return []
     tables = [symtable.symtable(one.source, one.name, "exec") for one in parsed]
     everywhere = set().union(*(_defined(table) for table in tables)) | set(parameters)
@@ -104,6 +104,21 @@ def _imports_star(tree: ast.Module) -> bool:
 
 def _runs_file(tree: ast.Module) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "_run_file" for node in ast.walk(tree))
+
+
+def _runs_text(tree: ast.Module) -> bool:
+    """Whether a cell may define names by `exec`, or in `globals()`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name("exec"), args=[_, ast.Call(func=ast.Name("globals")), *_]):
+                return True
+            case ast.Call(func=ast.Name("exec"), args=[_]):
+                return True
+            case ast.Attribute(ast.Call(func=ast.Name("globals")), "update" | "setdefault"):
+                return True
+            case ast.Subscript(ast.Call(func=ast.Name("globals")), _, ast.Store()):
+                return True
+    return False
 
 
 def _defined(table: symtable.SymbolTable) -> set[str]:

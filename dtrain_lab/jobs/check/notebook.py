@@ -11,6 +11,7 @@ from msgspec import Struct
 from dtrain_lab.jobs.check import frameworks, launchers, machine, names, training
 from dtrain_lab.jobs.check.local_modules import Module, at_once, imported
 from dtrain_lab.jobs.check.parsed import Parsed, parse
+from dtrain_lab.jobs.check.search_paths import search
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding
 
@@ -61,7 +62,7 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
     ]
     found = [
         *names.undefined(parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"),
-        *_missing(parsed, around.missing),
+        *_missing(parsed, around),
         *machine.files(parsed, around.files, shared=around.shared),
         *machine.habits(parsed),
         *(of_torch if around.framework.name == "torch" else []),
@@ -112,8 +113,24 @@ def _written(tree: ast.AST) -> Iterator[str]:
                 yield posixpath.normpath(path).split("/")[0].removesuffix(".py")
 
 
-def _missing(parsed: Sequence[Parsed], missing: frozenset[str]) -> list[Finding]:
+def _missing(parsed: Sequence[Parsed], around: Around) -> list[Finding]:
+    """Find imports of modules that are neither in the environment nor, as far as can be read, a file."""
+    if not around.missing:
+        return []
     wanted = imports([one.cell for one in parsed if one.cell is not None])
+    if search([*parsed, *(file.parsed for file in around.modules)]).unread:
+        return [
+            Finding(
+                "warning",
+                "module_missing",
+                f"The job's environment has no {module}. It may be in a folder that this notebook puts on "
+                "sys.path, or changes to, which can't be read here.",
+                f"If it is in none, install it in the job's environment: pip install {module}",
+                *wanted[module],
+            )
+            for module in sorted(around.missing)
+            if module in wanted
+        ]
     return [
         Finding(
             "problem",
@@ -122,6 +139,6 @@ def _missing(parsed: Sequence[Parsed], missing: frozenset[str]) -> list[Finding]
             f"Install it there: pip install {module}",
             *wanted[module],
         )
-        for module in sorted(missing)
+        for module in sorted(around.missing)
         if module in wanted
     ]

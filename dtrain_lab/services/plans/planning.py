@@ -254,6 +254,7 @@ async def _missing(
         no_torch = True
     imported = code.imported
     own = {path.split("/")[0].removesuffix(".py") for path in packed.files}
+    own |= {file.name.split(".")[0] for file in code.files}  # in folders on sys.path
     wanted = sorted(name for name in imported if name not in own)
     if not wanted:
         return frozenset(), no_torch
