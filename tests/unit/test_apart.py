@@ -45,6 +45,17 @@ def test_parameters_that_drift_apart_are_named_once() -> None:
     assert "DistributedDataParallel" in text
 
 
+def test_data_parallel_is_named_as_what_ddp_replaces() -> None:
+    store = dist.HashStore()
+    ranks = [Rank(store, 2, 0), Rank(store, 2, 1)]
+    wraps = [torch.nn.DataParallel(rank.model) for rank in ranks]
+    for rank in ranks:
+        rank.train(FEW)
+        rank.watch.end_cell()
+    assert "Replace nn.DataParallel by DistributedDataParallel: model = " in ranks[1].said[0]
+    assert "Replace" not in trained((0,), (0,))[0], wraps
+
+
 def test_a_loss_that_is_averaged_is_no_exchange_of_gradients() -> None:
     assert len(trained((1,), (1,))) == 1
 
@@ -65,3 +76,12 @@ def test_who_exchanges_or_trains_alone_hears_nothing() -> None:
     assert trained((0,), ranks=1) == [], "a cell of one rank"
     assert trained((0,), (0,), steps=FEW - 1) == [], "a few steps to try it out"
     assert trained((0,), (0,), width=4) == [], "models of different shapes, which is meant"
+
+
+def test_steps_without_an_optimizer_of_torch_are_left_alone() -> None:
+    """Those that `dt.step` marks in a loop of NumPy, or of an optimizer of one's own: none is compared."""
+    rank = Rank(dist.HashStore(), 2, 0)
+    for _ in range(2 * FEW):
+        rank.watch.step_ended()
+    rank.watch.end_cell()
+    assert rank.said == []

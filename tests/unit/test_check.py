@@ -179,3 +179,39 @@ def test_launchers_of_another_size_are_problems(source: str, fits: bool) -> None
 def test_our_own_notebooks_have_no_problem(path: Path) -> None:
     found = check(read(path.read_text(), path.name), Around(ranks=2, shared=True))
     assert [f for f in found if f.severity == "problem"] == []
+
+
+WRAPS = "import torch\nfrom torch import nn\nnet = nn.Linear(2, 2)\n"
+STEPS = "opt = torch.optim.SGD(net.parameters(), lr=1)\n"
+DDP = "from torch.nn.parallel import DistributedDataParallel\n"
+
+
+@pytest.mark.parametrize(
+    ("wraps", "after"),
+    [
+        ("net = nn.DataParallel(net)\n", f"{DDP}net = DistributedDataParallel(net.to(device))\n"),
+        ("net = nn.DataParallel(net.cuda())\n", f"{DDP}net = DistributedDataParallel(net.cuda())\n"),
+        (
+            "net = torch.nn.DataParallel(\n    net, device_ids=[0, 1]\n).to(device)\n",
+            f"{DDP}net = DistributedDataParallel(net.to(device)).to(device)\n",
+        ),
+        (
+            "if torch.cuda.device_count() > 1:\n    print('é')\n    net = nn.DataParallel(net)\n",
+            f"{DDP}print('é')\nnet = DistributedDataParallel(net.to(device))\n",
+        ),
+        (
+            "if torch.cuda.device_count() > 1: net = nn.DataParallel(net)\n",
+            f"{DDP}net = DistributedDataParallel(net.to(device))\n",
+        ),
+    ],
+)
+def test_ddp_takes_the_place_of_data_parallel(wraps: str, after: str) -> None:
+    found = check(cells(WRAPS + wraps + STEPS, "loader = [1]", LOOP.replace("model", "net")), Around(ranks=2))
+    [told] = [f for f in found if f.code == "separate_models"]
+    assert told.fix.startswith("Replace nn.DataParallel by DistributedDataParallel")
+    lines = [line for line in told.diff.split("\n")[2:] if line[:1] in " +"]
+    made = "".join(
+        f"{line[1:]}\n" for line in lines if line[1:] not in (*WRAPS.split("\n"), *STEPS.split("\n"))
+    )
+    assert made == after
+    compile(WRAPS + made + STEPS, "cell", "exec")

@@ -99,6 +99,16 @@ def test_another_fit_beside_a_loop_of_ones_own_is_not_refused(fits: str) -> None
     assert codes(DATA, WORKERS, fits, asked="tensorflow") == [], "without Keras there is nothing to say"
 
 
+@pytest.mark.parametrize(("method", "what"), [("evaluate", "evaluate"), ("train_on_batch", "train")])
+def test_what_fails_like_fit_is_refused_like_it(method: str, what: str) -> None:
+    (told,) = found(DATA, WORKERS, FIT.replace("fit", method), asked="tensorflow")
+    assert (told.severity, told.code) == ("problem", "keras_strategy")
+    assert told.message == f"Keras 3 can't {what} a model under MultiWorkerMirroredStrategy."
+    (told,) = found(DATA, WORKERS, LAYERS, f"from own import net\nnet.{method}(data)", asked="tensorflow")
+    assert told.message.startswith(f"If this {what}s a Keras 3 model")
+    assert codes(DATA, WORKERS, FIT.replace("fit", "predict"), asked="tensorflow") == []
+
+
 def test_strategies_that_would_train_apart_are_named() -> None:
     assert codes("import tensorflow", asked="tensorflow") == [("warning", "no_strategy")]
     for name in ("MirroredStrategy", "experimental.CentralStorageStrategy"):

@@ -90,7 +90,7 @@ def evaluates(parsed: Sequence[Parsed]) -> bool:
 def keras(
     cells: Sequence[Parsed], variables: Mapping[str, str], files: Sequence[Module] = ()
 ) -> list[Finding]:
-    """Find `fit` under MultiWorkerMirroredStrategy, which Keras 3 doesn't support: TensorFlow's default.
+    """Find `fit` and its like under MultiWorkerMirroredStrategy, which Keras 3, the default, can't do.
 
     A custom loop works, and so does Keras 2, as `tf_keras` or by its variable. Other libraries have a `fit`,
     too: where the model can't be followed to Keras, that is a warning.
@@ -102,10 +102,11 @@ def keras(
     fits = keras_fit.calls(cells, files)
     if not fits:
         return []
-    if any(call.certain for call in fits):
-        message = "Keras 3 can't fit a model under MultiWorkerMirroredStrategy."
+    certain = next((call for call in fits if call.certain), None)
+    if certain is not None:
+        message = f"Keras 3 can't {certain.what} a model under MultiWorkerMirroredStrategy."
         return [one.finding("problem", "keras_strategy", message, FIX_FIT, node) for one, node in made]
-    message = "If this fits a Keras 3 model: that fails under MultiWorkerMirroredStrategy."
+    message = f"If this {fits[0].what}s a Keras 3 model: that fails under MultiWorkerMirroredStrategy."
     return [fits[0].cell.finding("warning", "keras_strategy", message, FIX_FIT, fits[0].node)]
 
 

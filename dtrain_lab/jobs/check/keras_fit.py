@@ -1,4 +1,4 @@
-"""Calls of `fit`, and whether each is Keras': what stands for a model is followed from where it was made."""
+"""Calls of `fit` and what fails like it; whether each is Keras' is followed from where its model was made."""
 
 from __future__ import annotations
 
@@ -14,17 +14,25 @@ from dtrain_lab.jobs.check.parsed import Parsed, dotted, named
 Given = Mapping[str, frozenset[str]]
 """Module of the notebook's folder → its names that stand for something of Keras."""
 
+FAILING = {"fit": "fit", "evaluate": "evaluate", "train_on_batch": "train"}
+"""Methods of a Keras 3 model that fail under MultiWorkerMirroredStrategy → what they do; `predict` works."""
+
 
 class Fit(Struct, frozen=True):
-    """A call of `fit`. `certain`: it is that of a Keras model, as the notebook shows."""
+    """A call of one of `FAILING`. `certain`: it is that of a Keras model, as the notebook shows."""
 
     cell: Parsed
     node: ast.Call
     certain: bool
 
+    @property
+    def what(self) -> str:
+        """What it does with its model, in a word."""
+        return FAILING[self.node.func.attr] if isinstance(self.node.func, ast.Attribute) else ""
+
 
 def calls(cells: Sequence[Parsed], files: Sequence[Module] = ()) -> list[Fit]:
-    """Return the calls of `fit` in a notebook that uses Keras, and in its files; none in others.
+    """Return the calls of `FAILING` in a notebook that uses Keras, and in its files; none in others.
 
     Args:
         cells: the cells that run.
@@ -51,7 +59,7 @@ def calls(cells: Sequence[Parsed], files: Sequence[Module] = ()) -> list[Fit]:
         Fit(one, node, _stands_for(node.func.value, names))
         for one, names in scopes
         for node in ast.walk(one.tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FAILING
     ]
 
 

@@ -7,6 +7,7 @@ import difflib
 import re
 from collections.abc import Sequence
 
+from dtrain_lab.jobs.check import data_parallel
 from dtrain_lab.jobs.check.parsed import Parsed, last
 from dtrain_lab.wire.jobs.finding import Finding
 
@@ -47,12 +48,14 @@ def apart(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
     if trains is None:
         return []
     one, node = trains
+    of_one = any(data_parallel.call(one) is not None for one in parsed)
     return [
         one.finding(
             "warning",
             "separate_models",
             f"No DDP, FSDP or collective: {ranks} ranks would train {ranks} separate models.",
-            "Wrap the model in DistributedDataParallel, and give the loader a DistributedSampler.",
+            f"{'Replace nn.DataParallel by' if of_one else 'Wrap the model in'} DistributedDataParallel, and "
+            "give the loader a DistributedSampler.",
             node,
             diff=_diff(parsed),
         )
@@ -60,9 +63,13 @@ def apart(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
 
 
 def _diff(parsed: Sequence[Parsed]) -> str:
-    """Make a diff that wraps the model in DDP and gives its loaders a sampler; "" if no model is found."""
-    model = _model(parsed)
-    if model is None:
+    """Make a diff that wraps the model in DDP, in the place of DataParallel, and gives its loaders a sampler.
+
+    It is "" if no model is found.
+    """
+    wraps = next(((one, call) for one in parsed if (call := data_parallel.call(one)) is not None), None)
+    model = _model(parsed) if wraps is None else None
+    if model is None and wraps is None:
         return ""
     parts: list[str] = []
     for one in parsed:
@@ -71,11 +78,13 @@ def _diff(parsed: Sequence[Parsed]) -> str:
         for node in sorted(ast.walk(one.tree), key=lambda n: -getattr(n, "lineno", 0)):
             if isinstance(node, ast.Call) and last(node.func) == "DataLoader":
                 _sample(after, node)
-        place, name = model
-        if place is one:
+        if wraps is not None and wraps[0] is one:
+            after = data_parallel.replaced(one, after, wraps[1])
+        elif model is not None and model[0] is one:
+            name = model[1]
             at = _end_of_model(one, name)
             after[at:at] = [
-                "from torch.nn.parallel import DistributedDataParallel",
+                data_parallel.IMPORT,
                 f"{name} = DistributedDataParallel({name}.to(device))",
             ]
         if after != before:

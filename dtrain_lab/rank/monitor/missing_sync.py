@@ -94,12 +94,12 @@ class MissingSync:
             return
         self._steps += 1
         self.sent = 0
-        if self._steps >= MANY and time.monotonic() - self._began > LONG_S:
+        if self._steps >= MANY and self._optimizer is not None and time.monotonic() - self._began > LONG_S:
             self._tell()
 
     def end_cell(self) -> None:
         """Called when a cell has ended without an error."""
-        if not self._over and self._steps >= FEW and self.sent < self._least:
+        if not self._over and self._optimizer is not None and self._steps >= FEW and self.sent < self._least:
             self._tell()
         self._finish()
 
@@ -129,24 +129,34 @@ class MissingSync:
         if any([n for n, _ in other] != [n for n, _ in mine] for other in others):
             return  # the ranks train different models on purpose
         differ = [p for i, p in enumerate(found) if any(other[i][1] != mine[i][1] for other in others)]
-        self._say(_sentence(self._ranks, self._steps, names_of(found, differ)))
+        text = _sentence(self._ranks, self._steps, names_of(found, differ), replaces=_in_data_parallel(found))
+        self._say(text)
 
 
-def _sentence(ranks: int, steps: int, differ: list[str]) -> str:
+def _sentence(ranks: int, steps: int, differ: list[str], *, replaces: bool) -> str:
     if differ:
         more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
         now = f"their parameters differ ({', '.join(differ[:NAMED])}{more})"
     else:
         now = "their parameters are still equal: each rank computes the same"
+    first = "Replace nn.DataParallel by DistributedDataParallel" if replaces else "Wrap the model"
     return (
         f"{ranks} ranks train without exchanging gradients; after {steps} steps {now}. "
-        "Each trains a model of its own. Wrap the model: "
+        f"Each trains a model of its own. {first}: "
         "model = torch.nn.parallel.DistributedDataParallel(model), and give the loader a DistributedSampler."
     )
 
 
 def _parameters(optimizer: Any) -> list[torch.Tensor]:
     return [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
+
+
+def _in_data_parallel(found: list[torch.Tensor]) -> bool:
+    """Whether parameters are of a model in `nn.DataParallel`, which averages over the GPUs of one process."""
+    wanted = {id(p) for p in found}
+    # type(), not isinstance, as below
+    wraps = [o for o in gc.get_objects() if issubclass(type(o), torch.nn.DataParallel)]
+    return any(id(p) in wanted for module in wraps for p in module.parameters())
 
 
 def _checksum(parameter: torch.Tensor) -> float:

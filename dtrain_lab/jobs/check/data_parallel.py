@@ -1,0 +1,58 @@
+"""The change from `nn.DataParallel`, which is one process, to DDP."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from dtrain_lab.jobs.check.parsed import Parsed, last
+
+IMPORT = "from torch.nn.parallel import DistributedDataParallel"
+MOVED = re.compile(r"\.(to|cuda)\([^()]*\)$")
+
+
+def call(one: Parsed) -> ast.Call | None:
+    """Return the call that wraps a model in DataParallel, if a cell has one."""
+    found = (node for node in ast.walk(one.tree) if isinstance(node, ast.Call) and node.args)
+    return next((node for node in found if last(node.func) == "DataParallel"), None)
+
+
+def replaced(one: Parsed, lines: Sequence[str], wraps: ast.Call) -> list[str]:
+    """Put DDP in the place of DataParallel. What is done with several GPUs only, is done always then.
+
+    Args:
+        one: the cell.
+        lines: its source, with as many lines as it has.
+        wraps: the call of DataParallel.
+
+    Returns:
+        The changed lines.
+    """
+    made = list(lines)
+    model = ast.unparse(wraps.args[0])
+    model = model if MOVED.search(model) else f"{model}.to(device)"
+    first, end = wraps.lineno - 1, (wraps.end_lineno or wraps.lineno) - 1
+    # columns of the tree count bytes
+    head = made[first].encode()[: wraps.col_offset].decode()
+    tail = made[end].encode()[wraps.end_col_offset :].decode()
+    blank = [""] * (end - first)  # removed below, so that line numbers hold until then
+    made[first : end + 1] = [f"{head}DistributedDataParallel({model}){tail}", *blank]
+    gone = set(range(first + 1, end + 1))
+    outer = next(s for s in one.tree.body if s.lineno <= wraps.lineno <= (s.end_lineno or s.lineno))
+    start = outer.lineno - 1
+    if isinstance(outer, ast.If) and not outer.orelse and "device_count" in ast.unparse(outer.test):
+        body = outer.body[0]
+        if body.lineno == outer.lineno:
+            made[start] = made[start].encode()[body.col_offset :].decode()
+        else:
+            gone |= set(range(start, body.lineno - 1))
+            for at in range(body.lineno - 1, outer.end_lineno or outer.lineno):
+                made[at] = made[at].removeprefix(" " * body.col_offset)
+    changed: list[str] = []
+    for at, line in enumerate(made):
+        if at == start:
+            changed.append(IMPORT)
+        if at not in gone:
+            changed.append(line)
+    return changed
