@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+import re
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from dtrain_lab.errors import BadRequest
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+WORDS = {
+    "int": "a whole number", "float": "a number", "str": "a text", "bool": "True or False", "null": "None",
+    "array": "a list", "object": "a dict",
+}  # fmt: skip
+"""What msgspec's names of types are in words."""
 
 
 def checked(call: str, request: T) -> T:
@@ -24,8 +31,35 @@ def checked(call: str, request: T) -> T:
     try:
         msgspec.convert(msgspec.to_builtins(request, enc_hook=repr), type(request))
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at `$.")
-        name = where.removesuffix("`")
-        value = getattr(request, name, None)
-        raise BadRequest(f"{call}: {name} can't be {value!r}: {what[0].lower()}{what[1:]}.") from error
+        text = str(error)
+        found = re.search(r"`\$\.(\w+)", text)
+        name = found[1] if found else ""
+        details = {"field": name}
+        if " - at `key`" in text:
+            message = f"{call}: {name} has a name that is no text."
+            raise BadRequest(message, "Name parameters by texts.", details=details) from error
+        value, what = getattr(request, name, None), _wanted(type(request), name, text)
+        raise BadRequest(f"{call}: {name} can't be {value!r}: {what}.", details=details) from error
     return request
+
+
+def _wanted(kind: type, name: str, text: str) -> str:
+    """Return what a field has to be, given msgspec's error."""
+    hint = get_type_hints(kind).get(name)
+    choices = _choices(hint)
+    if choices:
+        return f"choose {' or '.join(choices)}"
+    types = re.match(r"Expected `([^`]+)`", text)
+    if types is None:
+        plain = text.partition(" - at ")[0]
+        return plain[0].lower() + plain[1:]
+    return f"it has to be {' or '.join(WORDS.get(one, one) for one in types[1].split(' | '))}"
+
+
+def _choices(hint: Any) -> list[str]:
+    """Return the words that a field may be; none if it may be any."""
+    if get_origin(hint) is Literal:
+        return [f'"{word}"' for word in get_args(hint)]
+    found = [words for part in get_args(hint) if (words := _choices(part))]
+    none = ["None"] if found and type(None) in get_args(hint) else []
+    return [*(word for words in found for word in words), *none]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,9 @@ import msgspec
 from dtrain_lab.api.checked import checked
 from dtrain_lab.api.job import warn
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.sweeps.sweeps import Told
+from dtrain_lab.sweeps import plain
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.sweeps import Direction, Pruner, Sampler, SweepRequest
 from dtrain_lab.wire.sweeps import Sweep as Info
@@ -157,7 +160,8 @@ def sweep(
     Args:
         notebook: Path of the saved .ipynb file.
         space: Name → `dt.loguniform(1e-5, 1e-1)`, `dt.uniform(0, 1)`, `dt.randint(2, 8)` or a list of values,
-            for names that the cell tagged `parameters` assigns.
+            for names that the cell tagged `parameters` assigns; an array, a tensor, a set or a `range` is
+            taken as a list.
         objective: Name of a value that the notebook passes to `dt.log`; its last value counts.
         direction: "minimize" or "maximize".
         sampler: "tpe", "random" or "grid" (all combinations of lists).
@@ -175,7 +179,18 @@ def sweep(
         BadRequest, BadNotebook: The search space, the notebook or the objective can't be used.
         BadSize, BadProfile, NotFound, Conflict, EnvironmentUnfit: Nothing was started.
     """
-    portal = Portal.get()
+    if not isinstance(notebook, str | os.PathLike):
+        raise BadRequest(
+            f"dt.sweep: notebook is {plain.kind(notebook)}.",
+            "Pass the path of an .ipynb file.",
+            details={"field": "notebook"},
+        )
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise BadRequest(
+            f"dt.sweep: parameters is {plain.kind(parameters)}.",
+            'Pass a dict of names and values, as {"steps": 100}.',
+            details={"field": "parameters"},
+        )
     request = SweepRequest(
         notebook=str(notebook),
         space=written(parse(space)),
@@ -189,12 +204,14 @@ def sweep(
         nodes=nodes,
         ranks_per_node=ranks_per_node,
         name=name,
-        parameters=dict(parameters or {}),
+        parameters={key: plain.value(value) for key, value in (parameters or {}).items()},
         python=sys.executable,
         **options,
     )
     file = Path(notebook).expanduser().absolute()
-    return Sweep(portal, portal.call(portal.sweeps.create(checked("dt.sweep", request), file, warn)))
+    checked("dt.sweep", request)
+    portal = Portal.get()
+    return Sweep(portal, portal.call(portal.sweeps.create(request, file, warn)))
 
 
 def sweeps() -> list[Sweep]:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 import symtable
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from dtrain_lab.errors import BadNotebook
+from dtrain_lab.errors import BadNotebook, BadRequest
 from dtrain_lab.jobs.check.parsed import parse
 from dtrain_lab.jobs.notebook.magics import convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
+from dtrain_lab.sweeps.space import KINDS, Choices, Space
+
+RANGE = re.compile(rf"\s*({'|'.join(KINDS)})\s*\(")
+"""A text that begins like a range; in a list, its comma has parted it."""
 
 
 def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
@@ -51,6 +57,53 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
                 code="no_such_parameter",
                 details={"field": "space", "parameter": name},
             )
+
+
+def check_values(cells: Sequence[Cell], space: Space) -> None:
+    """Check that no parameter varies over texts where the tagged cell assigns a number, or true or false.
+
+    Args:
+        cells: Code cells of the notebook.
+        space: What varies.
+
+    Raises:
+        BadRequest: A list has a text: it was a number with a typing error, or a range.
+    """
+    tagged = next((cell for cell in cells if cell.runs and PARAMETERS in cell.tags), None)
+    parsed = parse(tagged) if tagged is not None else None
+    usual = _numbers(parsed.tree) if parsed is not None else {}
+    for name, domain in space.items():
+        given = domain.values if isinstance(domain, Choices) and name in usual else ()
+        text = next((value for value in given if isinstance(value, str)), None)
+        if text is not None:
+            called = RANGE.match(text)
+            hint = f"Choose the range {called[1]} in the place of a list." if called else "Give numbers."
+            raise BadRequest(
+                f'{name} has "{text}", which is a text; the notebook has {usual[name]!r}.',
+                hint,
+                code="bad_value",
+                details={"field": "space", "parameter": name},
+            )
+
+
+def _numbers(tree: ast.Module) -> dict[str, bool | int | float]:
+    """Return the names that a cell assigns a number, or true or false, and nothing else after it."""
+    found: dict[str, Any] = {}
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            targets = [node.target]
+        for target in targets:
+            if isinstance(target, ast.Name) and isinstance(node, ast.Assign | ast.AnnAssign):
+                found[target.id] = _literal(node.value)
+    return {name: value for name, value in found.items() if isinstance(value, bool | int | float)}
+
+
+def _literal(node: ast.expr | None) -> Any:
+    try:
+        return ast.literal_eval(node) if node is not None else None
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 def _where(cell: Cell) -> str:

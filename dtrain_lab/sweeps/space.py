@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.sweeps import plain
 
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 LOW_HIGH = 'Write it as "{name}(low, high)", with two numbers.'
@@ -98,11 +99,18 @@ def parse(space: Mapping[str, Any]) -> Space:
     """Parse a search space.
 
     Args:
-        space: Name → a range, a list of values, or the text of a range.
+        space: Name → a range, a list of values (also a range, set, array or tensor of them), or the text of a
+            range.
 
     Raises:
         BadRequest: The space is empty, or a part of it is: the message names the parameter.
     """
+    if not isinstance(space, Mapping):
+        raise BadRequest(
+            f"The search space is {plain.kind(space)}; it has to be a dict of names and values.",
+            'As {"lr": dt.loguniform(1e-5, 1e-1), "layers": [2, 4, 8]}.',
+            details={"field": "space"},
+        )
     if not space:
         raise BadRequest(
             "The search space is empty: nothing would vary.",
@@ -110,6 +118,14 @@ def parse(space: Mapping[str, Any]) -> Space:
             code="empty_space",
             details={"field": "space"},
         )
+    for name in space:
+        if not isinstance(name, str):
+            raise _bad(
+                repr(name),
+                f"The search space has the name {name!r}, which is {plain.kind(name)}.",
+                "Name parameters by texts, as the notebook's tagged cell assigns them.",
+                "bad_value",
+            )
     return {name: _domain(name, value) for name, value in space.items()}
 
 
@@ -185,9 +201,10 @@ def _json(text: str) -> Any:
 def _domain(name: str, value: Any) -> Domain:
     if isinstance(value, Range):
         return value
+    value = plain.value(value)
     if isinstance(value, str):
         return _range(name, value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return Choices(_values(name, value))
     raise _bad(
         name,
@@ -250,10 +267,11 @@ def _kind(value: Any) -> str:
         return "true or false"
     if isinstance(value, int | float):
         return "numbers"
-    return "texts" if isinstance(value, str) else f"a {type(value).__name__}"
+    return "texts" if isinstance(value, str) else plain.kind(value)
 
 
 def _number(kind: str, value: Any) -> float:
+    value = plain.value(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise BadRequest(f"{kind} got {value!r}.", LOW_HIGH.format(name=kind), code="no_range")
     return float(value)

@@ -40,6 +40,14 @@ FAILURES = {
         "Rank 0 failed: ZeroDivisionError: division",
     ),
     "lengths": ("dt.predict(model, x[:50 + rank])", "The dataset's length is 50 on rank 0 and 51 on rank 1"),
+    "outputs": (
+        "dt.predict(model, x, output=f'/tmp/{rank}.arrow')",
+        "output is /tmp/0.arrow on rank 0 and /tmp/1.arrow on rank 1.",
+    ),
+    "one output": (
+        "dt.predict(model, x, output=None if rank else '/tmp/x.arrow')",
+        "output is /tmp/x.arrow on rank 0 and None on rank 1.",
+    ),
     "one dataset": (
         "dt.predict(model, x if rank else iter([]))",
         "Rank 0 failed: BadRequest: The dataset",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import dtrain_lab as dt
 from dtrain_lab.api.checked import checked
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.wire.sweeps import SweepRequest
@@ -24,13 +25,32 @@ def test_a_request_as_it_should_be_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("pruner", "hyperband", "dt.sweep: pruner can't be 'hyperband': invalid enum value 'hyperband'."),
-        ("direction", "min", "direction can't be 'min'"),
-        ("trials", 2.5, "trials can't be 2.5: expected `int | null`, got `float`."),
+        ("pruner", "hyperband", "dt.sweep: pruner can't be 'hyperband': choose \"asha\" or None."),
+        ("sampler", "x", 'sampler can\'t be \'x\': choose "tpe" or "random" or "grid".'),
+        ("direction", "min", 'direction can\'t be \'min\': choose "minimize" or "maximize".'),
+        ("parameters", {1: 2}, "parameters has a name that is no text."),
+        ("trials", 2.5, "trials can't be 2.5: it has to be a whole number or None."),
         ("trials", "3", "trials can't be '3'"),
     ],
 )
 def test_another_one_is_refused_by_its_field(field: str, value: object, message: str) -> None:
     with pytest.raises(BadRequest) as refused:
         checked("dt.sweep", sweep(**{field: value}))
+    assert message in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "more", "message"),
+    [
+        (("a.ipynb", ["lr"]), {}, "The search space is a list"),
+        ((None, {"lr": [1, 2]}), {}, "dt.sweep: notebook is None."),
+        (("a.ipynb", {"lr": [1, 2]}), {"parameters": ["steps"]}, "dt.sweep: parameters is a list."),
+        (("a.ipynb", {"lr": [1, 2]}), {"sampler": "x"}, "dt.sweep: sampler can't be 'x'"),
+    ],
+)
+def test_arguments_of_a_sweep_that_are_of_another_kind(
+    arguments: tuple[Any, Any], more: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(BadRequest) as refused:
+        dt.sweep(*arguments, "loss", **more)
     assert message in refused.value.message

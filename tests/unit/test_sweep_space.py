@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadNotebook, BadRequest
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.sweeps import space
-from dtrain_lab.sweeps.notebook import check_names
+from dtrain_lab.sweeps.notebook import check_names, check_values
 
 
 def test_python_json_and_text_make_the_same_space() -> None:
@@ -64,6 +66,10 @@ def test_points_are_counted_and_walked() -> None:
         ({"a": [1, [2]]}, "bad_value", "a has [2], which is a list."),
         ({"a": [1.0, math.nan]}, "bad_value", "a has nan, which is no number."),
         ({"a": [1, 2, 1]}, "bad_value", "a has 1 twice."),
+        (["a"], "bad_request", "The search space is a list; it has to be a dict"),
+        ({1: [0.1]}, "bad_value", "The search space has the name 1, which is a number."),
+        ({"a": np.ones((2, 2))}, "bad_value", "a has [1.0, 1.0], which is a list."),
+        ({"a": np.float64(3)}, "no_range", "a has one value, 3.0: it would not vary."),
         ({"a": 3}, "no_range", "a has one value, 3: it would not vary."),
         ({"a": "loguniform"}, "no_range", 'a: "loguniform" is no range.'),
         ({"a": "loguniforn(1, 2)"}, "no_range", 'there is no range "loguniforn". Did you mean loguniform?'),
@@ -75,12 +81,55 @@ def test_points_are_counted_and_walked() -> None:
         ({"a": "randint(0.5, 3)"}, "bad_request", "has a number that is not whole."),
     ],
 )
-def test_a_bad_space_is_refused_in_a_sentence(given: dict[str, Any], code: str, said: str) -> None:
+def test_a_bad_space_is_refused_in_a_sentence(given: Any, code: str, said: str) -> None:
     with pytest.raises(BadRequest) as error:
         space.parse(given)
     assert said in str(error.value)
     assert error.value.code == code
     assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        (np.linspace(0, 1, 3), (0.0, 0.5, 1.0)),
+        (np.arange(3), (0, 1, 2)),
+        (range(3), (0, 1, 2)),
+        ({3, 1, 2}, (1, 2, 3)),
+        (frozenset(("b", "a")), ("a", "b")),
+        (torch.tensor([1, 2]), (1, 2)),
+        ([np.float32(0.5), np.int64(1), torch.tensor(2)], (0.5, 1, 2)),
+    ],
+)
+def test_arrays_tensors_sets_and_their_scalars_are_lists_of_plain_values(
+    given: Any, values: tuple[Any, ...]
+) -> None:
+    made = space.parse({"a": given})
+    assert made == {"a": space.Choices(values)}
+    assert [type(value) for value in space.written(made)["a"]] == [type(value) for value in values]
+    assert dt.randint(np.int64(1), torch.tensor(3)) == dt.randint(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lr=a,b", 'lr has "a", which is a text; the notebook has 0.1. Give numbers.'),
+        ('lr=["0.1;0.2"]', 'lr has "0.1;0.2", which is a text'),
+        (
+            'lr=["uniform(0", "1)"]',
+            'lr has "uniform(0", which is a text; the notebook has 0.1. Choose the range',
+        ),
+        ("sure=yes,no", 'sure has "yes", which is a text; the notebook has True.'),
+    ],
+)
+def test_texts_for_a_number_are_refused(text: str, said: str) -> None:
+    name, value, _ = space.from_text(text)
+    cells = [cell("lr: float = 0.1\nsure = True\nopt = 'sgd'\nn = 1\nn = None", "parameters")]
+    with pytest.raises(BadRequest) as error:
+        check_values(cells, space.parse({name: value}))
+    assert said in str(error.value)
+    assert error.value.details == {"field": "space", "parameter": name}
+    check_values(cells, space.parse({"opt": ["a", "b"], "n": ["a", "b"], "lr": [None, 1], "sure": [0, 1]}))
 
 
 def cell(source: str, *tags: str) -> Cell:

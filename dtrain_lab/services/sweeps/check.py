@@ -19,7 +19,7 @@ from dtrain_lab.services.plans.planning import read_notebook
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.sweeps import objective, study
-from dtrain_lab.sweeps.notebook import check_names
+from dtrain_lab.sweeps.notebook import check_names, check_values
 from dtrain_lab.sweeps.space import Space, first_of, parse, points
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobSize
@@ -78,6 +78,7 @@ async def check_sweep(
     text = await asyncio.to_thread(read_notebook, file)
     cells = cells_of(text, str(file))
     await collect(check_names, cells, (*space, *request.parameters), file.name)
+    await collect(check_values, cells, space)
     name = await collect(_name, request, file, otherwise="")
     plan, made = await jobs.planned(trial_request(request, first_of(space), None), file, ask=ask)
     found = await asyncio.to_thread(objective.finding, made.code.everything, request.objective)

@@ -56,15 +56,15 @@ def predict(
         batches, are a list. With `output`: the absolute path of the file.
 
     Raises:
-        BadRequest: The dataset has no length, the ranks' models or datasets differ, an argument is invalid.
+        BadRequest: The dataset has no length, the ranks' models, datasets or outputs differ, or an argument
+            is invalid.
         EnvironmentUnfit: `output` is given and pyarrow is not installed.
         PeerFailed: It failed on another rank, which raises what happened.
     """
     here = ranks("dt.predict")
-    asked = Asked(model, dataset, batch_size, collate_fn, num_workers)
-    if output is None:
-        return _results(here, asked)
-    return _file(here, asked, str(output))
+    name = None if output is None else str(output)
+    asked = Asked(model, dataset, batch_size, collate_fn, num_workers, name)
+    return _results(here, asked) if name is None else _file(here, asked, name)
 
 
 def _results(here: Ranks, asked: Asked) -> Any:

@@ -22,6 +22,8 @@ class Asked:
     batch_size: int | None
     collate_fn: Callable[[list[Any]], Any] | None
     num_workers: int
+    output: str | None = None
+    """As the user wrote it; `dt.evaluate` has none."""
 
     def load(self, batches: Batches, numbers: list[int]) -> Any:
         """Load batches by their numbers."""
@@ -44,26 +46,34 @@ def agreed(ranks: Ranks, asked: Asked, also: Callable[[], Any] = lambda: None) -
         PeerFailed: The same on another rank.
     """
 
-    def check() -> tuple[int, int]:
+    def check() -> tuple[int, int, str | None]:
         models.check(ranks.call, asked.model)
+        if asked.collate_fn is not None and not callable(asked.collate_fn):
+            raise BadRequest(
+                f"{ranks.call}: collate_fn is {asked.collate_fn!r}; it has to be a function.",
+                "It makes a batch of a list of samples; leave it out for torch's own.",
+            )
         samples = source.length(ranks.call, asked.dataset)
         size = usual_batch_size(samples) if asked.batch_size is None else asked.batch_size
         _whole(ranks.call, "batch_size", size, 1)
         _whole(ranks.call, "num_workers", asked.num_workers, 0)
         also()
-        return samples, size
+        return samples, size, asked.output
 
     told = ranks.everyone(check)
-    for index, what in enumerate(("The dataset's length", "batch_size")):
+    whole = f"Call {ranks.call} with the whole dataset on every rank: it shares the samples itself."
+    one_file = "Give every rank the same output: rank 0 makes one file of all results."
+    compared = (("The dataset's length", whole), ("batch_size", whole), ("output", one_file))
+    for index, (what, hint) in enumerate(compared):
         for rank, one in enumerate(told):
             if one[index] != told[0][index]:
                 raise BadRequest(
                     f"{what} is {told[0][index]} on rank 0 and {one[index]} on rank {rank}.",
-                    f"Call {ranks.call} with the whole dataset on every rank: it shares the samples itself.",
+                    hint,
                     code="ranks_differ",
                 )
     models.send_buffers(ranks, asked.model)
-    return Batches(*told[0])
+    return Batches(*told[0][:2])
 
 
 def _whole(call: str, name: str, value: Any, least: int) -> None:

@@ -1,0 +1,33 @@
+"""Values of NumPy, torch and Python's collections as lists and plain values; it imports neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+COLLECTIONS = (list, tuple, range, set, frozenset)
+
+
+def value(given: Any) -> Any:
+    """Return a list in the place of a collection, an array or a tensor, and plain values in that of scalars.
+
+    A set is sorted: its order would be another one in each process.
+    """
+    if not isinstance(given, type) and callable(getattr(given, "tolist", None)):  # also of scalars
+        return given.tolist()
+    if not isinstance(given, COLLECTIONS):
+        return given
+    values = [value(one) for one in given]
+    if isinstance(given, set | frozenset):
+        values.sort(
+            key=lambda one: (type(one).__name__, one if isinstance(one, float | int) else 0, repr(one))
+        )
+    return values
+
+
+def kind(given: Any) -> str:
+    """Return what a value is, in words: "a list", "None"."""
+    if given is None:
+        return "None"
+    words = {"int": "a number", "float": "a number", "str": "a text", "bool": "True or False"}
+    name = type(given).__name__
+    return words.get(name, f"{'an' if name[0] in 'aeiou' else 'a'} {name}")
