@@ -24,7 +24,7 @@ from dtrain_lab.wire.plan import NodeFacts
 
 RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"
 LONGEST_BASE = 40
-PACKAGES = ("dtrain-lab", "torch", "ipyparallel", "ipykernel", "tensorflow", "mindspore")
+PACKAGES = ("dtrain-lab", "torch", "ipyparallel", "ipykernel", "tensorflow", "mindspore", "torch_npu")
 OTHER_BUILDS = {"tensorflow": ("tensorflow-cpu",)}
 """Packages with the same module in them."""
 

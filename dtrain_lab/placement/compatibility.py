@@ -7,35 +7,40 @@ from collections.abc import Mapping
 
 from dtrain_lab.errors import DtrainError, EnvironmentUnfit
 from dtrain_lab.placement.frameworks import names
-from dtrain_lab.wire.kinds import Framework
+from dtrain_lab.wire.kinds import Accelerator, Framework
 from dtrain_lab.wire.node import Check
 
 LEAST_FILES = 1024
 LEAST_SHM = 64 << 20
 
 
-def needed(framework: Framework) -> tuple[str, ...]:
+def needed(framework: Framework, accelerator: Accelerator = "gpu") -> tuple[str, ...]:
     """Return the packages that ranks need, in the same version on all nodes."""
+    if framework == "torch" and accelerator == "npu":
+        return (*needed(framework), "torch_npu")
     return ("dtrain-lab", "torch", "ipyparallel") if framework == "torch" else ("dtrain-lab", framework)
 
 
-def unfit(checks: Mapping[str, Check], named: Framework | None = None) -> DtrainError | None:
+def unfit(
+    checks: Mapping[str, Check], named: Framework | None = None, accelerator: Accelerator = "gpu"
+) -> DtrainError | None:
     """Find what keeps these nodes from running one world.
 
     Args:
         checks: name of a node → facts about it.
         named: what its ranks train with; None where nobody has named it: PyTorch.
+        accelerator: kind of the nodes' devices.
 
     Returns:
         The error, which names the node; None if the nodes are fit.
     """
     framework = named or "torch"
     for node, check in checks.items():
-        for package in needed(framework):
+        for package in needed(framework, accelerator):
             if not check.versions.get(package):
-                hint = f"Install it there: {check.python} -m pip install {_install(package)}"
-                if package == "torch" and named is None:
-                    hint = names.or_named(filter(check.versions.get, names.OTHERS), hint)
+                command = f"{check.python} -m pip install {_install(package)}"
+                others = names.OTHERS if package == "torch" and named is None else ()
+                hint = names.or_named(filter(check.versions.get, others), command)
                 return _error(f"The environment on {node} has no {package}.", hint, code="package_missing")
         if check.workdir_problem:
             return _error(
@@ -49,7 +54,7 @@ def unfit(checks: Mapping[str, Check], named: Framework | None = None) -> Dtrain
                 "Raise it (ulimit -n) in the profile's [environment] setup, or ask the administrator.",
                 code="few_files",
             )
-    for package in ("python", *needed(framework)):  # of Python, major and minor version
+    for package in ("python", *needed(framework, accelerator)):  # of Python, major and minor version
         found = {node: _version(package, check) for node, check in checks.items()}
         if len(set(found.values())) > 1:
             usual = Counter(found.values()).most_common(1)[0][0]

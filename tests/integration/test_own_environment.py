@@ -25,7 +25,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", autouse=True)
 def profiles(environment: Path) -> Iterator[None]:
     text = f'backend = "local"\n[environment]\nkind = "venv"\npath = "{environment}"\n'
-    made = {"own-tf": f'framework = "tensorflow"\n{text}', "own": text}
+    made = {
+        "own-tf": f'framework = "tensorflow"\n{text}',
+        "own": text,
+        "own-torch": f'framework = "torch"\n{text}',
+    }
     folders.profiles().mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
         (folders.profiles() / f"{name}.toml").write_text(content)
@@ -53,8 +57,16 @@ def test_an_environment_for_another_framework_is_told_to_name_it(environment: Pa
     assert done.returncode != 0
     assert done.stderr.startswith(
         f"dtrain-lab: The environment of {environment}/bin/python has no torch. It has tensorflow: set "
-        'framework = "tensorflow" in the profile for jobs that train with it. Install it there: '
+        'framework = "tensorflow" in the profile for jobs that train with it. For PyTorch, install '
+        "torch there: "
     )
+
+
+def test_an_environment_without_the_framework_that_the_profile_names_is_told_so(environment: Path) -> None:
+    done = cli("profile", "check", "own-torch")
+    python = f"{environment}/bin/python"
+    said = f"The environment of {python} has no torch. Install it there: {python} -m pip install torch"
+    assert done.stderr.startswith(f"dtrain-lab: {said}")
 
 
 @pytest.mark.parametrize("ranks", ["1", "2"])

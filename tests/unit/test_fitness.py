@@ -56,3 +56,27 @@ def test_good_nodes_are_fit_and_patch_releases_of_python_too() -> None:
 def test_little_shared_memory_is_a_warning() -> None:
     found = compatibility.warnings({"a": GOOD, "b": replace(GOOD, shm_bytes=1 << 20)})
     assert found == ["b has 1 MiB free in /dev/shm; DataLoader workers may need more."]
+
+
+def test_npus_need_torch_npu() -> None:
+    error = compatibility.unfit({"a": GOOD}, None, "npu")
+    assert error is not None
+    assert (error.message, error.code) == ("The environment on a has no torch_npu.", "package_missing")
+    assert error.hint == "Install it there: /v/bin/python -m pip install torch_npu"
+    good = replace(GOOD, **version("torch_npu", "2.13.0"))
+    assert compatibility.unfit({"a": good}, None, "npu") is None
+    mindspore = replace(GOOD, **version("mindspore", "2.10"))
+    assert compatibility.unfit({"a": mindspore}, "mindspore", "npu") is None
+
+
+def test_what_else_an_environment_is_for_is_told_unless_torch_is_named() -> None:
+    other = replace(GOOD, versions={**GOOD.versions, "torch": "", "tensorflow": "2.21"})
+    error = compatibility.unfit({"a": other})
+    assert error is not None
+    assert error.hint == (
+        'It has tensorflow: set framework = "tensorflow" in the profile for jobs that train with it. '
+        "For PyTorch, install torch there: /v/bin/python -m pip install torch"
+    )
+    error = compatibility.unfit({"a": other}, "torch")
+    assert error is not None
+    assert error.hint == "Install it there: /v/bin/python -m pip install torch"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.errors import EnvironmentUnfit
+from dtrain_lab.services.profiles import environment
+from dtrain_lab.wire.profile import Environment
 
 SLEEPS = """import os, pathlib, subprocess, sys, time
 child = subprocess.Popen(["sleep", "1000"])
@@ -74,3 +77,13 @@ def _lives(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"), [("venv", "[environment] of the profile"), ("current", "Choose a kernel")]
+)
+async def test_who_named_an_interpreter_that_is_not_there_is_told(kind: Any, hint: str) -> None:
+    asked = Environment(kind=kind, path="/nowhere")
+    with pytest.raises(EnvironmentUnfit, match="/nowhere/python can't be run") as error:
+        await environment.check("/nowhere/python", asked=asked)
+    assert hint in error.value.hint

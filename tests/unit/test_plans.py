@@ -19,9 +19,10 @@ from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import packing, plans
 from dtrain_lab.services.plans.answer_cache import Recent
-from dtrain_lab.services.plans.plans import known
+from dtrain_lab.services.plans.plans import known, refuse
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.profiles import environment
+from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.processes.record import Handle
@@ -251,10 +252,10 @@ def test_the_framework_is_proposed_and_once_named_the_job_is_planned_for_it(
     tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole way of a plan; the environment is the only part that is not real, as it has no TensorFlow."""
-    asked: list[str] = []
+    frameworks: list[str | None] = []
 
-    async def check(python: str, framework: str, *, jobs: bool = False) -> None:
-        asked.append(framework)
+    async def check(python: str, named: str | None, *, jobs: bool, asked: object) -> None:
+        frameworks.append(named)
 
     async def nothing_missing(python: str, names: tuple[str, ...]) -> list[str]:
         return []
@@ -286,7 +287,7 @@ def test_the_framework_is_proposed_and_once_named_the_job_is_planned_for_it(
         with pytest.raises(BadRequest, match='no framework "tensorfow"') as error:
             await jobs.plan(replace(REQUEST, framework="tensorfow"), book)
         assert "tensorflow" in error.value.hint
-        assert set(asked) == {"torch", "tensorflow"}
+        assert set(frameworks) == {None, "tensorflow"}
 
     with_jobs(tmp_path, main)
 
@@ -310,3 +311,16 @@ def test_a_module_in_a_folder_on_the_path_is_none_of_the_environment(
 
     with_jobs(tmp_path, main)
     assert sorted(asked) == ["numpy", "sys"]
+
+
+def test_all_problems_of_a_refusal_are_named() -> None:
+    said = "The job's environment has no {}."
+    found = [Finding("problem", "x", said.format(n), f"Install {n}.", f"[{n}]", 1) for n in "abcde"]
+    with pytest.raises(BadNotebook) as error:
+        refuse((found[0], Finding("warning", "y", "Not told."), found[1]))
+    assert str(error.value.message) == (
+        "Cell [a], line 1: The job's environment has no a; also "
+        "cell [b], line 1: The job's environment has no b."
+    )
+    with pytest.raises(BadNotebook, match=r"no c\. And 2 more\."):
+        refuse(tuple(found))

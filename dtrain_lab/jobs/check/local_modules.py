@@ -13,6 +13,7 @@ from msgspec import Struct
 from dtrain_lab.jobs.check.known_packages import PLAIN
 from dtrain_lab.jobs.check.parsed import Parsed, last
 from dtrain_lab.jobs.check.search_paths import search
+from dtrain_lab.jobs.notebook.own_group import is_import
 from dtrain_lab.placement.frameworks import names
 
 MOST_FILES = 200
@@ -139,6 +140,18 @@ def at_once(tree: ast.AST) -> Iterator[ast.AST]:
             yield from at_once(child)
 
 
+def imported_by(node: ast.AST) -> list[str]:
+    """Return the modules that a statement imports, or a call of `importlib.import_module`: absolute ones."""
+    match node:
+        case ast.Import(aliases):
+            return [alias.name for alias in aliases]
+        case ast.ImportFrom(str(module), _, 0 | None):
+            return [module]
+        case ast.Call(func=func, args=[ast.Constant(str(module))]) if last(func) == "import_module":
+            return [module]
+    return []
+
+
 def absolute(module: str | None, level: int, package: str) -> str:
     """Return the module that an import names, also a relative one.
 
@@ -158,10 +171,7 @@ def absolute(module: str | None, level: int, package: str) -> str:
 
 def _tops(nodes: Iterator[ast.AST]) -> Iterator[str]:
     for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.split(".")[0]
+        yield from (name.split(".")[0] for name in imported_by(node))
 
 
 class _Ask(Struct, frozen=True):
@@ -199,6 +209,8 @@ def _asked(tree: ast.AST) -> tuple[_Ask, ...]:
             case ast.ImportFrom(module, aliases, level):
                 names_ = tuple(alias.name for alias in aliases)
                 found.append(_Ask(node.lineno, module, level or 0, names_))
+            case ast.Call(func=func, args=[ast.Constant(str(module))]) if is_import(func):
+                found.append(_Ask(node.lineno, module))
             case ast.Call(func=ast.Name("_run_file"), args=[ast.Constant(str(path)), *_]):
                 found.append(_Ask(node.lineno, path=posixpath.normpath(path)))
             case ast.Call(func=ast.Name("exec"), args=[code, *_]):

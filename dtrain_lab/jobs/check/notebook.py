@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dtrain_lab.jobs.check import frameworks, launchers, machine, names, training
-from dtrain_lab.jobs.check.local_modules import Module, at_once, imported
+from dtrain_lab.jobs.check.local_modules import Module, at_once, imported, imported_by
 from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.check.search_paths import search
 from dtrain_lab.jobs.notebook.source import Cell
@@ -94,12 +94,7 @@ def imports(cells: Sequence[Cell]) -> dict[str, tuple[str, int]]:
     own = {name for one in parsed for name in _written(one.tree)}
     for one in parsed:
         for node in at_once(one.tree):
-            modules = []
-            if isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                modules = [node.module]
-            for module in (name.split(".")[0] for name in modules):
+            for module in (name.split(".")[0] for name in imported_by(node)):
                 if module not in own:
                     found.setdefault(module, (one.name, node.lineno))  # type: ignore[attr-defined]
     return found

@@ -70,6 +70,11 @@ def _is_init(function: ast.expr, scope: _Scope) -> bool:
     return last in INITS or ".".join(parts[-2:]) in OF_IGNITE
 
 
+def is_import(function: ast.expr) -> bool:
+    """Whether a call of this function imports the module that it is given: `importlib.import_module`."""
+    return _parts(function)[-1] in ("import_module", "__import__")
+
+
 def of_sources(sources: Sequence[str]) -> bool:
     """Whether cells make the group, given their converted sources; one that can't be read makes none."""
     code = []
@@ -89,6 +94,10 @@ def _parts(node: ast.expr) -> list[str]:
     return [""]
 
 
+def _makes_module(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and is_import(value.func)
+
+
 def _named(scope: _Scope, node: ast.AST, scopes: Sequence[_Scope]) -> Iterator[tuple[_Scope, Defined]]:
     """Yield the functions and classes that a node may stand for."""
     if isinstance(node, ast.Name):
@@ -96,7 +105,7 @@ def _named(scope: _Scope, node: ast.AST, scopes: Sequence[_Scope]) -> Iterator[t
             yield from ((scope, one) for one in scope.defined[node.id])
         elif node.id in scope.given or scope.stars:
             yield from _anywhere(scope.given.get(node.id, node.id), scopes)
-    elif isinstance(node, ast.Attribute) and _parts(node)[0] in scope.modules:
+    elif isinstance(node, ast.Attribute) and (_parts(node)[0] in scope.modules or _makes_module(node.value)):
         # of anything else it is a method: `model.train()` is no function `train` of a file
         yield from _anywhere(node.attr, scopes)
 
@@ -124,6 +133,8 @@ def _scope(trees: Sequence[ast.Module], *, as_main: bool) -> _Scope:
         elif isinstance(node, ast.ImportFrom):
             stars = stars or any(alias.name == "*" for alias in node.names)
             given.update({alias.asname or alias.name: alias.name for alias in node.names})
+        elif isinstance(node, ast.Assign) and _makes_module(node.value):
+            modules.update(target.id for target in node.targets if isinstance(target, ast.Name))
     return _Scope(tuple(at_once), defined, frozenset(modules | set(given)), given, stars)
 
 

@@ -21,17 +21,20 @@ MODULES: dict[Framework, tuple[str, ...]] = {
 OTHERS: tuple[Framework, ...] = ("tensorflow", "mindspore")
 
 
-def or_named(there: Iterable[str], hint: str) -> str:
-    """Extend the hint for an environment without torch by what it may be meant for.
+def or_named(there: Iterable[str], command: str) -> str:
+    """Return the hint for an environment without torch, with what else it may be meant for.
 
     Args:
         there: frameworks that it has.
-        hint: how torch is installed.
+        command: installs torch there.
     """
     found = next(iter(there), None)
     if found is None:
-        return hint
-    return f'It has {found}: set framework = "{found}" in the profile for jobs that train with it. {hint}'
+        return f"Install it there: {command}"
+    return (
+        f'It has {found}: set framework = "{found}" in the profile for jobs that train with it. '
+        f"For PyTorch, install torch there: {command}"
+    )
 
 
 def checked(name: str) -> Framework:

@@ -238,12 +238,17 @@ async def _missing(
     if not record.plan.traits.one_machine:
         return frozenset(), False
 
-    async def fits(framework: Framework) -> None:
-        await recent.ask(("fit", python, framework), lambda: environment.check(python, framework, jobs=True))
+    asked = record.profile.environment
+
+    async def fits(named: Framework | None) -> None:
+        await recent.ask(
+            ("fit", python, named or "", asked.kind),
+            lambda: environment.check(python, named, jobs=True, asked=asked),
+        )
 
     no_torch = False
     try:
-        await fits(record.profile.framework or "torch")
+        await fits(record.profile.framework)
     except EnvironmentUnfit as error:
         told = names.imported(code.everywhere)
         if record.profile.framework is not None or told is None or told[0] == "torch":

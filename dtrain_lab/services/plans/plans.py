@@ -34,6 +34,8 @@ OLDEST_S = 3600.0
 """Age in seconds after which a plan is unknown: its nodes may be others by then."""
 CHECK_AGAIN = "Check again, then submit."
 SUBMITTED = "This plan was already submitted or has expired."
+TOLD = 3
+"""Problems named in a refusal; the others are counted."""
 UNSEEN = ("names", "python")
 """Fields of a request that have no effect on the plan that the user sees."""
 
@@ -205,12 +207,15 @@ def refuse(findings: tuple[Finding, ...], never: DtrainError | None = None) -> N
     found = [f for f in findings if f.severity == "problem"]
     if not found:
         return
-    first = found[0]
-    place = f"cell {first.cell}, line {first.line}: " if first.cell else ""
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    told = [_told(f, "cell" if at else "Cell") for at, f in enumerate(found[:TOLD])]
+    more = f" And {len(found) - TOLD} more." if len(found) > TOLD else ""
     raise BadNotebook(
-        f"{place}{first.message}{more}".replace("cell", "Cell", 1) if place else first.message,
-        first.fix,
+        f"{'; also '.join(text.removesuffix('.') for text in told)}.{more}",
+        found[0].fix,
         code="notebook_problems",
         details={"findings": msgspec.to_builtins(found)},
     )
+
+
+def _told(found: Finding, cell: str) -> str:
+    return f"{cell} {found.cell}, line {found.line}: {found.message}" if found.cell else found.message

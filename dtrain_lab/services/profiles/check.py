@@ -33,9 +33,9 @@ async def check(name: str) -> dict[str, Any]:
     found, backend = allowed
     if backend.traits.one_machine:
         own = environment.of_machine(found.environment, sys.executable)
-        await environment.check(own, found.framework or "torch", jobs=True)
+        await environment.check(own, found.framework, jobs=True, asked=found.environment)
     checks = await backend.checks(found, sys.executable)
-    wrong = compatibility.unfit(checks, found.framework)
+    wrong = compatibility.unfit(checks, found.framework, found.accelerator)
     if wrong is not None:
         raise wrong
     between = await backend.speed(found, sys.executable, checks)

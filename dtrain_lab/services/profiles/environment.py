@@ -78,24 +78,28 @@ def needed(framework: Framework) -> tuple[str, ...]:
     return NEEDED if framework == "torch" else ("dtrain_lab", framework, *LIGHT)
 
 
-async def check(python: str, framework: Framework = "torch", *, jobs: bool = False) -> None:
+async def check(
+    python: str, named: Framework | None = None, *, jobs: bool = False, asked: Environment | None = None
+) -> None:
     """Check that ranks can run in this interpreter.
 
     Args:
         python: Its path.
-        framework: What they train with.
+        named: What they train with; None where nobody has named it: PyTorch.
         jobs: Whether jobs are to run there, which may train with another framework than PyTorch.
+        asked: The profile's environment, which may be where the interpreter is from.
 
     Raises:
         EnvironmentUnfit: The interpreter can't be run, or lacks a package; the hint is the command that
             installs it.
     """
-    others = names.OTHERS if jobs and framework == "torch" else ()
+    framework = named or "torch"
+    others = names.OTHERS if jobs and named is None else ()
     wanted = (*needed(framework), *others)
     if os.path.realpath(python) == os.path.realpath(sys.executable) and python == sys.executable:
         lacking = [name for name in wanted if util.find_spec(name) is None]
     else:
-        lacking = await _ask(python, wanted)
+        lacking = await _ask(python, wanted, asked)
     missing = [name for name in lacking if name not in others]
     if not missing:
         return
@@ -105,9 +109,8 @@ async def check(python: str, framework: Framework = "torch", *, jobs: bool = Fal
         light = " ".join(PACKAGES.get(name, name) for name in LIGHT)
         alone = f"--no-deps dtrain-lab && {python} -m pip install {light}"
         package = alone if what == "dtrain_lab" else PACKAGES.get(what, what)
-    hint = f"Install it there: {python} -m pip install {package}"
-    if what == "torch":
-        hint = names.or_named((name for name in others if name not in lacking), hint)
+    there = [name for name in others if name not in lacking] if what == "torch" else []
+    hint = names.or_named(there, f"{python} -m pip install {package}")
     raise EnvironmentUnfit(
         f"The environment of {python} has no {what}.",
         hint,
@@ -125,13 +128,17 @@ async def missing_modules(python: str, names: tuple[str, ...]) -> list[str]:
     return await _ask(python, names)
 
 
-async def _ask(python: str, names: tuple[str, ...]) -> list[str]:
+async def _ask(python: str, names: tuple[str, ...], asked: Environment | None = None) -> list[str]:
+    of_profile = asked is not None and asked.kind != "current"
+    hint = "Choose a kernel whose Python exists, and is 3.11 or newer."
+    if of_profile:
+        hint = "Correct path in [environment] of the profile: it must have a Python, 3.11 or newer."
     return await interpreter.ask(
         [python],
         ("-c", CHECK % (names,)),
         list[str],
         within_s=CHECK_WITHIN_S,
-        hint="Choose a kernel whose Python exists, and is 3.11 or newer.",
+        hint=hint,
     )
 
 

@@ -49,7 +49,7 @@ class WarmHeads:
             return False
         self._coming.setdefault(key, asyncio.get_running_loop().create_future())
         try:
-            await environment.check(python)
+            await environment.check(python, asked=profile.environment)
             if _living(key):
                 return False
             plan = backend.plan(

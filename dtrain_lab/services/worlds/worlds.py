@@ -86,7 +86,7 @@ class Worlds:
         python = request.python or environment.kernel_python(request.kernel)
         if backend.traits.one_machine:
             python = environment.of_machine(profile.environment, python)
-            await environment.check(python)
+            await environment.check(python, asked=profile.environment)
         facts = await backend.facts(profile)
         plan = allowed.plan(facts, request, python=python, directory=_directory(directory or os.getcwd()))
         name = records.free_name(request.name, f"{profile.name}-{plan.size}")
