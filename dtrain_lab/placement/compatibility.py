@@ -39,8 +39,8 @@ def unfit(
         for package in needed(framework, accelerator):
             if not check.versions.get(package):
                 command = f"{check.python} -m pip install {_install(package)}"
-                others = names.OTHERS if package == "torch" and named is None else ()
-                hint = names.or_named(filter(check.versions.get, others), command)
+                may_be = names.OTHERS if package == "torch" and named is None else ()
+                hint = names.or_named(filter(check.versions.get, may_be), command)
                 return _error(f"The environment on {node} has no {package}.", hint, code="package_missing")
         if check.workdir_problem:
             return _error(
