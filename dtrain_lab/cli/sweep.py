@@ -93,7 +93,7 @@ def run(
     if as_json:
         print_json(info)
         return
-    console.print(f"{info.name} is sweep {info.id}: {info.total} trials, {info.parallel} at once.")
+    console.print(f"{info.name} is sweep {info.id}: {_trials(info.total)}, {info.parallel} at once.")
     console.print(f"How it stands: dtrain-lab sweep show {info.id}")
 
 
@@ -196,12 +196,16 @@ def _show_plan(made: SweepPlan, as_json: bool) -> None:
         return
     for finding in made.findings:
         console.print(finding_line(finding), markup=False)
-    if made.size is not None:
-        each = f"{made.size.nodes} × {made.size.ranks_per_node} ranks"
+    if made.size is not None and not problems(made.findings):
+        each = f"{made.size.nodes} × {made.size.ranks_per_node} rank{'s' * (made.size.ranks_per_node != 1)}"
         at_once = "" if made.parallel is None else f", {made.parallel} at once"
-        console.print(f"{made.total} trials of {each}{at_once}")
+        console.print(f"{_trials(made.total)} of {each}{at_once}")
     if not problems(made.findings):
         console.print("The sweep can begin.")
+
+
+def _trials(count: int) -> str:
+    return f"{count} trial{'s' if count != 1 else ''}"
 
 
 def _best_first(info: Info) -> list[Trial]:

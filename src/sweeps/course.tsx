@@ -6,7 +6,7 @@ import { Sweep, Trial } from '../tokens';
 import { formatSpan, formatValue } from '../ui/format';
 import { bestSoFar, linear, timeSteps, scaleOfValues, valuesOf } from './scale';
 import { useWidth } from './width';
-import { trialState } from './words';
+import { noObjective, trialState } from './words';
 
 const HEIGHT = 190;
 const LEFT = 52;
@@ -137,7 +137,7 @@ export function Course(props: {
         {!ended.length && (
           <p className="jp-DtrainSweep-wait">
             {sweepEnded(sweep)
-              ? trans.__('No trial has reported %1.', sweep.objective)
+              ? noObjective(sweep, trans)
               : trans.__('Each trial is a dot here once it has ended.')}
           </p>
         )}

@@ -87,8 +87,23 @@ it('offers a range around what the notebook has', () => {
   expect(around('3e-5')).toMatchObject({ low: '3e-6', high: '3e-4' });
   expect(around('4')).toMatchObject({ values: '2, 4, 8', low: '2', high: '8' });
   expect(around('1')).toMatchObject({ values: '1, 2' });
+  expect(around('0.1', 'randint')).toMatchObject({ low: '1', high: '2' });
+  expect(around('-4', 'randint')).toMatchObject({ low: '-8', high: '-2' });
+  expect(around('-0.1')).toMatchObject({ low: '-1', high: '-0.01' });
   expect(around('True').values).toBe('True, False');
   expect(around('"sgd"').values).toBe('"sgd"');
+});
+
+it('sends no count that is none', () => {
+  for (const text of ['1.5', '-1', 'x', '0']) {
+    const wanted = wantedSweep(
+      { ...SWEEP, trials: text, parallel: text },
+      emptyForm(undefined, ''),
+      'a.ipynb',
+      ''
+    );
+    expect([wanted.trials, wanted.parallel]).toEqual([null, null]);
+  }
 });
 
 it('takes the direction from the name of the objective', () => {

@@ -111,7 +111,9 @@ export function trialsOf(form: ISweepForm): number {
   const all = combinations(form.vary);
   const usual =
     form.sampler === 'grid' && all !== null ? Math.min(all, MOST) : USUAL;
-  const wanted = Number(form.trials) || usual;
+  const wanted = /^\d+$/.test(form.trials.trim())
+    ? Number(form.trials) || usual
+    : usual;
   return all === null ? wanted : Math.min(wanted, all);
 }
 
@@ -132,7 +134,9 @@ export function wantedSweep(
   const fixed = Object.entries(parameters ?? {}).filter(
     ([name]) => !(name in space)
   );
-  const count = (text: string): number | null => Number(text.trim()) || null;
+  // what is no count is left out: the form says so beside its field
+  const count = (text: string): number | null =>
+    /^\d+$/.test(text.trim()) ? Number(text) || null : null;
   return {
     ...rest,
     parameters: Object.fromEntries(fixed),

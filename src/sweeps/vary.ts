@@ -34,13 +34,16 @@ export function around(value: string, kind: VaryKind = 'fixed'): IVary {
   }
   const times = (factor: number): string => short(number * factor);
   if (kind === 'randint' || isWhole(value)) {
-    const half = Math.max(1, Math.floor(number / 2));
-    const [low, high] = [String(half), String(Math.round(number * 2))];
+    const ends = [Math.trunc(number / 2), Math.round(number * 2)];
+    const least = number > 0 ? Math.max(1, ends[0]) : Math.min(...ends);
+    const most = Math.max(least + 1, ...ends);
+    const [low, high] = [String(least), String(most)];
     const values = [...new Set([low, value, high])].join(', ');
     return { kind, values, low, high };
   }
-  const values = [times(0.1), value, times(10)].join(', ');
-  return { kind, values, low: times(0.1), high: times(10) };
+  const [low, high] = number > 0 ? [0.1, 10] : [10, 0.1];
+  const values = [times(low), value, times(high)].join(', ');
+  return { kind, values, low: times(low), high: times(high) };
 }
 
 /** A number in few letters that say the same: 0.001, 1e-5. */

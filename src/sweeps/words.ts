@@ -34,6 +34,16 @@ export function trialState(trial: Trial, trans: TranslationBundle): string {
   return words[trial.state];
 }
 
+/** Why a sweep that has ended has no objective to show. */
+export function noObjective(sweep: Sweep, trans: TranslationBundle): string {
+  const reported = sweep.trials.some(trial =>
+    trial.reason?.code.startsWith('not_finite')
+  );
+  return reported
+    ? trans.__('No trial has reported a finite %1.', sweep.objective)
+    : trans.__('No trial has reported %1.', sweep.objective);
+}
+
 /** A trial's parameters in a line: "lr 0.003, width 64". */
 export function parametersLine(trial: Trial): string {
   return Object.entries(trial.parameters)

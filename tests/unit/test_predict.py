@@ -216,6 +216,16 @@ def test_parts_that_come_for_some_batches_only(net: Net) -> None:
         dt.predict(model, X, batch_size=5)
 
 
+def test_a_list_that_is_as_long_as_the_last_batch_by_chance() -> None:
+    with pytest.raises(
+        BadRequest, match="a list with one result for each sample for some batches only"
+    ) as caught:
+        dt.predict(lambda v: [v, v + 1], torch.arange(22.0).view(11, 2), batch_size=3)
+    assert "a tuple or a dict" in caught.value.hint
+    one, two = dt.predict(lambda v: (v, v + 1), torch.arange(22.0).view(11, 2), batch_size=3)
+    assert torch.equal(two, one + 1)
+
+
 def test_fingerprints(net: Net) -> None:
     marks = {whole: models.fingerprint(net, whole=whole) for whole in (True, False)}
     assert marks == {whole: models.fingerprint(net, whole=whole) for whole in (True, False)}

@@ -92,3 +92,19 @@ async def test_a_finding_names_the_parameter_at_fault(tmp_path: Path, sweeps: Sw
     request = replace(REQUEST, space={"lr": "uniform(0, 1)"})
     (found,) = [f for f in (await sweeps.plan(request, file)).findings if f.severity == "problem"]
     assert (found.code, found.field, found.parameter) == ("no_grid", "space", "lr")
+
+
+async def test_a_number_of_trials_that_makes_no_sense_is_no_size(tmp_path: Path, sweeps: Sweeps) -> None:
+    file = write(tmp_path / "book" / "train.ipynb", [PARAMETERS, LOGS])
+    plan = await sweeps.plan(replace(REQUEST, trials=-1, parallel=-2), file)
+    assert plan.total == 2
+    assert plan.parallel
+    assert plan.parallel > 0
+    assert [f.field for f in plan.findings if f.severity == "problem"] == ["trials"]
+
+
+async def test_texts_for_a_number_are_found_beside_their_parameter(tmp_path: Path, sweeps: Sweeps) -> None:
+    file = write(tmp_path / "book" / "train.ipynb", [PARAMETERS, LOGS])
+    plan = await sweeps.plan(replace(REQUEST, space={"lr": ["0.1;0.2"]}), file)
+    (found,) = [f for f in plan.findings if f.severity == "problem"]
+    assert (found.code, found.field, found.parameter) == ("bad_value", "space", "lr")

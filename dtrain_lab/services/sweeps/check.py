@@ -72,7 +72,7 @@ async def check_sweep(
 
     space: Space = await collect(parse, request.space, otherwise={})
     await collect(_fields, request, space)
-    total = await collect(_total, request, space, otherwise=request.trials or USUAL_TRIALS)
+    total = await collect(_total, request, space, otherwise=USUAL_TRIALS)
     if study.needed(request):
         await collect(study.load)
     text = await asyncio.to_thread(read_notebook, file)
@@ -96,7 +96,7 @@ async def check_sweep(
         *((found,) if found is not None and objective.can_be(request.objective) else ()),
         *(f for f in plan.findings if f.severity != "problem"),
     )
-    wanted = request.parallel or usual
+    wanted = request.parallel if request.parallel and request.parallel > 0 else usual
     shown = {**msgspec.structs.asdict(plan), "findings": findings}
     all_told = SweepPlan(**shown, total=total, parallel=min(total, wanted) if wanted else None)
     return CheckedSweep(all_told, space, name, text)
@@ -136,7 +136,8 @@ def _total(request: SweepRequest, space: Space) -> int:
             details={"field": "space", "parameter": endless},
         )
     usual = count if request.sampler == "grid" and count is not None else USUAL_TRIALS
-    wanted = request.trials or min(usual, MOST_TRIALS)
+    given = request.trials or 0  # others are refused, and the check goes on
+    wanted = given if 1 <= given <= MOST_TRIALS else min(usual, MOST_TRIALS)
     return wanted if count is None else min(wanted, count)
 
 

@@ -66,8 +66,16 @@ def _shapes(ranks: Ranks, mine: Mapping[int, Output]) -> dict[Path, list[Shape]]
         for path, some in found.items():
             known = merged.setdefault(path, [])
             known += [shape for shape in some if shape not in known]
-    for path in merged:
+    for path in sorted(merged, key=len):  # a list before its elements
         if sum(count.get(path, 0) for _, count, _ in told) != taken:
+            if any(other[: len(path)] == path and other != path for other in merged):
+                # one as long as its batch: the last batch, which is shorter, may be so by chance
+                raise BadRequest(
+                    "The model returned a list with one result for each sample for some batches only.",
+                    "Let the model return a tuple or a dict of tensors: a list as long as its batch is taken "
+                    "for the samples' results.",
+                    code="outputs_differ",
+                )
             raise BadRequest(
                 f"The model returned {title(path)} for some batches only.",
                 "Let the model return the same parts for every batch.",
