@@ -1,6 +1,8 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { emptyForm } from '../job/request';
+import { Sweep } from '../tokens';
 import {
   emptySweep,
   ISweepForm,
@@ -9,6 +11,7 @@ import {
   wantedSweep
 } from './request';
 import { around, IVary, varyFault } from './vary';
+import { noObjective } from './words';
 
 const DEFAULTS = 'lr = 0.01\nlayers = 4\nsteps = 100\nkind = "sgd"';
 const of = (kind: IVary['kind'], more: Partial<IVary> = {}): IVary => ({
@@ -110,4 +113,16 @@ it('takes the direction from the name of the objective', () => {
   expect(emptySweep(['accuracy']).direction).toBe('maximize');
   expect(emptySweep(['loss']).direction).toBe('minimize');
   expect(emptySweep([]).objective).toBe('');
+});
+
+it('tells NaN from an objective that was never reported', () => {
+  const said = (...codes: string[]): string => {
+    const trials = codes.map(code => ({ reason: { code } }));
+    const sweep = { objective: 'loss', trials } as unknown as Sweep;
+    return noObjective(sweep, nullTranslator.load(''));
+  };
+  expect(said('no_objective')).toBe('No trial has reported loss.');
+  expect(said('job_failed', 'not_finite')).toBe(
+    'No trial has reported a finite loss.'
+  );
 });
