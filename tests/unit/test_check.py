@@ -36,6 +36,16 @@ LOOP = "for x in loader:\n    model(x).sum().backward()\n    opt.step()"
         (["open('/home/me/data.csv')"], ("home_path", "[1]", 1)),
         (["import pandas as pd\npd.read_csv('data.csv')"], ("file_left_behind", "[1]", 2)),
         (["import pandas as pd\npd.read_csv('s3://b/d')"], ("object_store", "[1]", 2)),
+        (["d = 's3://bucket/train'\nimport pandas as pd", "pd.read_csv(d)"], ("object_store", "[1]", 1)),
+        (["where = {\n    'data': 'obs://bucket/d'}"], ("object_store", "[1]", 2)),
+        (["name = 'b'\nd = f's3://{name}/d'"], ("object_store", "[1]", 2)),
+        (["root = '/home/me/data'"], ("home_path", "[1]", 1)),
+        (["def load(path='~/data'):\n    return path"], ("home_path", "[1]", 1)),
+        (["p = r'C:\\data'"], ("home_path", "[1]", 1)),
+        (
+            ["import pandas as pd\nd = pd.read_csv('gs://b/d')\nagain = 'gs://b/d'"],
+            ("object_store", "[1]", 2),
+        ),
         (["import torch\ntorch.device('cuda:0')"], ("fixed_device", "[1]", 2)),
         (["m = 1\nm.cuda(0)"], ("fixed_device", "[1]", 2)),
         (["world_size = 4"], ("fixed_size", "[1]", 1)),
@@ -75,6 +85,7 @@ def test_what_is_found(sources: list[str], found: tuple[str, str, int]) -> None:
         "exec(open('lib/inner.py').read())\nprint(go())",
         "exec(open('lib/inner.py').read(), globals())\nprint(go())",
         "globals()['go'] = print\ngo()",
+        "def f(d):\n    'Of s3://b.'\n    return d.startswith('s3://') or d == 's3://b'\nprint('~/a')",
     ],
 )
 def test_what_is_left_alone(source: str) -> None:

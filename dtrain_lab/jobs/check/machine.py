@@ -18,7 +18,14 @@ READERS = frozenset((
 ))  # fmt: skip
 WRITES = re.compile(r"^[rbt+]*[wax]")
 HOME = re.compile(r"^(~|/home/|/Users/|/root/|[A-Za-z]:\\)")
-STORE = re.compile(r"^(s3|gs|gcs|az|abfs|hdfs|oss)://")
+STORE = re.compile(r"^(s3[an]?|gs|gcs|az|abfss?|wasbs?|adl|hdfs|oss|obs|cos)://")
+ADDRESS = re.compile(rf"{STORE.pattern}|^~/.|^/home/.|^/Users/.|^/root/.|^[A-Za-z]:\\.")
+"""A text that is an address or a path of a home folder, wherever it stands."""
+NO_USE = frozenset((
+    "print", "display", "startswith", "removeprefix", "replace", "split", "match", "fullmatch", "compile",
+    "debug", "info", "warning", "error", "log", "fail",
+))  # fmt: skip
+"""Calls that don't use a path that they are given."""
 
 
 def files(parsed: Sequence[Parsed], packed: Collection[str], *, shared: bool) -> list[Finding]:
@@ -36,7 +43,28 @@ def files(parsed: Sequence[Parsed], packed: Collection[str], *, shared: bool) ->
             finding = _judge(one, node, path, packed, written, shared=shared)
             if finding is not None:
                 found.append(finding)
+    told = {(id(one), path) for one in parsed for _, path in _paths(one, writing=False)}
+    for one in parsed:
+        for node, path in _addresses(one.tree):
+            finding = _judge(one, node, path, packed, written, shared=shared)
+            if finding is not None and (id(one), path) not in told:
+                told.add((id(one), path))
+                found.append(finding)
     return found
+
+
+def _addresses(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Yield addresses of object stores and paths of home folders written anywhere but in what is said."""
+    for child in ast.iter_child_nodes(tree):
+        match child:
+            case ast.Expr(ast.Constant()) | ast.Compare():
+                continue
+            case ast.Call(func=func) if last(func) in NO_USE:
+                continue
+            case ast.Constant(str(text)) if ADDRESS.match(text):
+                yield child, text
+            case _:
+                yield from _addresses(child)
 
 
 def _judge(
