@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.debugger import msgspec_texts, pydevd_texts
 from dtrain_lab.debugger.state import FIRST_THREAD, PER_RANK, Dap, State, inward
 from dtrain_lab.errors import BadRequest, Conflict
@@ -86,6 +87,11 @@ class _Exceptions(Struct, omit_defaults=True):
     filters: list[str]
 
 
+class _Attach(Struct, omit_defaults=True):
+    cluster: str | None = None
+    job: str | None = None
+
+
 class _Anything(Struct):
     pass
 
@@ -93,7 +99,8 @@ class _Anything(Struct):
 SERVED: dict[str, type[Struct]] = {
     **dict.fromkeys(("continue", "next", "stepIn", "stepOut", "pause", "exceptionInfo"), _Thread),
     **dict.fromkeys(("threads", "configurationDone", "loadedSources", "disconnect", "terminate"), _Anything),
-    **dict.fromkeys(("initialize", "attach", "launch"), _Anything),
+    **dict.fromkeys(("initialize", "launch"), _Anything),
+    "attach": _Attach,
     "stackTrace": _Stack,
     "scopes": _Scopes,
     "variables": _Variables,
@@ -127,6 +134,8 @@ def valid(request: Dap) -> Dap:
         made = msgspec.convert(given, SERVED[command])
     except msgspec.ValidationError as error:
         raise BadRequest(f"{command}: {msgspec_texts.in_words(str(error))}", "") from None
+    if isinstance(made, _Attach) and made.cluster and made.job:
+        raise BadRequest("attach: it names a cluster and a job.", "Name one of them.")
     if command == "setExceptionBreakpoints":
         for name in given["filters"]:
             if name not in (*FILTERS, "userUnhandled"):  # debugpy's, which its editors may have kept
@@ -189,8 +198,12 @@ def in_words(request: Dap, answer: Dap) -> Dap:
 
 
 def _threads(state: State) -> str:
-    last = FIRST_THREAD + len(state.ranks) - 1
-    return f"Threads are {FIRST_THREAD} to {last}: one for each rank." if state.ranks else ""
+    there = [rank.rank for rank in state.ranks if rank.phase != "gone"]
+    if not there:
+        return ""
+    numbers = rank_sets.compact(FIRST_THREAD + rank for rank in there).replace(",", ", ").replace("-", " to ")
+    whose = "each rank" if len(there) == len(state.ranks) else "each rank that is there"
+    return f"{'Threads are' if len(there) > 1 else 'The thread is'} {numbers}: one for {whose}."
 
 
 def _without_null(value: Any) -> Any:

@@ -135,6 +135,9 @@ def test_lines_and_columns_are_counted_as_the_editor_does() -> None:
         ),
         ("setExceptionBreakpoints", {"filters": ["x"]}, 'no exception filter "x"'),
         ("completions", {"text": "a", "column": "a"}, "column must be a number"),
+        ("attach", {"cluster": 5}, "attach: cluster must be a text."),
+        ("attach", {"job": ["a"]}, "attach: job must be a text."),
+        ("attach", {"cluster": "a", "job": "b"}, "attach: it names a cluster and a job. Name one"),
     ],
 )
 def test_arguments_that_are_wrong_are_named(command: str | None, given: Any, said: str) -> None:
@@ -152,7 +155,11 @@ def test_of_arguments_only_what_is_known_and_not_null_goes_on() -> None:
 @pytest.mark.parametrize(
     ("command", "given", "said"),
     [
-        ("next", {"threadId": 1}, "There is no thread 1. Threads are 1001 to 1003"),
+        (
+            "next",
+            {"threadId": 1},
+            "There is no thread 1. Threads are 1001, 1003: one for each rank that is there.",
+        ),
         ("next", {"threadId": 1004}, "There is no thread 1004"),
         ("stackTrace", {"threadId": 1002}, "Rank 1 has ended."),
         ("scopes", {"frameId": 5}, "There is no frame 5"),
@@ -166,6 +173,8 @@ def test_threads_frames_and_variables_have_to_be_there(command: str, given: Any,
     state, _ = events.happened(seen(), 1, "gone", {})
     with pytest.raises((BadRequest, Conflict), match=said):
         arguments.known(state, command, given)
+    with pytest.raises(BadRequest, match=r"Threads are 1001 to 1003: one for each rank\."):
+        arguments.known(seen(), "next", {"threadId": 1})
     arguments.known(state, "stackTrace", {"threadId": 1001})
     arguments.known(state, "threads", {})
 

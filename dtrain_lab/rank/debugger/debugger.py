@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import concurrent.futures
+import importlib.util
 import json
 import sys
 import threading
@@ -312,8 +313,10 @@ class RankDebugger:
         return {"success": True, "body": json.loads(found)}
 
     async def _look_in_frame(self, expression: str, leaf: str | None, frame: int) -> Dap:
-        glance = "__import__('dtrain_lab.rank.debugger.value_summary', fromlist=['glance']).glance"
-        call = f"{glance}(({expression}\n), {leaf!r})"
+        # with an environment of another framework
+        summary = "value_summary" if importlib.util.find_spec("torch") else "plain_summary"
+        module = f"__import__('dtrain_lab.rank.debugger.{summary}', fromlist=['glance'])"
+        call = f"{module}.glance(({expression}\n), {leaf!r})"
         answer = await self._adapter.ask(
             "evaluate", {"expression": call, "frameId": frame, "context": "clipboard"}
         )

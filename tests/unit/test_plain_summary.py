@@ -1,0 +1,56 @@
+"""Values of ranks without torch: summarized, and compared by their elements."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+
+from dtrain_lab.debugger import compared
+from dtrain_lab.rank.debugger import plain_summary
+
+
+class Tensor:
+    """One of TensorFlow, as far as it is looked at."""
+
+    def __init__(self, *numbers: float) -> None:
+        self._numbers = np.array(numbers, dtype=np.float32)
+
+    def numpy(self) -> Any:
+        return self._numbers
+
+    def __repr__(self) -> str:
+        return "<tf.Tensor>"
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise ValueError("x")
+
+
+def row(*values: Any) -> compared.AcrossRow:
+    answers = {rank: json.loads(plain_summary.glance(value)) for rank, value in enumerate(values)}
+    return compared.row("x", answers, {}, {})
+
+
+def test_values_are_compared_by_their_elements_and_not_by_their_short_text() -> None:
+    assert row(5, 5).text == "5 on all"
+    assert row(0.5, 0.75).text == "0.5 to 0.75"
+    assert row(Tensor(1, 2), Tensor(1, 2)).text == "<tf.Tensor> on all"
+    assert not row(Tensor(1, 2), Tensor(1, 3)).same
+    assert not row(np.arange(5000), np.arange(5000) + (np.arange(5000) == 2500)).same
+    assert not row([0] * 99, [*[0] * 98, 1]).same
+    assert row(Broken(), Broken()).text == "<Broken; its repr failed: ValueError> on all"
+
+
+def test_no_torch_is_imported() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\nfrom dtrain_lab.rank.debugger.plain_summary import glance\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}print(glance(5))"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["text"] == "5"
