@@ -196,6 +196,11 @@ def test_the_code_of_a_function_and_what_it_reads() -> None:
     assert plain != made("def f(x): return net(x) + g", net=net, g=2)
     counts = "def f(x):\n    global n\n    n += 1\n    return x"
     assert made(counts, n=0) == made(counts, n=5), "a counter is no part of the code"
+    sums = "def f(x): return x + t"
+    ones = torch.ones(3)
+    assert made(sums, t=ones) == made(sums, t=ones.clone()) != made(sums, t=ones * 2)
+    odd = (ones.to("meta"), torch.complex(ones, ones).conj(), torch.empty(0), torch.eye(3).to_sparse())
+    assert len({made(sums, t=one) for one in odd}) == 4, "what can't be read has its type and shape"
     helped = "def h(x): return x * {}\ndef f(x, y={}): return h(x) if x in {{'a', 'b'}} else f(y)"
     assert len({made(helped.format(*two)) for two in ((1, 1), (1, 2), (2, 1), (1, 1))}) == 3
     one, two = (torch.compile(scaled(factor, None), backend="eager") for factor in (1.0, 2.0))

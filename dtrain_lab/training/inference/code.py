@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import hashlib
@@ -14,6 +15,12 @@ from torch import nn
 from dtrain_lab.training.inference.model import fingerprint
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
+UNREADABLE = (RuntimeError, TypeError, ValueError, NotImplementedError)
+"""What tensors of odd kinds raise; their type and shape count alone."""
+OF_ONE_RANK = (torch.Tensor, nn.Parameter)
+"""Tensors that are read without other ranks: this runs on one rank alone."""
+MOST_VALUES = 1 << 24
+"""Values of a tensor that count, about: of a larger one, so many in even steps."""
 STORES = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
 
 
@@ -71,13 +78,16 @@ class _Digest:
         elif isinstance(value, functools.partial):
             self.value((value.func, value.args, tuple(sorted(value.keywords.items()))))
         elif isinstance(value, nn.Module):
-            self._add(fingerprint(value, whole=True))
+            with contextlib.suppress(*UNREADABLE):
+                self._add(fingerprint(value, whole=True))
             self.classes(value)
         elif isinstance(value, torch.Tensor):
             self._add(str(value.dtype), str(tuple(value.shape)))
-            if value.layout == torch.strided and value.device.type != "meta":
-                flat = value.detach().reshape(-1).cpu().contiguous()
-                self.hash.update(flat.view(torch.uint8).numpy())
+            if type(value) in OF_ONE_RANK and value.layout == torch.strided and value.device.type != "meta":
+                with contextlib.suppress(*UNREADABLE):
+                    flat = value.detach().reshape(-1)
+                    flat = flat[:: max(1, flat.numel() // MOST_VALUES)]
+                    self.hash.update(flat.cpu().contiguous().view(torch.uint8).numpy())
         else:
             kind = type(value)
             self._add(kind.__module__, kind.__qualname__)
