@@ -30,6 +30,12 @@ it('writes seconds only where ticks are closer than a minute', () => {
   expect(timeTicks(NOON - 3600, NOON, null).length).toBeLessThanOrEqual(7);
 });
 
+it.each([2, 8, 24, 90])('has no more ticks in %i h than have room', hours => {
+  const ticks = timeTicks(NOON - hours * 3600, NOON, 'now', 3);
+  expect(ticks.length).toBeGreaterThanOrEqual(2);
+  expect(ticks.length).toBeLessThanOrEqual(4);
+});
+
 it('tops its values with a round number', () => {
   expect(niceTop(9900)).toBe(10_000);
   expect(niceTop(10_100)).toBe(20_000);

@@ -1,7 +1,10 @@
 import { formatClock } from '../ui/format';
 
-/** Seconds between ticks of a time axis, from a quarter of a minute to a quarter of an hour. */
-const STEPS = [15, 30, 60, 120, 300, 600, 900, 1800];
+/** Seconds between ticks of a time axis, from a quarter of a minute to a day. */
+const STEPS = [
+  15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200,
+  86_400
+];
 /** As many ticks as have room beside each other. */
 const MOST_TICKS = 6;
 
