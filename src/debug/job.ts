@@ -6,8 +6,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { attachedTo } from '../cluster/attached';
 import { CommandIDs } from '../commands';
-import { Jobs } from '../job/model';
-import { goTo } from '../job/notebook';
+import { Jobs } from '../job/model/model';
+import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
 import { IClusters, Job } from '../tokens';
 import { pressBug } from './bug';

@@ -5,7 +5,7 @@ import { guarded } from '../cluster/actions';
 import { confirmLoss } from '../cluster/dialogs';
 import { CommandIDs } from '../commands';
 import { executedPath } from './executed';
-import { Jobs } from './model';
+import { Jobs } from './model/model';
 
 /** Arguments of commands that are about a job. */
 export const JOB_ARGS = {

@@ -3,7 +3,7 @@ import { Contents, ServerConnection } from '@jupyterlab/services';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { Job } from '../tokens';
-import { Jobs } from './model';
+import { Jobs } from './model/model';
 
 const DRIVE = 'dtrain-jobs';
 

@@ -4,7 +4,7 @@ import { CommandRegistry } from '@lumino/commands';
 
 import { CommandIDs } from '../commands';
 import { IClusters, Job } from '../tokens';
-import { hasEnded } from './words';
+import { hasEnded } from './model/words';
 
 /**
  * A job's start and end are told, of jobs that were seen before.

@@ -14,14 +14,14 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
 import { submitIcon } from '../ui/icons';
-import { draftsIn } from './drafts';
-import { Jobs } from './model';
+import { draftsIn } from './form/drafts';
+import { Jobs } from './model/model';
 import {
   askedNotebook,
   chosenNotebook,
   openedNotebook,
   OpenNotebook
-} from './notebook';
+} from './form/notebook';
 import type { SubmitView } from './widgets';
 
 /** What the form leans on; what a front end lacks is null. */

@@ -4,9 +4,9 @@ import React from 'react';
 import { submitIcon } from '../ui/icons';
 import { SeenWidget } from '../ui/seen';
 import { jobIcon, jobsIcon } from '../ui/views';
-import { IFormProps, SubmitForm } from './form';
-import { IJobsProps, JobList } from './list';
-import { IJobProps, JobBody } from './view';
+import { IFormProps, SubmitForm } from './form/form';
+import { IJobsProps, JobList } from './list/list';
+import { IJobProps, JobBody } from './view/view';
 
 /** A view of jobs in the main area. */
 export abstract class JobWidget extends SeenWidget {

@@ -4,8 +4,8 @@ import { Message } from '@lumino/messaging';
 import React, { useState } from 'react';
 
 import { CommandIDs } from '../commands';
-import { JobSection } from '../job/section';
-import { hasEnded } from '../job/words';
+import { JobSection } from '../job/list/section';
+import { hasEnded } from '../job/model/words';
 import { menuOfRanks } from '../ranks/menu';
 import { RankRows } from '../ranks/rows';
 import { Cluster, IClusters, ISelection, ISweeps } from '../tokens';

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { FormBar } from '../job/formbar';
+import { FormBar } from '../job/form/formbar';
 import { SweepPlan } from '../tokens';
 import { sweepIcon } from '../ui/views';
 import { ISweepForm, trialsOf } from './request';

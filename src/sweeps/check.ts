@@ -1,10 +1,10 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useCallback } from 'react';
 
-import { AskPlan, wantedWith } from '../job/check';
-import { followedIn } from '../job/filled';
-import { INotebook } from '../job/notebook';
-import { IReportWords } from '../job/report';
+import { AskPlan, wantedWith } from '../job/form/check';
+import { followedIn } from '../job/form/filled';
+import { INotebook } from '../job/form/notebook';
+import { IReportWords } from '../job/form/report';
 import { Finding, ISweeps, SweepPlan } from '../tokens';
 import { ISweepFault, ISweepForm, SweepField, wantedSweep } from './request';
 

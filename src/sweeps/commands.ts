@@ -8,14 +8,14 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { guarded } from '../cluster/actions';
 import { confirmLoss } from '../cluster/dialogs';
 import { CommandIDs } from '../commands';
-import { draftsIn } from '../job/drafts';
-import { Jobs } from '../job/model';
+import { draftsIn } from '../job/form/drafts';
+import { Jobs } from '../job/model/model';
 import {
   askedNotebook,
   chosenNotebook,
   openedNotebook,
   openingWith
-} from '../job/notebook';
+} from '../job/form/notebook';
 import { IClusters, ISweeps, Sweep } from '../tokens';
 import { sweepIcon } from '../ui/views';
 import type { SweepFormView, SweepView } from './widgets';

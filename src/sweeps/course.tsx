@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef } from 'react';
 
-import { sweepEnded } from '../job/sweeps';
+import { sweepEnded } from '../job/list/sweeps';
 import { Sweep, Trial } from '../tokens';
 import { formatSpan, formatValue } from '../ui/format';
 import { bestSoFar, linear, timeSteps, scaleOfValues, valuesOf } from './scale';

@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { emptyForm } from '../job/request';
+import { emptyForm } from '../job/model/request';
 import { Sweep } from '../tokens';
 import {
   emptySweep,

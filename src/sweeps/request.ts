@@ -1,5 +1,5 @@
-import { linesOf } from '../job/assignments';
-import { IForm, wantedOf } from '../job/request';
+import { linesOf } from '../job/model/assignments';
+import { IForm, wantedOf } from '../job/model/request';
 import { Sweep, WantedSweep } from '../tokens';
 import { combinations, isName, IVary, spaceOf, varyFault } from './vary';
 

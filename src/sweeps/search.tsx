@@ -1,6 +1,6 @@
 import React, { useId } from 'react';
 
-import { Row } from '../job/row';
+import { Row } from '../job/fields/row';
 import { ISweepFault, SweepField } from './request';
 import { IPartOfSweep } from './varies';
 import { combinations } from './vary';

@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useRef, useState } from 'react';
 
 import { CommandIDs } from '../commands';
-import { reasonText } from '../job/sweeps';
+import { reasonText } from '../job/list/sweeps';
 import { Sweep, Trial } from '../tokens';
 import { formatSpan, formatValue, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';

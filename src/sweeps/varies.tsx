@@ -6,9 +6,9 @@ import {
   linesOf,
   NoAssignment,
   withValue
-} from '../job/assignments';
-import { IFault } from '../job/faults';
-import { Row } from '../job/row';
+} from '../job/model/assignments';
+import { IFault } from '../job/fields/faults';
+import { Row } from '../job/fields/row';
 import { ISweepFault, ISweepForm } from './request';
 import { around, IVary, VaryKind } from './vary';
 import { faultText } from './words';

@@ -1,4 +1,4 @@
-import { IParameter, NAME, valueOf } from '../job/assignments';
+import { IParameter, NAME, valueOf } from '../job/model/assignments';
 
 /** How a parameter varies; `fixed`: it is the same in all trials. */
 export type VaryKind = 'fixed' | 'list' | 'loguniform' | 'uniform' | 'randint';

@@ -3,16 +3,16 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useState } from 'react';
 
 import { CommandIDs } from '../commands';
-import { moment } from '../job/words';
-import { usePoll } from '../job/poll';
-import { refusalOf } from '../job/refusal';
+import { moment } from '../job/model/words';
+import { usePoll } from '../job/model/poll';
+import { refusalOf } from '../job/model/refusal';
 import {
   sweepEnded,
   sweepGlyph,
   sweepHint,
   sweepSentence,
   sweepState
-} from '../job/sweeps';
+} from '../job/list/sweeps';
 import { ISweeps, Sweep } from '../tokens';
 import { formatValue } from '../ui/format';
 import { Glyph } from '../ui/glyph';

@@ -342,7 +342,7 @@ def test_the_page_has_words_for_each_reason() -> None:
     sources = Path(__file__).parents[2]
     codes = set(re.findall(r'Summary\("(\w+)"', (sources / "dtrain_lab/sweeps/reasons.py").read_text()))
     assert {"behind", "job_failed"} <= codes
-    words = (sources / "src/job/sweeps.ts").read_text()
+    words = (sources / "src/job/list/sweeps.ts").read_text()
     assert codes | {"job_lost"} <= set(re.findall(r"case '(\w+)':", words))
 
 

@@ -1,0 +1,141 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { faultOf, linesOf, NAME, NoAssignment } from '../model/assignments';
+import { labelOf } from './labels';
+import { IForm } from '../model/request';
+
+/** A field that can't be sent, in words. `parameter`: which of them. */
+export interface IFault {
+  field: keyof IForm;
+  parameter?: string;
+  text: string;
+}
+
+/** A fault where its field is not beside it: with the field's name, unless it begins with its parameter's. */
+export function faultSentence(
+  { field, parameter, text }: IFault,
+  trans: TranslationBundle
+): string {
+  return parameter ? text : trans.__('%1: %2', labelOf(field, trans), text);
+}
+
+const TIME = /^(\d+-)?\d+(:\d+){0,2}$/;
+const FOR_EVER = /^(infinite|unlimited)$/i;
+const JOB_NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}_ .-]{0,62}$/u;
+
+/**
+ * What is wrong with a form, before anybody is asked.
+ *
+ * @param defaults - assignments of the notebook's tagged cell
+ */
+export function faultsOf(
+  form: IForm,
+  defaults: string,
+  trans: TranslationBundle
+): IFault[] {
+  const found: IFault[] = [];
+  const whole = (
+    field: 'nodes' | 'ranksPerNode' | 'retries' | 'warn',
+    least: number,
+    most: number
+  ): void => {
+    const text = form[field].trim();
+    if (!text) {
+      return;
+    }
+    if (!/^[+-]?\d+$/.test(text)) {
+      const said = trans.__('“%1” is not a whole number.', text);
+      found.push({ field, text: said });
+    } else if (Number(text) < least || Number(text) > most) {
+      const said =
+        Number(text) > most
+          ? trans.__('%1 is too high. Enter %2 or less.', text, most)
+          : trans.__('%1 is too low. Enter %2 or more.', text, least);
+      found.push({ field, text: said });
+    }
+  };
+  whole('nodes', 1, Infinity);
+  whole('ranksPerNode', 1, Infinity);
+  whole('retries', 0, 100);
+  whole('warn', 0, 86400);
+  const time = form.time.trim();
+  if (time && !TIME.test(time) && !FOR_EVER.test(time)) {
+    found.push({
+      field: 'time',
+      text: trans.__(
+        '“%1” is not a time. Write 02:00:00, or 1-12:00:00 for a day and a half.',
+        time
+      )
+    });
+  }
+  const name = form.name.trim();
+  if (name && !JOB_NAME.test(name)) {
+    found.push({
+      field: 'name',
+      text: trans.__(
+        '“%1” can’t be a name. Use at most 63 letters, digits, spaces, dots, dashes and underscores.',
+        name
+      )
+    });
+  }
+  return [...found, ...ofParameters(form.parameters, defaults, trans)];
+}
+
+function ofParameters(
+  text: string,
+  defaults: string,
+  trans: TranslationBundle
+): IFault[] {
+  const field = 'parameters';
+  try {
+    const usual = new Map(linesOf(defaults).map(p => [p.name, p.value]));
+    return linesOf(text).flatMap(({ name, value }): IFault[] => {
+      const of = { field, parameter: name } as const;
+      if (!NAME.test(name)) {
+        return [{ ...of, text: trans.__('“%1” is not a Python name.', name) }];
+      }
+      switch (faultOf(value, usual.get(name))) {
+        case 'empty':
+          return [{ ...of, text: trans.__('%1 has no value.', name) }];
+        case 'no number':
+          return [
+            {
+              ...of,
+              text: trans.__(
+                '%1: “%2” is not a number. Put text in quotes.',
+                name,
+                value
+              )
+            }
+          ];
+        case 'number expected':
+          return [
+            {
+              ...of,
+              text: trans.__(
+                '%1: “%2” is not a number; the notebook has %3. Put text in quotes.',
+                name,
+                value,
+                usual.get(name) ?? ''
+              )
+            }
+          ];
+        default:
+          return [];
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof NoAssignment)) {
+      throw error;
+    }
+    return [
+      {
+        field,
+        text: trans.__(
+          '“%1”: write each parameter as name = value.',
+          error.line
+        )
+      }
+    ];
+  }
+}

@@ -1,0 +1,134 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useState } from 'react';
+
+import { RequestError } from '../../request/rest';
+import { Finding, JobPlan, Profile } from '../../tokens';
+import { Environment, Files, Framework } from './content';
+import { IPart, LineRow, Problems, TextRow } from './controls';
+import { IFault } from './faults';
+import { Parameters } from './parameters';
+import { FIELDS } from '../model/request';
+import { Where } from './where';
+
+/** Problems by field: of the form itself, of the server's refusal, of its check. */
+export function problemsOf(
+  faults: readonly IFault[],
+  error: RequestError | null,
+  findings: readonly Finding[],
+  trans: TranslationBundle
+): Problems {
+  const found: Problems = {};
+  for (const { severity, code, field, message, fix, value } of findings) {
+    const key = field && severity === 'problem' ? FIELDS[field] : undefined;
+    if (key) {
+      found[key] = {
+        text: value ? message : `${message} ${fix}`.trim(),
+        title:
+          code === 'too_long' ? trans.__('This would never start.') : undefined,
+        value: value ?? undefined
+      };
+    }
+  }
+  const named = error?.body.details.field;
+  const key = typeof named === 'string' ? FIELDS[named] : undefined;
+  if (error && key) {
+    found[key] = { text: error.message };
+  }
+  for (const { field, text } of faults) {
+    found[field] = { text };
+  }
+  return found;
+}
+
+/** All fields of the form. */
+export function Fields(
+  props: IPart & {
+    faults: readonly IFault[];
+    profiles: readonly Profile[];
+    /** The last that the server made, or null. */
+    plan: JobPlan | null;
+  }
+): JSX.Element {
+  const { form, change, problems, profiles, plan, trans } = props;
+  const [more, setMore] = useState(!!(form.network || form.options));
+  const profile = profiles.find(p => p.name === form.profile);
+  const slurm = !!profile?.traits?.schedules;
+  const numeric = { inputMode: 'numeric' } as const;
+  return (
+    <>
+      <Where {...props} slurm={slurm} />
+      <h2>{trans.__('What')}</h2>
+      <LineRow
+        {...props}
+        name="name"
+        given={{ placeholder: trans.__("the notebook's name") }}
+      />
+      <Parameters
+        text={form.parameters}
+        change={parameters => change({ parameters })}
+        problem={problems.parameters}
+        faults={props.faults}
+        trans={trans}
+      />
+      <Environment
+        form={form}
+        change={change}
+        problem={problems.environment}
+        profile={profile}
+        trans={trans}
+      />
+      <Framework {...props} profile={profile} />
+      <Files form={form} change={change} plan={plan} trans={trans} />
+      <TextRow
+        {...props}
+        name="stage"
+        help={trans.__(
+          'Files and folders to copy to each node’s own disk, one per line. Read them with dt.staged("/data/…").'
+        )}
+      />
+      <h2>{trans.__('If it stops')}</h2>
+      <LineRow
+        {...props}
+        name="retries"
+        given={numeric}
+        help={trans.__(
+          'How many times a failed job is started again, from its last checkpoint.'
+        )}
+      />
+      {slurm && <LineRow {...props} name="warn" given={numeric} />}
+      {slurm && <LineRow {...props} name="mail" given={{ type: 'email' }} />}
+      <LineRow
+        {...props}
+        name="notify"
+        given={{ placeholder: trans.__('runs where the job ran') }}
+      />
+      <LineRow
+        {...props}
+        name="after"
+        given={{ placeholder: trans.__('id or name of a job') }}
+      />
+      <details
+        open={more || !!(problems.network ?? problems.options)}
+        onToggle={event => setMore(event.currentTarget.open)}
+      >
+        <summary>
+          {slurm
+            ? trans.__('More options: network, scheduler lines')
+            : trans.__('More options: network')}
+        </summary>
+        <LineRow
+          {...props}
+          name="network"
+          given={{ placeholder: trans.__('the fastest that all nodes share') }}
+        />
+        {slurm && (
+          <TextRow
+            {...props}
+            name="options"
+            help={trans.__('Options of sbatch, one per line: --reservation=…')}
+          />
+        )}
+      </details>
+    </>
+  );
+}

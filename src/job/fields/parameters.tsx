@@ -1,0 +1,121 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useState } from 'react';
+
+import {
+  IParameter,
+  linesOf,
+  NoAssignment,
+  withValue
+} from '../model/assignments';
+import { IFault } from './faults';
+import { labelOf } from './labels';
+import { IProblem, Row } from './row';
+
+/** A field for each parameter of the tagged cell, or all as text. */
+export function Parameters(props: {
+  text: string;
+  change: (text: string) => void;
+  problem?: IProblem;
+  /** Of the form; those of a parameter stand at its field. */
+  faults: readonly IFault[];
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { text, change, problem, trans } = props;
+  const [asText, setAsText] = useState(false);
+  let fields: IParameter[] | null = null;
+  try {
+    fields = asText ? null : linesOf(text);
+  } catch (error) {
+    if (!(error instanceof NoAssignment)) {
+      throw error;
+    }
+    // what can't be read as fields stays a text
+  }
+  if (fields?.length) {
+    const wrong = new Set(
+      props.faults.map(f => f.parameter).filter(name => name !== undefined)
+    );
+    const words = props.faults
+      .filter(f => f.parameter !== undefined)
+      .map(f => f.text);
+    return (
+      <Row
+        label={labelOf('parameters', trans)}
+        problem={words.length ? { text: words.join('\n') } : problem}
+        help={
+          <>
+            {trans.__('From the cell tagged parameters.')}{' '}
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              onClick={() => setAsText(true)}
+            >
+              {trans.__('Edit as text')}
+            </button>
+          </>
+        }
+        group
+        trans={trans}
+      >
+        {aria => (
+          <div className="jp-DtrainJob-parameters">
+            {fields?.map(({ name, value }, index) => (
+              <label key={name} data-wrong={wrong.has(name) || undefined}>
+                <span title={name}>{name}</span>
+                <input
+                  data-field={
+                    (wrong.size ? wrong.has(name) : index === 0)
+                      ? 'parameters'
+                      : undefined
+                  }
+                  aria-invalid={wrong.has(name)}
+                  aria-describedby={aria['aria-describedby']}
+                  className="jp-mod-styled"
+                  value={value}
+                  spellCheck={false}
+                  onChange={event =>
+                    change(withValue(text, name, event.target.value))
+                  }
+                />
+              </label>
+            ))}
+          </div>
+        )}
+      </Row>
+    );
+  }
+  return (
+    <Row
+      label={labelOf('parameters', trans)}
+      problem={problem}
+      help={
+        <>
+          {trans.__('These replace the values in the cell tagged parameters.')}{' '}
+          {asText && (
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              onClick={() => setAsText(false)}
+            >
+              {trans.__('Edit as fields')}
+            </button>
+          )}
+        </>
+      }
+      trans={trans}
+    >
+      {aria => (
+        <textarea
+          {...aria}
+          data-field="parameters"
+          className="jp-mod-styled"
+          rows={3}
+          spellCheck={false}
+          value={text}
+          aria-invalid={!!problem}
+          onChange={event => change(event.target.value)}
+        />
+      )}
+    </Row>
+  );
+}

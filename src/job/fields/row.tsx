@@ -1,0 +1,104 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useId } from 'react';
+
+import { Glyph } from '../../ui/glyph';
+
+/** What is wrong with a field, and what would mend it. `title`: what it comes to. */
+export interface IProblem {
+  text: string;
+  title?: string;
+  value?: string;
+}
+
+/** What ties a control to its label and its problem. */
+export interface IAria {
+  id: string;
+  'aria-describedby'?: string;
+}
+
+/** A field with its label, its problem and what helps. */
+export function Row(props: {
+  label: string;
+  problem?: IProblem;
+  /** Takes the value that would mend it. */
+  mend?: (value: string) => void;
+  help?: React.ReactNode;
+  /** Several controls, each with a name of its own. */
+  group?: boolean;
+  trans: TranslationBundle;
+  children: (aria: IAria) => React.ReactNode;
+}): JSX.Element {
+  const { problem, mend, trans } = props;
+  const id = useId();
+  const described = problem ? `${id}-problem` : undefined;
+  return (
+    <div
+      className="jp-DtrainJob-field"
+      role={props.group ? 'group' : undefined}
+      aria-labelledby={props.group ? `${id}-label` : undefined}
+    >
+      {props.group ? (
+        <span id={`${id}-label`}>{props.label}</span>
+      ) : (
+        <label htmlFor={id}>{props.label}</label>
+      )}
+      <div>
+        {props.children({ id, 'aria-describedby': described })}
+        {problem && (
+          <p className="jp-DtrainJob-fieldError" id={described}>
+            <Glyph kind="failed" label={trans.__('Problem')} />
+            <span>
+              {problem.title && <b>{problem.title} </b>}
+              {problem.text}{' '}
+              {problem.value && mend && (
+                <button
+                  type="button"
+                  className="jp-DtrainUi-link"
+                  onClick={() => mend(problem.value ?? '')}
+                >
+                  {trans.__('Set %1', problem.value)}
+                </button>
+              )}
+            </span>
+          </p>
+        )}
+        {props.help && <p className="jp-DtrainUi-under">{props.help}</p>}
+      </div>
+    </div>
+  );
+}
+
+/** A number between a button that lowers it and one that raises it. */
+export function Stepper(props: {
+  label: string;
+  value: string;
+  change: (value: string) => void;
+  trans: TranslationBundle;
+  children: (
+    given: Partial<React.InputHTMLAttributes<HTMLInputElement>>
+  ) => JSX.Element;
+}): JSX.Element {
+  const { label, value, change, trans } = props;
+  const by = (step: number): void =>
+    change(String(Math.max(1, (Number(value) || 0) + step)));
+  return (
+    <span className="jp-DtrainJob-stepper">
+      <button
+        type="button"
+        aria-label={trans.__('%1: one fewer', label)}
+        disabled={Number(value) <= 1}
+        onClick={() => by(-1)}
+      >
+        −
+      </button>
+      {props.children({ 'aria-label': label, inputMode: 'numeric' })}
+      <button
+        type="button"
+        aria-label={trans.__('%1: one more', label)}
+        onClick={() => by(1)}
+      >
+        +
+      </button>
+    </span>
+  );
+}

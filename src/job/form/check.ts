@@ -1,0 +1,135 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { useCallback, useEffect, useRef, useState } from 'react';
+
+import { RequestError } from '../../request/rest';
+import { JobPlan } from '../../tokens';
+import { Jobs } from '../model/model';
+import { INotebook } from './notebook';
+import { refusalOf } from '../model/refusal';
+import { followedIn, IFilled } from './filled';
+import { Wanted, wantedOf } from '../model/request';
+
+/** After an edit the plan is asked for so much later, ms. */
+const CHECK_AFTER = 400;
+
+/** What the server says of a form. */
+export interface IChecked<P extends JobPlan = JobPlan> {
+  plan: P | null;
+  error: RequestError | null;
+  busy: boolean;
+  at?: Date;
+}
+
+/** Asks the server for the plan of a form; `asks`: the scheduler is asked, too. */
+export type AskPlan<P extends JobPlan> = (
+  filled: IFilled,
+  asks: boolean
+) => Promise<P>;
+
+interface IChecking<P extends JobPlan> {
+  filled: IFilled | null;
+  /** The form itself can be sent. */
+  sound: boolean;
+  /** The form is checked anew when this is another one. */
+  ask: AskPlan<P>;
+  notebook: INotebook;
+  trans: TranslationBundle;
+}
+
+interface IRound {
+  /** Ask the scheduler, too. */
+  asks: boolean;
+}
+
+/** A request as the server takes it, with what the kernel has in memory. */
+export async function wantedWith(
+  filled: IFilled,
+  notebook: INotebook
+): Promise<Wanted> {
+  const names = await notebook.names();
+  const { form, defaults } = followedIn(filled, notebook);
+  return { ...wantedOf(form, notebook.path, defaults), names };
+}
+
+/** Asks for the plan of a job. */
+export function useJobPlan(jobs: Jobs, notebook: INotebook): AskPlan<JobPlan> {
+  return useCallback(
+    async (filled, asks) => jobs.plan(await wantedWith(filled, notebook), asks),
+    [jobs, notebook]
+  );
+}
+
+/**
+ * What the server says of the form as it is: after each edit, when the notebook is saved, when its busy
+ * kernel can be asked, and when the network is back.
+ */
+export function useCheck<P extends JobPlan>(
+  props: IChecking<P>
+): {
+  checked: IChecked<P>;
+  again: () => void;
+  refuse: (error: RequestError) => void;
+} {
+  const { filled, sound, ask, notebook, trans } = props;
+  const [checked, setChecked] = useState<IChecked<P>>({
+    plan: null,
+    error: null,
+    busy: true
+  });
+  const [round, setRound] = useState<IRound>({ asks: false });
+  const done = useRef<IRound | null>(null);
+  const latest = useRef(0);
+
+  useEffect(() => {
+    const anew = (): void => setRound({ asks: false });
+    const ends = [notebook.onSaved(anew), notebook.onIdle(anew)];
+    window.addEventListener('online', anew);
+    return () => {
+      ends.forEach(end => end());
+      window.removeEventListener('online', anew);
+    };
+  }, [notebook]);
+
+  useEffect(() => {
+    if (!filled) {
+      return;
+    }
+    const mine = ++latest.current;
+    if (!sound) {
+      setChecked(before => ({ ...before, error: null, busy: false }));
+      return;
+    }
+    setChecked(before => ({ ...before, busy: true }));
+    const timer = window.setTimeout(() => {
+      const asks = round.asks && done.current !== round;
+      done.current = round;
+      void check(filled, ask, asks, trans).then(found => {
+        if (mine === latest.current) {
+          setChecked(found);
+        }
+      });
+    }, CHECK_AFTER);
+    return () => clearTimeout(timer);
+  }, [filled, sound, round, ask, trans]);
+
+  return {
+    checked,
+    again: () => setRound({ asks: true }),
+    refuse: error => setChecked(({ plan }) => ({ plan, error, busy: false }))
+  };
+}
+
+async function check<P extends JobPlan>(
+  filled: IFilled,
+  ask: AskPlan<P>,
+  asks: boolean,
+  trans: TranslationBundle
+): Promise<IChecked<P>> {
+  try {
+    const plan = await ask(filled, asks);
+    return { plan, error: null, busy: false, at: new Date() };
+  } catch (failure) {
+    const error = refusalOf(failure, trans);
+    return { plan: null, error, busy: false };
+  }
+}

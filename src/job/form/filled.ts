@@ -1,0 +1,122 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { useEffect, useRef, useState } from 'react';
+
+import { Profile } from '../../tokens';
+import { followed } from '../model/assignments';
+import { IDrafts } from './drafts';
+import { Jobs } from '../model/model';
+import { INotebook } from './notebook';
+import { refusalOf } from '../model/refusal';
+import { emptyForm, formOf, IForm } from '../model/request';
+
+/** What fills a form at first. */
+export interface IFilling {
+  notebook: INotebook;
+  drafts: IDrafts;
+  /** A job whose request fills the form. */
+  like: string | null;
+  jobs: Jobs;
+  profiles: readonly Profile[];
+  trans: TranslationBundle;
+}
+
+/** A form as it was kept, as the notebook's last job had it, or as its profile says; and which of these. */
+async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
+  const { notebook, drafts, like, jobs, profiles, trans } = props;
+  const draft = like ? null : await drafts.load(notebook.path);
+  if (draft) {
+    const kept = { ...emptyForm(undefined, ''), ...draft };
+    return {
+      form: {
+        ...kept,
+        parameters: followed(kept.parameters, '', notebook.parameters)
+      },
+      from: trans.__('Filled in as you saved it for later.')
+    };
+  }
+  const all = await jobs.all();
+  const last = all.find(j =>
+    like ? j.id === like : j.notebook === notebook.path && !j.sweep
+  );
+  const id = like ?? last?.id;
+  if (id) {
+    const request = await jobs.requestOf(id);
+    return {
+      form: formOf(request, notebook.parameters),
+      from: like
+        ? trans.__('Filled in from job %1.', last?.name ?? id)
+        : trans.__(
+            'Filled in from your last job of this notebook, %1.',
+            last?.name ?? id
+          )
+    };
+  }
+  const usual = profiles.find(p => p.name === 'local') ?? profiles[0];
+  return { form: emptyForm(usual, notebook.parameters), from: '' };
+}
+
+/** A form, and the notebook's assignments that its parameters began with. */
+export interface IFilled {
+  form: IForm;
+  defaults: string;
+}
+
+/** The form, null until it is filled in; how to change it; and where it came from. */
+export function useForm(
+  props: IFilling
+): [IFilled | null, (part: Partial<IForm>) => void, string] {
+  const [filled, setFilled] = useState<IFilled | null>(null);
+  const [from, setFrom] = useState('');
+  const latest = useRef(props);
+  latest.current = props;
+  const { like } = props;
+  const { notebook } = props;
+  useEffect(() => {
+    let gone = false;
+    fill({ ...latest.current, like }).then(
+      found => {
+        if (!gone) {
+          setFilled({ form: found.form, defaults: notebook.parameters });
+          setFrom(found.from);
+        }
+      },
+      (failure: unknown) => {
+        // without its last job it is as its profile says; the check tells what is wrong
+        refusalOf(failure, latest.current.trans);
+        if (!gone) {
+          const defaults = notebook.parameters;
+          setFilled({ form: emptyForm(undefined, defaults), defaults });
+        }
+      }
+    );
+    return () => {
+      gone = true;
+    };
+  }, [notebook, like]);
+  useEffect(
+    () =>
+      notebook.onSaved(() =>
+        setFilled(before => before && followedIn(before, notebook))
+      ),
+    [notebook]
+  );
+  return [
+    filled,
+    part =>
+      setFilled(
+        before => before && { ...before, form: { ...before.form, ...part } }
+      ),
+    from
+  ];
+}
+
+/** Parameters follow the notebook, but for those that were given another value. */
+export function followedIn(filled: IFilled, notebook: INotebook): IFilled {
+  const { form, defaults } = filled;
+  const now = notebook.parameters;
+  if (now === defaults) {
+    return filled;
+  }
+  const parameters = followed(form.parameters, defaults, now);
+  return { form: { ...form, parameters }, defaults: now };
+}

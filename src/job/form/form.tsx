@@ -1,0 +1,236 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React, { useMemo, useRef, useState } from 'react';
+
+import { guarded } from '../../cluster/actions';
+import { questionsOf, signIn } from '../../cluster/signin';
+import { CommandIDs } from '../../commands';
+import { Finding, IClusters, JobPlan } from '../../tokens';
+import { SubmitBar } from './bar';
+import { useCheck, useJobPlan, wantedWith } from './check';
+import { useOneColumn } from './columns';
+import { IDrafts } from './drafts';
+import { faultsOf } from '../fields/faults';
+import { Fields, problemsOf } from '../fields/fields';
+import { useForm } from './filled';
+import { Jobs } from '../model/model';
+import { INotebook } from './notebook';
+import { Highlight, Preview } from './preview';
+import { refusalOf } from '../model/refusal';
+import { Report } from './report';
+import { FIELDS, IForm } from '../model/request';
+
+/** A job of more ranks is asked about once. */
+const LARGE = 64;
+
+export interface IFormProps {
+  notebook: INotebook;
+  drafts: IDrafts;
+  highlight: Highlight;
+  /** A job whose request fills the form. */
+  like: string | null;
+  model: IClusters;
+  jobs: Jobs;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  confirmLarge(ranks: number): Promise<boolean>;
+  submitted(): void;
+}
+
+/** The form, the check report, and what will run. */
+export function SubmitForm(props: IFormProps): JSX.Element {
+  const { model, jobs, trans, notebook } = props;
+  const { profiles } = model;
+  const [filled, change, from] = useForm({ ...props, profiles });
+  const form = filled?.form ?? null;
+  const defaults = filled?.defaults ?? '';
+  const faults = useMemo(
+    () => (form ? faultsOf(form, defaults, trans) : []),
+    [form, defaults, trans]
+  );
+  const { checked, again, refuse } = useCheck({
+    ...props,
+    filled,
+    sound: faults.length === 0,
+    ask: useJobPlan(jobs, notebook)
+  });
+  const [sending, setSending] = useState(false);
+  const [kept, setKept] = useState<IForm | null>(null);
+  const lastPlan = useRef<JobPlan | null>(null);
+  const [whole, setWhole] = useState<HTMLDivElement | null>(null);
+  const oneColumn = useOneColumn(whole);
+  const [tab, setTab] = useState('script');
+
+  if (!filled || !form) {
+    return (
+      <p className="jp-DtrainUi-note" role="status">
+        {trans.__('Reading…')}
+      </p>
+    );
+  }
+  const { plan, error, busy } = checked;
+  lastPlan.current = plan ?? lastPlan.current;
+  const seen = lastPlan.current;
+  const found = error ? [] : (plan?.findings ?? []);
+  const problems =
+    faults.length +
+    (faults.length ? 0 : found.filter(f => f.severity === 'problem').length) +
+    (error?.body.details.field ? 1 : 0);
+  const why = problems
+    ? trans._n(
+        'Fix %1 problem to submit',
+        'Fix %1 problems to submit',
+        problems
+      )
+    : busy
+      ? trans.__('Checking…')
+      : (error?.message ?? '');
+  const ranks = plan?.size ? plan.size.nodes * plan.size.ranks_per_node : 0;
+  const focus = (selector: string): void =>
+    whole?.querySelector<HTMLElement>(selector)?.focus();
+  const send = async (): Promise<void> => {
+    if (why) {
+      // the button answers: it leads to what keeps it off
+      focus('[aria-invalid="true"], .jp-DtrainJob-findings button');
+      return;
+    }
+    if (sending || (ranks > LARGE && !(await props.confirmLarge(ranks)))) {
+      return;
+    }
+    setSending(true);
+    try {
+      // what was just saved has no plan yet
+      const planned =
+        (await notebook.save()) || !plan
+          ? await jobs.plan(await wantedWith(filled, notebook), false)
+          : plan;
+      const job = await jobs.submit(notebook.path, planned.id);
+      void props.commands.execute(CommandIDs.openJob, {
+        id: job.id,
+        name: job.name
+      });
+      await props.drafts.remove(notebook.path);
+      props.submitted();
+    } catch (failure) {
+      refuse(refusalOf(failure, trans));
+    } finally {
+      setSending(false);
+    }
+  };
+  const report = (
+    <Report
+      plan={faults.length ? null : plan}
+      faults={faults}
+      error={error}
+      busy={busy}
+      at={checked.at}
+      trans={trans}
+      open={(finding: Finding) => {
+        const field = FIELDS[finding.field ?? ''];
+        if (field) {
+          focus(`[data-field='${field}']`);
+        } else {
+          notebook.open(finding.cell ?? undefined, finding.line ?? undefined);
+        }
+      }}
+      openFault={({ field }) => focus(`[data-field='${field}']`)}
+      again={again}
+      preview={
+        seen && oneColumn
+          ? () => {
+              whole
+                ?.querySelector('.jp-DtrainJob-preview')
+                ?.scrollIntoView({ block: 'start' });
+              focus('.jp-DtrainJob-preview [role=tab][tabindex="0"]');
+            }
+          : null
+      }
+      signIn={() => {
+        const asked = questionsOf(error);
+        if (asked) {
+          void guarded(trans, async () => {
+            await signIn(asked, trans);
+            again();
+          });
+        }
+      }}
+    />
+  );
+  const preview = seen && (
+    <Preview
+      chosen={tab}
+      choose={setTab}
+      plan={seen}
+      stale={faults.length > 0 || !plan}
+      highlight={props.highlight}
+      trans={trans}
+    />
+  );
+  const fields = (
+    <form
+      key="form"
+      className="jp-DtrainJob-submitForm"
+      onSubmit={event => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <Fields
+        form={form}
+        change={change}
+        faults={faults}
+        problems={problemsOf(faults, error, found, trans)}
+        profiles={profiles}
+        plan={seen}
+        trans={trans}
+      />
+    </form>
+  );
+  return (
+    <div className="jp-DtrainJob-submit" ref={setWhole}>
+      <div
+        className="jp-DtrainJob-submitPages"
+        data-columns={oneColumn ? 1 : 2}
+      >
+        <div className="jp-DtrainJob-submitHead">
+          <h1>{trans.__('Submit %1', notebook.path.split('/').pop())}</h1>
+          <p className="jp-DtrainUi-under">
+            {from ||
+              trans.__(
+                'The job runs without this browser, and without the Jupyter server.'
+              )}
+          </p>
+        </div>
+        {oneColumn
+          ? [
+              <div key="check" className="jp-DtrainJob-submitReport">
+                {report}
+              </div>,
+              fields,
+              <div key="preview" className="jp-DtrainJob-submitReport">
+                {preview}
+              </div>
+            ]
+          : [
+              fields,
+              <div key="report" className="jp-DtrainJob-submitReport">
+                {report}
+                {preview}
+              </div>
+            ]}
+      </div>
+      <SubmitBar
+        plan={faults.length ? null : plan}
+        time={form.time}
+        why={why}
+        sending={sending}
+        kept={kept === form}
+        trans={trans}
+        keep={() =>
+          void props.drafts.save(notebook.path, form).then(() => setKept(form))
+        }
+        send={() => void send()}
+      />
+    </div>
+  );
+}

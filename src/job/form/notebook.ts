@@ -1,0 +1,254 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { PathExt } from '@jupyterlab/coreutils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { Contents, Kernel } from '@jupyterlab/services';
+import { CommandRegistry } from '@lumino/commands';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+import { namesIn } from '../../notebook/kernel';
+import { defaultsOf } from '../model/assignments';
+
+/** The notebook that is submitted. */
+export interface INotebook {
+  path: string;
+  /** Assignments of its tagged cell, as they are now. */
+  readonly parameters: string;
+  /** Texts of its code cells, as they are now. */
+  readonly sources: readonly string[];
+  /** Save it, if it has changed; whether it had. */
+  save(): Promise<boolean>;
+  /** Call when it has been saved; returns what ends that. */
+  onSaved(call: () => void): () => void;
+  /** Names that its kernel has in memory; null where there is none, or it is busy. */
+  names(): Promise<string[] | null>;
+  /** Call when the kernel that was too busy for `names` is idle; returns what ends that. */
+  onIdle(call: () => void): () => void;
+  open(cell?: string, line?: number): void;
+}
+
+/** Opens a notebook, at a line of a cell. */
+export type OpenNotebook = (
+  path: string,
+  cell?: string,
+  line?: number
+) => Promise<NotebookPanel | undefined>;
+
+/** Opens notebooks in this front end. */
+export function openingWith(commands: CommandRegistry): OpenNotebook {
+  return async (path, cell, line) => {
+    const panel: NotebookPanel | undefined = await commands.execute(
+      'docmanager:open',
+      { path, factory: 'Notebook' }
+    );
+    if (panel && cell) {
+      await panel.context.ready;
+      await goTo(panel, cell, line ?? 1);
+    }
+    return panel;
+  };
+}
+
+/** The notebook that a command is about: the one in front, else the one chosen in the file browser. */
+export function chosenNotebook(
+  shell: JupyterFrontEnd.IShell,
+  notebooks: INotebookTracker | null,
+  browser: IDefaultFileBrowser | null
+): string | null {
+  const current = shell.currentWidget;
+  const panel = notebooks?.currentWidget;
+  if (panel && (current === panel || !browser)) {
+    return panel.context.path;
+  }
+  const items = browser ? [...browser.selectedItems()] : [];
+  const file = items.find(i => PathExt.extname(i.path) === '.ipynb');
+  return panel?.context.path ?? file?.path ?? null;
+}
+
+/** The notebook that somebody asks a form for: by its path, in the file browser's menu, or the chosen one. */
+export function askedNotebook(
+  args: ReadonlyPartialJSONObject,
+  chosen: () => string | null,
+  browser: IDefaultFileBrowser | null
+): string | null {
+  const picked = args.fromBrowser
+    ? [...(browser?.selectedItems() ?? [])][0]?.path
+    : undefined;
+  return (args.path as string | undefined) ?? picked ?? chosen();
+}
+
+/** A notebook for a form, opened where it is not. */
+export async function openedNotebook(
+  path: string,
+  tracker: INotebookTracker | null,
+  contents: Contents.IManager,
+  open: OpenNotebook
+): Promise<INotebook> {
+  const panel = (): NotebookPanel | undefined =>
+    tracker?.find(p => p.context.path === path);
+  if (!panel()) {
+    await open(path);
+  }
+  await panel()?.context.ready;
+  return notebookOf(path, tracker, contents, open);
+}
+
+/** A notebook as the form needs it, also when its tab is closed and opened again. */
+function notebookOf(
+  path: string,
+  tracker: INotebookTracker | null,
+  contents: Contents.IManager,
+  open: OpenNotebook
+): INotebook {
+  const panel = (): NotebookPanel | undefined =>
+    tracker?.find(p => p.context.path === path);
+  /** Those that were seen last: its tab may be closed. */
+  let parameters = '';
+  let sources: readonly string[] = [];
+  const waiting = new Set<() => void>();
+  /** Kernel that was busy when its names were wanted. */
+  let busy: Kernel.IKernelConnection | null = null;
+  const tellIdle = (
+    kernel: Kernel.IKernelConnection,
+    status: Kernel.Status
+  ): void => {
+    if (status === 'idle') {
+      kernel.statusChanged.disconnect(tellIdle);
+      busy = null;
+      waiting.forEach(call => call());
+    }
+  };
+  return {
+    path,
+    get parameters(): string {
+      const open = panel();
+      if (open?.context.isReady) {
+        parameters = parametersIn(open);
+      }
+      return parameters;
+    },
+    get sources(): readonly string[] {
+      const open = panel();
+      if (open?.context.isReady) {
+        sources = sourcesIn(open);
+      }
+      return sources;
+    },
+    save: async () => {
+      const context = panel()?.context;
+      if (!context?.model.dirty) {
+        return false;
+      }
+      await context.save();
+      return true;
+    },
+    onSaved: call => {
+      const changed = (_: unknown, change: Contents.IChangedArgs): void => {
+        if (change.type === 'save' && change.newValue?.path === path) {
+          call();
+        }
+      };
+      contents.fileChanged.connect(changed);
+      return () => {
+        contents.fileChanged.disconnect(changed);
+      };
+    },
+    names: async () => {
+      const kernel = panel()?.sessionContext.session?.kernel;
+      if (!kernel) {
+        return null;
+      }
+      if (await isIdle(kernel)) {
+        return namesIn(kernel);
+      }
+      if (waiting.size && busy !== kernel) {
+        busy?.statusChanged.disconnect(tellIdle);
+        busy = kernel;
+        kernel.statusChanged.connect(tellIdle);
+      }
+      return null;
+    },
+    onIdle: call => {
+      waiting.add(call);
+      return () => {
+        waiting.delete(call);
+        if (!waiting.size) {
+          busy?.statusChanged.disconnect(tellIdle);
+          busy = null;
+        }
+      };
+    },
+    open: (cell, line) => void open(path, cell, line)
+  };
+}
+
+/** Is it idle, or about to be: after something short of JupyterLab's, say? */
+function isIdle(kernel: Kernel.IKernelConnection): Promise<boolean> {
+  if (kernel.status === 'idle') {
+    return Promise.resolve(true);
+  }
+  return new Promise(resolve => {
+    const end = (idle: boolean): void => {
+      window.clearTimeout(timer);
+      kernel.statusChanged.disconnect(look);
+      resolve(idle);
+    };
+    const look = (_: unknown, status: Kernel.Status): void => {
+      if (status === 'idle') {
+        end(true);
+      }
+    };
+    const timer = window.setTimeout(() => end(false), IDLE_WITHIN_MS);
+    kernel.statusChanged.connect(look);
+  });
+}
+
+const IDLE_WITHIN_MS = 1000;
+
+function parametersIn(panel: NotebookPanel): string {
+  const cells = panel.content.model?.cells;
+  let found = '';
+  for (let i = 0; cells && i < cells.length; i++) {
+    const cell = cells.get(i);
+    const tags = (cell.getMetadata('tags') as string[] | undefined) ?? [];
+    if (tags.includes('parameters')) {
+      found = defaultsOf(cell.sharedModel.getSource());
+    }
+  }
+  return found;
+}
+
+function sourcesIn(panel: NotebookPanel): string[] {
+  const cells = panel.content.model?.cells;
+  const found: string[] = [];
+  for (let i = 0; cells && i < cells.length; i++) {
+    const cell = cells.get(i);
+    if (cell.type === 'code') {
+      found.push(cell.sharedModel.getSource());
+    }
+  }
+  return found;
+}
+
+/** Go to the code cell of a name ("[3]": the third), and the line in it. */
+export async function goTo(
+  panel: NotebookPanel,
+  cell: string,
+  line: number
+): Promise<void> {
+  const { content } = panel;
+  const wanted = Number(cell.replace(/\D/g, ''));
+  let count = 0;
+  const index = content.widgets.findIndex(
+    w => w.model.type === 'code' && ++count === wanted
+  );
+  if (index < 0) {
+    return;
+  }
+  content.activeCellIndex = index;
+  await content.scrollToItem(index, 'center');
+  const target = content.widgets[index];
+  await target.ready;
+  content.mode = 'edit';
+  target.editor?.setCursorPosition({ line: line - 1, column: 0 });
+}

@@ -1,0 +1,101 @@
+import { Clipboard } from '@jupyterlab/apputils';
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useId } from 'react';
+
+import { JobPlan } from '../../tokens';
+import { Code, Highlight } from './code';
+import { tabsOf } from './tabs';
+
+export type { Highlight } from './code';
+
+/** What will run, in tabs: to read, to copy, to download. */
+export function Preview(props: {
+  plan: JobPlan;
+  /** The form has changed since, and can't be sent. */
+  stale: boolean;
+  /** The tab that is shown. */
+  chosen: string;
+  choose: (tab: string) => void;
+  highlight: Highlight;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { trans, chosen } = props;
+  const id = useId();
+  const tabs = tabsOf(props.plan, trans);
+  const index = Math.max(
+    0,
+    tabs.findIndex(t => t.key === chosen)
+  );
+  const shown = tabs[index];
+  const move = (event: React.KeyboardEvent): void => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by) {
+      const next = tabs[(index + by + tabs.length) % tabs.length];
+      props.choose(next.key);
+      document.getElementById(`${id}-${next.key}`)?.focus();
+    }
+  };
+  const download = (): void => {
+    const link = document.createElement('a');
+    const url = URL.createObjectURL(new Blob([shown.text]));
+    link.href = url;
+    link.download =
+      { script: 'main.py', job: 'job.sh' }[shown.key] ?? `${shown.key}.txt`;
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <section
+      className="jp-DtrainJob-preview"
+      aria-label={trans.__('What will run')}
+    >
+      <div className="jp-DtrainJob-tabs">
+        <div role="tablist" onKeyDown={move}>
+          {tabs.map(tab => (
+            <button
+              key={tab.key}
+              id={`${id}-${tab.key}`}
+              type="button"
+              role="tab"
+              aria-selected={tab === shown}
+              aria-controls={`${id}-text`}
+              tabIndex={tab === shown ? 0 : -1}
+              onClick={() => props.choose(tab.key)}
+            >
+              {tab.label}
+            </button>
+          ))}
+        </div>
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={() => Clipboard.copyToSystem(shown.text)}
+        >
+          {trans.__('Copy')}
+        </button>
+        <button type="button" className="jp-DtrainUi-link" onClick={download}>
+          {trans.__('Download')}
+        </button>
+      </div>
+      {props.stale && (
+        <p className="jp-DtrainUi-note">
+          {trans.__('As it was at the last check; the form has changed.')}
+        </p>
+      )}
+      <div
+        id={`${id}-text`}
+        className="jp-DtrainJob-code"
+        role="tabpanel"
+        aria-labelledby={`${id}-${shown.key}`}
+        tabIndex={0}
+      >
+        <Code
+          {...shown}
+          key={shown.key}
+          highlight={props.highlight}
+          trans={trans}
+        />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,259 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { questionsOf } from '../../cluster/signin';
+import { RequestError } from '../../request/rest';
+import { Finding, JobPlan } from '../../tokens';
+import { formatClock } from '../../ui/format';
+import { Glyph, GlyphKind } from '../../ui/glyph';
+import { faultSentence, IFault } from '../fields/faults';
+import { labelOf } from '../fields/labels';
+import { FIELDS } from '../model/request';
+
+const GLYPHS: Record<Finding['severity'], GlyphKind> = {
+  problem: 'failed',
+  warning: 'slow',
+  note: 'todo'
+};
+
+/** A problem of a form that has more than a job's. */
+export interface IOwnProblem {
+  text: string;
+  /** Of the field that it leads to. */
+  label: string;
+  open: () => void;
+}
+
+/** What a report speaks of. */
+export interface IReportWords {
+  ready: string;
+  /** Ready, but for warnings. */
+  warned: (warnings: number) => string;
+  stopped: (problems: number) => string;
+  refused: string;
+}
+
+export function wordsOfJob(trans: TranslationBundle): IReportWords {
+  return {
+    ready: trans.__('Ready to submit'),
+    warned: count =>
+      trans._n('Ready, with %1 warning', 'Ready, with %1 warnings', count),
+    stopped: count =>
+      trans._n('%1 problem stops this job', '%1 problems stop this job', count),
+    refused: trans.__("This can't be submitted.")
+  };
+}
+
+interface IReportProps {
+  plan: JobPlan | null;
+  /** Of the form itself. */
+  faults: readonly IFault[];
+  /** Of what the form has beside a job's. */
+  own?: readonly IOwnProblem[];
+  /** What is not filled in yet; empty where nothing lacks. */
+  lacks?: string;
+  words?: IReportWords;
+  error: RequestError | null;
+  busy: boolean;
+  /** When it was checked. */
+  at?: Date;
+  trans: TranslationBundle;
+  open: (finding: Finding) => void;
+  openFault: (fault: IFault) => void;
+  again: () => void;
+  /** Go to what will run, where that lies below the form; null where there is nothing yet. */
+  preview: (() => void) | null;
+  /** Answer a host’s prompt. */
+  signIn: () => void;
+}
+
+/** What the check found: one sentence, then each finding with its fix and place. */
+export function Report(props: IReportProps): JSX.Element {
+  const { plan, error, faults, trans } = props;
+  const found = error ? [] : (plan?.findings ?? []);
+  const notes = found.filter(f => f.severity === 'note');
+  return (
+    <section className="jp-DtrainJob-check" aria-label={trans.__('Check')}>
+      <div className="jp-DtrainJob-reportHead">
+        <h2>
+          <span role="status">{sentence(props, found)}</span>
+        </h2>
+        {props.at && !props.busy && faults.length === 0 && (
+          <span className="jp-DtrainUi-under">
+            {trans.__(
+              'Checked at %1; nothing was run.',
+              formatClock(props.at, true)
+            )}
+          </span>
+        )}
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={props.again}
+        >
+          {props.busy ? trans.__('Checking…') : trans.__('Check again')}
+        </button>
+        {props.preview && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={props.preview}
+          >
+            {trans.__('See what will run')}
+          </button>
+        )}
+      </div>
+      <ul className="jp-DtrainJob-findings">
+        {props.own?.map(problem => (
+          <li key={problem.text} data-severity="problem">
+            <Glyph kind="failed" label={trans.__('problem')} />
+            <div>
+              <b>{problem.text}</b>
+            </div>
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              onClick={problem.open}
+            >
+              {problem.label}
+            </button>
+          </li>
+        ))}
+        {faults.map(fault => (
+          <li
+            key={`${fault.field} ${fault.parameter ?? ''}`}
+            data-severity="problem"
+          >
+            <Glyph kind="failed" label={trans.__('problem')} />
+            <div>
+              <b>{faultSentence(fault, trans)}</b>
+            </div>
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              onClick={() => props.openFault(fault)}
+            >
+              {labelOf(fault.field, trans)}
+            </button>
+          </li>
+        ))}
+        {error && (
+          <li data-severity="problem">
+            <Glyph kind="failed" label={trans.__('problem')} />
+            <div>
+              <b>{error.body.message}</b>
+              <p>{error.body.hint}</p>
+            </div>
+            {questionsOf(error) && (
+              <button
+                type="button"
+                className="jp-DtrainUi-link"
+                onClick={props.signIn}
+              >
+                {trans.__('Sign in…')}
+              </button>
+            )}
+          </li>
+        )}
+        {found
+          .filter(f => f.severity !== 'note')
+          .map((finding, index) => (
+            <Item key={index} {...props} finding={finding} />
+          ))}
+        {notes.length > 0 && (
+          <li className="jp-DtrainJob-notes">
+            <details>
+              <summary>
+                {trans._n(
+                  '%1 note on what a job does differently',
+                  '%1 notes on what a job does differently',
+                  notes.length
+                )}
+              </summary>
+              <ul>
+                {notes.map((finding, index) => (
+                  <Item key={index} {...props} finding={finding} />
+                ))}
+              </ul>
+            </details>
+          </li>
+        )}
+        {plan && !error && plan.cells > 0 && (
+          <li data-severity="good">
+            <Glyph kind="good" label={trans.__('good')} />
+            <div>
+              {trans._n('%1 cell converts.', '%1 cells convert.', plan.cells)}{' '}
+              {plan.modules === null
+                ? ''
+                : trans._n(
+                    '%1 module found in the environment.',
+                    '%1 modules found in the environment.',
+                    plan.modules
+                  )}
+            </div>
+          </li>
+        )}
+      </ul>
+    </section>
+  );
+}
+
+function sentence(props: IReportProps, found: readonly Finding[]): string {
+  const { plan, error, faults, trans } = props;
+  const count = (severity: string): number =>
+    found.filter(f => f.severity === severity).length;
+  const warnings = count('warning');
+  const words = props.words ?? wordsOfJob(trans);
+  if (error && !error.body.details.field) {
+    return words.refused;
+  }
+  const problems =
+    faults.length +
+    (props.own?.length ?? 0) +
+    count('problem') +
+    (error ? 1 : 0);
+  if (problems) {
+    const stop = words.stopped(problems);
+    return warnings
+      ? stop + trans._n(', %1 warning', ', %1 warnings', warnings)
+      : stop;
+  }
+  if (props.lacks) {
+    return props.lacks;
+  }
+  if (warnings) {
+    return words.warned(warnings);
+  }
+  return plan ? words.ready : trans.__('Checking…');
+}
+
+function Item(props: IReportProps & { finding: Finding }): JSX.Element {
+  const { finding, trans } = props;
+  const field = FIELDS[finding.field ?? ''];
+  return (
+    <li data-severity={finding.severity}>
+      <Glyph kind={GLYPHS[finding.severity]} label={finding.severity} />
+      <div>
+        <b>{finding.message}</b>
+        {finding.fix && <p>{finding.fix}</p>}
+        {finding.diff && (
+          <details>
+            <summary>{trans.__('Show the change')}</summary>
+            <pre>{finding.diff}</pre>
+          </details>
+        )}
+      </div>
+      {(finding.cell || field) && (
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={() => props.open(finding)}
+        >
+          {finding.cell
+            ? trans.__('cell %1, line %2', finding.cell, finding.line ?? 1)
+            : labelOf(field, trans)}
+        </button>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,94 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { JobPlan } from '../../tokens';
+import { IMark } from './code';
+
+/** A tab of the preview. `fold`: lines at its beginning that nobody has written. */
+export interface ITab {
+  key: string;
+  label: string;
+  text: string;
+  language: string;
+  fold: number;
+  marks: readonly IMark[];
+}
+
+/** What can be looked at before a job runs. */
+export function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
+  const text = (name: string): string =>
+    plan.files.find(f => f.path === name)?.text ?? '';
+  const plain = { fold: 0, marks: [] };
+  const nodes = plan.files.filter(f => /^node\.\d+\.sh$/.test(f.path));
+  const script = text('code/main.py');
+  const tabs: ITab[] = [
+    {
+      ...plain,
+      key: 'script',
+      label: trans.__('Script'),
+      text: script,
+      language: 'python',
+      fold: beforeCells(script)
+    },
+    {
+      ...plain,
+      key: 'job',
+      label: trans.__('Job file'),
+      text: text('job.sh'),
+      language: 'shell',
+      marks: marksOf(plan, text('job.sh'))
+    },
+    ...nodes.map(f => ({
+      ...plain,
+      key: f.path,
+      label: f.path,
+      text: f.text ?? '',
+      language: 'shell'
+    })),
+    {
+      ...plain,
+      key: 'files',
+      language: '',
+      label: trans.__('Files to copy'),
+      text: plan.files
+        .map(f => `${String(f.bytes).padStart(10)}  ${f.path}`)
+        .join('\n')
+    },
+    {
+      ...plain,
+      key: 'command',
+      label: trans.__('As a command'),
+      text: plan.submit ?? '',
+      language: 'shell'
+    }
+  ];
+  if (plan.changes) {
+    tabs.push({
+      ...plain,
+      key: 'changes',
+      language: 'diff',
+      label: trans.__('Since the last job'),
+      text: plan.changes
+    });
+  }
+  return tabs;
+}
+
+/** Lines of a script before its first cell. */
+export function beforeCells(script: string): number {
+  return Math.max(
+    0,
+    script.split('\n').findIndex(line => line.startsWith('# %% cell '))
+  );
+}
+
+/** Lines of the job file that the scheduler would not take. */
+function marksOf(plan: JobPlan, job: string): IMark[] {
+  const lines = job.split('\n');
+  return plan.findings
+    .filter(f => f.severity === 'problem' && f.field)
+    .map(f => ({
+      line: lines.findIndex(line => line.startsWith(`#SBATCH --${f.field}=`)),
+      text: f.fix ?? ''
+    }))
+    .filter(mark => mark.line >= 0);
+}

@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+
+import { nullTranslator } from '@jupyterlab/translation';
+
+import { Job, Sweep } from '../../tokens';
+import {
+  entriesOf,
+  entryPasses,
+  entryPassesText,
+  sortEntries
+} from './entries';
+
+const trans = nullTranslator.load('x');
+const job = (id: string, at: number, more: Partial<Job> = {}): Job =>
+  ({
+    id,
+    name: id,
+    profile: 'local',
+    notebook: 'a.ipynb',
+    state: 'running',
+    created_at: at,
+    started_at: at,
+    ended_at: null,
+    sweep: null,
+    ...more
+  }) as Job;
+const sweep = {
+  id: 's',
+  name: 'search',
+  profile: 'hpc',
+  notebook: 'b.ipynb',
+  state: 'succeeded',
+  created_at: 2,
+  ended_at: 9
+} as Sweep;
+const JOBS = [job('new', 5), job('trial', 4, { sweep: 's' }), job('old', 1)];
+
+it('puts jobs of trials below their sweep, and the newest first', () => {
+  const entries = entriesOf(JOBS, [sweep]);
+  expect(entries.map(e => e.key)).toEqual(['new', 's', 'old']);
+  const [, second] = entries;
+  expect(second.kind === 'sweep' && second.trials.map(j => j.id)).toEqual([
+    'trial'
+  ]);
+  // of a sweep that is not known, a trial is a job like others
+  expect(entriesOf(JOBS, []).map(e => e.key)).toEqual(['new', 'trial', 'old']);
+});
+
+it('filters and sorts both', () => {
+  const entries = entriesOf(JOBS, [sweep]);
+  const passing = (filter: 'active' | 'done' | 'failed'): string[] =>
+    entries.filter(e => entryPasses(e, filter)).map(e => e.key);
+  expect(passing('active')).toEqual(['new', 'old']);
+  expect(passing('done')).toEqual(['s']);
+  expect(passing('failed')).toEqual([]);
+  const named = (text: string): string[] =>
+    entries.filter(e => entryPassesText(e, text, trans)).map(e => e.key);
+  expect(named('sear')).toEqual(['s']);
+  expect(named('trial')).toEqual(['s']);
+  expect(named('hpc')).toEqual(['s']);
+  expect(sortEntries(entries, 'name', 0).map(e => e.key)).toEqual([
+    'new',
+    'old',
+    's'
+  ]);
+});

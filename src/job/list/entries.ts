@@ -1,0 +1,72 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Job, Sweep } from '../../tokens';
+import { sweepPasses, sweepPassesText, sweepTime } from './sweeps';
+import { JobFilter, passesFilter, passesText, ranFor } from '../model/words';
+
+/** What a row of the list is about: a job, or a sweep with the jobs of its trials. */
+export type Entry =
+  | { kind: 'job'; key: string; at: number; job: Job }
+  | {
+      kind: 'sweep';
+      key: string;
+      at: number;
+      sweep: Sweep;
+      trials: readonly Job[];
+    };
+
+export type Order = 'name' | 'profile' | 'time';
+
+/** Jobs and sweeps, newest first; jobs of a sweep's trials stand below it only. */
+export function entriesOf(
+  jobs: readonly Job[],
+  sweeps: readonly Sweep[]
+): Entry[] {
+  const known = new Map<string, Job[]>(sweeps.map(sweep => [sweep.id, []]));
+  const found: Entry[] = [];
+  for (const job of jobs) {
+    const trials = job.sweep === null ? undefined : known.get(job.sweep);
+    if (trials) {
+      trials.push(job);
+    } else {
+      found.push({ kind: 'job', key: job.id, at: job.created_at, job });
+    }
+  }
+  for (const sweep of sweeps) {
+    const trials = known.get(sweep.id) ?? [];
+    const at = sweep.created_at;
+    found.push({ kind: 'sweep', key: sweep.id, at, sweep, trials });
+  }
+  return found.sort((a, b) => b.at - a.at);
+}
+
+export function entryPasses(entry: Entry, filter: JobFilter): boolean {
+  return entry.kind === 'job'
+    ? passesFilter(entry.job, filter)
+    : sweepPasses(entry.sweep, filter);
+}
+
+/** Does it match what was typed? A sweep does where one of its trials does, too. */
+export function entryPassesText(
+  entry: Entry,
+  text: string,
+  trans: TranslationBundle
+): boolean {
+  return entry.kind === 'job'
+    ? passesText(entry.job, text, trans)
+    : sweepPassesText(entry.sweep, text, trans) ||
+        entry.trials.some(job => passesText(job, text, trans));
+}
+
+/** Sort by a column, in place. */
+export function sortEntries(entries: Entry[], by: Order, now: number): Entry[] {
+  const of = (entry: Entry): Job | Sweep =>
+    entry.kind === 'job' ? entry.job : entry.sweep;
+  const time = (entry: Entry): number =>
+    entry.kind === 'job'
+      ? (ranFor(entry.job, now) ?? 0)
+      : sweepTime(entry.sweep, now);
+  return entries.sort((a, b) =>
+    by === 'time' ? time(b) - time(a) : of(a)[by].localeCompare(of(b)[by])
+  );
+}

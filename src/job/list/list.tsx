@@ -1,0 +1,198 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { searchIcon } from '@jupyterlab/ui-components';
+import { CommandRegistry } from '@lumino/commands';
+import React, { useEffect, useReducer, useState } from 'react';
+
+import { CommandIDs } from '../../commands';
+import { IClusters, ISweeps, Job } from '../../tokens';
+import { submitIcon } from '../../ui/icons';
+import { sweepIcon } from '../../ui/views';
+import {
+  entriesOf,
+  entryPasses,
+  entryPassesText,
+  Order,
+  sortEntries
+} from './entries';
+import { JobRow } from './listrow';
+import { Jobs } from '../model/model';
+import { usePoll } from '../model/poll';
+import { SlotsSection } from './slots';
+import { SweepRow } from './sweeprow';
+import { useSweeps } from './sweeps';
+import { hasEnded, JobFilter } from '../model/words';
+
+export interface IJobsProps {
+  model: IClusters;
+  jobs: Jobs;
+  /** Null in a front end without sweeps. */
+  sweeps: ISweeps | null;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}
+
+/** Rows drawn at first; the rest when asked for. */
+const ROWS = 100;
+/** Without a server what is known stays, and it is asked again, ms. */
+const LOOK_MS = 2000;
+
+/** All jobs: those that the server told lately, and older ones. */
+export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
+  const [older, setOlder] = useState<readonly Job[]>([]);
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    model.changed.connect(redraw);
+    return () => {
+      model.changed.disconnect(redraw);
+    };
+  }, [model]);
+  const newest = model.jobs.map(j => j.id).join();
+  usePoll(`jobs ${newest}`, LOOK_MS, async () => {
+    setOlder(await jobs.all());
+    return false; // frames tell of what changes
+  });
+  const live = new Set(model.jobs.map(j => j.id));
+  return [...model.jobs, ...older.filter(j => !live.has(j.id))];
+}
+
+/** The list in the main area. */
+export function JobList(props: IJobsProps): JSX.Element {
+  const { model, jobs, commands, trans } = props;
+  const known = useJobs(model, jobs);
+  const all = entriesOf(known, useSweeps(props.sweeps, known));
+  const [text, setText] = useState('');
+  const [filter, setFilter] = useState<JobFilter>('all');
+  const [order, setOrder] = useState<Order | null>(null);
+  const [most, setMost] = useState(ROWS);
+  const now = Date.now();
+  const filters: [JobFilter, string][] = [
+    ['all', trans.__('All')],
+    ['active', trans.__('Active')],
+    ['failed', trans.__('Failed')],
+    ['done', trans.__('Done')]
+  ];
+  const shown = all.filter(
+    e => entryPasses(e, filter) && entryPassesText(e, text, trans)
+  );
+  if (order) {
+    sortEntries(shown, order, now);
+  }
+  const active = known.filter(j => !hasEnded(j)).length;
+  const head = (key: Order, label: string): JSX.Element => (
+    <th
+      scope="col"
+      aria-sort={order === key ? 'ascending' : 'none'}
+      className={`jp-DtrainJob-table-${key}`}
+    >
+      <button
+        type="button"
+        onClick={() => setOrder(order === key ? null : key)}
+      >
+        {label} {order === key ? '▾' : ''}
+      </button>
+    </th>
+  );
+  return (
+    <>
+      <p className="jp-DtrainJob-sentenceLine" role="status">
+        {all.length === 0
+          ? trans.__('No jobs yet. Open a notebook, and choose Submit.')
+          : active === 0
+            ? trans.__('No job is active.')
+            : trans._n('%1 job is active.', '%1 jobs are active.', active)}
+      </p>
+      <div className="jp-DtrainUi-viewHead jp-DtrainJob-listHead">
+        <span className="jp-DtrainJob-search">
+          <searchIcon.react tag="span" />
+          <input
+            type="search"
+            value={text}
+            placeholder={trans.__('Name, state, profile')}
+            aria-label={trans.__('Filter jobs')}
+            onChange={event => setText(event.target.value)}
+          />
+        </span>
+        <button
+          type="button"
+          className="jp-DtrainUi-button jp-DtrainJob-send"
+          onClick={() => void commands.execute(CommandIDs.submitNotebook)}
+        >
+          <submitIcon.react tag="span" />
+          {trans.__('Submit…')}
+        </button>
+        {props.sweeps && (
+          <button
+            type="button"
+            className="jp-DtrainUi-button jp-DtrainJob-send"
+            onClick={() => void commands.execute(CommandIDs.sweepNotebook)}
+          >
+            <sweepIcon.react tag="span" />
+            {trans.__('Sweep…')}
+          </button>
+        )}
+      </div>
+      <div
+        className="jp-DtrainJob-chips"
+        role="group"
+        aria-label={trans.__('State')}
+      >
+        {filters.map(([key, label]) => (
+          <button
+            key={key}
+            type="button"
+            className="jp-DtrainJob-chip"
+            aria-pressed={filter === key}
+            onClick={() => setFilter(key)}
+          >
+            {label} {all.filter(e => entryPasses(e, key)).length}
+          </button>
+        ))}
+      </div>
+      {all.length > 0 && (
+        <table className="jp-DtrainJob-table">
+          <thead>
+            <tr>
+              {head('name', trans.__('Job'))}
+              {head('profile', trans.__('Profile'))}
+              {head('time', trans.__('Time'))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown
+              .slice(0, most)
+              .map(entry =>
+                entry.kind === 'job' ? (
+                  <JobRow
+                    key={entry.key}
+                    {...props}
+                    job={entry.job}
+                    now={now}
+                  />
+                ) : (
+                  <SweepRow
+                    key={entry.key}
+                    {...props}
+                    sweep={entry.sweep}
+                    trials={entry.trials}
+                    now={now}
+                  />
+                )
+              )}
+          </tbody>
+        </table>
+      )}
+      {shown.length > most && (
+        <p className="jp-DtrainUi-open">
+          <button
+            type="button"
+            className="jp-DtrainUi-button"
+            onClick={() => setMost(most + 10 * ROWS)}
+          >
+            {trans.__('Show more of %1', shown.length)}
+          </button>
+        </p>
+      )}
+      <SlotsSection {...props} />
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { Job } from '../../tokens';
+import { formatSpan } from '../../ui/format';
+import { Glyph } from '../../ui/glyph';
+import { openContextMenu } from '../../ui/menu';
+import { menuOfJob } from './jobmenu';
+import { jobGlyph, jobLine, jobState, ranFor } from '../model/words';
+
+/** A job in the list: name and state, and below them how it stands. */
+export function JobRow(props: {
+  job: Job;
+  now: number;
+  /** It stands below its sweep. */
+  below?: boolean;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { job, commands, trans, now } = props;
+  const time = ranFor(job, now);
+  return (
+    <tr
+      data-job={job.id}
+      data-below={props.below || undefined}
+      data-state={job.state}
+      onContextMenu={event => openContextMenu(event, commands, menuOfJob(job))}
+    >
+      <td>
+        <Glyph kind={jobGlyph(job)} label={jobState(job, trans)} />
+        <div>
+          <button
+            type="button"
+            className="jp-DtrainJob-name"
+            onClick={() =>
+              void commands.execute(CommandIDs.openJob, {
+                id: job.id,
+                name: job.name
+              })
+            }
+          >
+            <b>{job.name}</b>
+          </button>{' '}
+          <span>{jobState(job, trans)}</span>
+          <p className="jp-DtrainUi-under">{jobLine(job, trans)}</p>
+        </div>
+      </td>
+      <td>
+        {job.profile}
+        <p className="jp-DtrainUi-under">
+          {job.size.nodes} × {job.size.ranks_per_node}
+        </p>
+      </td>
+      <td className="jp-DtrainJob-number">
+        {time === null ? '–' : formatSpan(time)}
+      </td>
+    </tr>
+  );
+}

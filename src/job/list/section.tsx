@@ -1,0 +1,127 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { IClusters, ISweeps, Job, Sweep } from '../../tokens';
+import { formatClock, formatSpan } from '../../ui/format';
+import { Glyph, GlyphKind } from '../../ui/glyph';
+import { IMenuItem, openContextMenu } from '../../ui/menu';
+import { entriesOf } from './entries';
+import { menuOfJob } from './jobmenu';
+import {
+  menuOfSweep,
+  sweepGlyph,
+  sweepSentence,
+  sweepState,
+  sweepTime,
+  useSweeps
+} from './sweeps';
+import { hasEnded, jobGlyph, jobLine, jobState, ranFor } from '../model/words';
+
+/** Rows in the sidebar. */
+const SHOWN = 6;
+
+/** Jobs and sweeps in the sidebar: the newest, with their state. */
+export function JobSection(props: {
+  model: IClusters;
+  /** Null in a front end without sweeps. */
+  sweeps: ISweeps | null;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { model, sweeps, commands, trans } = props;
+  const entries = entriesOf(model.jobs, useSweeps(sweeps, model.jobs));
+  return (
+    <>
+      <ul className="jp-DtrainUi-list">
+        {entries
+          .slice(0, SHOWN)
+          .map(entry =>
+            entry.kind === 'job' ? (
+              <Item
+                key={entry.key}
+                open={CommandIDs.openJob}
+                of={entry.job}
+                kind={jobGlyph(entry.job)}
+                state={jobState(entry.job, trans)}
+                line={jobLine(entry.job, trans)}
+                time={timeOf(entry.job, trans)}
+                menu={menuOfJob(entry.job)}
+                commands={commands}
+              />
+            ) : (
+              <Item
+                key={entry.key}
+                open={CommandIDs.openSweep}
+                of={entry.sweep}
+                kind={sweepGlyph(entry.sweep)}
+                state={sweepState(entry.sweep, trans)}
+                line={sweepSentence(entry.sweep, trans)}
+                time={timeOfSweep(entry.sweep)}
+                menu={menuOfSweep(entry.sweep)}
+                commands={commands}
+              />
+            )
+          )}
+      </ul>
+      <p className="jp-DtrainUi-open">
+        <button
+          type="button"
+          className="jp-DtrainUi-button"
+          onClick={() => void commands.execute(CommandIDs.showJobs)}
+        >
+          {trans.__('All jobs')}
+        </button>
+      </p>
+    </>
+  );
+}
+
+/** A row: name and time, and below them how it stands. */
+function Item(props: {
+  /** The command that opens it. */
+  open: string;
+  of: Job | Sweep;
+  kind: GlyphKind;
+  state: string;
+  line: string;
+  time: string;
+  menu: IMenuItem[];
+  commands: CommandRegistry;
+}): JSX.Element {
+  const { commands, of } = props;
+  return (
+    <li onContextMenu={event => openContextMenu(event, commands, props.menu)}>
+      <button
+        type="button"
+        className="jp-DtrainUi-listItem jp-DtrainJob-item"
+        onClick={() =>
+          void commands.execute(props.open, { id: of.id, name: of.name })
+        }
+      >
+        <Glyph kind={props.kind} label={props.state} />
+        <b title={of.name}>{of.name}</b>
+        <span className="jp-DtrainJob-itemTime">{props.time}</span>
+        <span className="jp-DtrainUi-under" title={props.line}>
+          {props.line}
+        </span>
+      </button>
+    </li>
+  );
+}
+
+function timeOfSweep(sweep: Sweep): string {
+  return sweep.ended_at === null
+    ? formatSpan(sweepTime(sweep, Date.now()))
+    : formatClock(sweep.ended_at * 1000);
+}
+
+/** How long it has run; when it ended; or that it has not begun. */
+function timeOf(job: Job, trans: TranslationBundle): string {
+  if (hasEnded(job) && job.ended_at !== null) {
+    return formatClock(job.ended_at * 1000);
+  }
+  const ran = ranFor(job, Date.now());
+  return ran === null ? jobState(job, trans) : formatSpan(ran);
+}

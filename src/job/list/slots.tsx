@@ -1,0 +1,192 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React, { useState } from 'react';
+
+import { guarded } from '../../cluster/actions';
+import { confirmLoss } from '../../cluster/dialogs';
+import { CommandIDs } from '../../commands';
+import { Holder, IClusters, Slots } from '../../tokens';
+import { Jobs } from '../model/model';
+import { usePoll } from '../model/poll';
+import { refusalOf } from '../model/refusal';
+
+/** Asked for so often while it is looked at, ms. */
+const AGAIN = 5000;
+
+/** Somebody who holds slots of a node, and how many. */
+export interface IHeld {
+  holder: Holder;
+  slots: number;
+  devices: string[];
+}
+
+/** Who holds how many slots of a node, the largest first. */
+export function heldOf(node: Slots['nodes'][number]): IHeld[] {
+  const found = new Map<string, IHeld>();
+  for (const { held_by: holder, device } of node.slots) {
+    if (holder) {
+      const key = `${holder.kind} ${holder.id}`;
+      const held = found.get(key) ?? { holder, slots: 0, devices: [] };
+      held.slots += 1;
+      held.devices.push(device);
+      found.set(key, held);
+    }
+  }
+  return [...found.values()].sort((a, b) => b.slots - a.slots);
+}
+
+interface ISlotsProps {
+  model: IClusters;
+  jobs: Jobs;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}
+
+/** Who holds the slots of this machine, or of a profile's hosts: why a job does not start. */
+export function SlotsSection(props: ISlotsProps): JSX.Element {
+  const { trans } = props;
+  const [open, setOpen] = useState(false);
+  return (
+    <details
+      className="jp-DtrainJob-slots"
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>{trans.__('Slots: who holds them, and who waits')}</summary>
+      {open && <Machines {...props} />}
+    </details>
+  );
+}
+
+/** The slots of a profile's machines, as they are now. */
+function Machines(props: ISlotsProps): JSX.Element {
+  const { model, jobs, trans } = props;
+  const [profile, setProfile] = useState('local');
+  const [found, setFound] = useState<{ profile: string; slots: Slots }>();
+  const [error, setError] = useState('');
+  const showing = async (asked: Promise<Slots>): Promise<void> => {
+    try {
+      setFound({ profile, slots: await asked });
+      setError('');
+    } catch (failure) {
+      const refusal = refusalOf(failure, trans);
+      setError(refusal.message);
+      throw refusal;
+    }
+  };
+  const refresh = usePoll(`slots ${profile}`, AGAIN, async () => {
+    await showing(jobs.slots(profile));
+    return true;
+  });
+  const stop = async (holder: Holder): Promise<void> => {
+    const sure = await confirmLoss(
+      trans.__('Stop process %1?', holder.pid ?? ''),
+      trans.__(
+        '%1 ends, and what it has in memory is lost. A notebook’s kernel starts anew.',
+        holder.name
+      ),
+      trans.__('Stop'),
+      trans
+    );
+    if (sure) {
+      await guarded(trans, async () => {
+        await jobs.stopHolder(holder.id, profile);
+        refresh();
+      });
+    }
+  };
+  const profiles = model.profiles.filter(p => p.traits && !p.traits.schedules);
+  const nodes = found?.profile === profile ? found.slots.nodes : [];
+  return (
+    <>
+      {profiles.length > 1 && (
+        <select
+          className="jp-mod-styled"
+          aria-label={trans.__('Machines of the profile')}
+          value={profile}
+          onChange={event => setProfile(event.target.value)}
+        >
+          {profiles.map(p => (
+            <option key={p.name} value={p.name}>
+              {p.name}
+            </option>
+          ))}
+        </select>
+      )}
+      {error && <p role="status">{error}</p>}
+      {nodes.map(node => (
+        <section key={node.name} aria-label={node.name}>
+          <p>
+            <b>{node.name}</b>{' '}
+            {trans.__(
+              '%1 of %2 slots are free',
+              node.slots.filter(s => !s.held_by).length,
+              node.slots.length
+            )}
+          </p>
+          <ul>
+            {heldOf(node).map(held => (
+              <li key={held.holder.id}>
+                <Name {...props} holder={held.holder} />{' '}
+                <span className="jp-DtrainUi-under">
+                  {trans._n('%1 slot', '%1 slots', held.slots)}
+                  {held.devices[0].startsWith('cuda')
+                    ? ` · ${held.devices.join(', ')}`
+                    : ''}
+                  {held.holder.owner ? ` · ${held.holder.owner}` : ''}
+                </span>{' '}
+                {held.holder.may_stop && (
+                  <button
+                    type="button"
+                    className="jp-DtrainUi-link"
+                    aria-label={trans.__(
+                      'Stop process %1',
+                      held.holder.pid ?? ''
+                    )}
+                    onClick={() => void stop(held.holder)}
+                  >
+                    {trans.__('Stop…')}
+                  </button>
+                )}
+              </li>
+            ))}
+            {node.waiting.map(holder => (
+              <li key={holder.id}>
+                <Name {...props} holder={holder} />{' '}
+                <span className="jp-DtrainUi-under">{trans.__('waits')}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  );
+}
+
+function Name(props: {
+  holder: Holder;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { holder, commands, trans } = props;
+  const label = {
+    cluster: trans.__('cluster %1', holder.name),
+    job: trans.__('job %1', holder.name),
+    foreign: trans.__('process %1 %2', holder.pid ?? '', holder.name)
+  }[holder.kind];
+  if (holder.kind === 'foreign') {
+    return <>{label}</>;
+  }
+  const command =
+    holder.kind === 'job' ? CommandIDs.openJob : CommandIDs.showRanks;
+  return (
+    <button
+      type="button"
+      className="jp-DtrainUi-link"
+      onClick={() =>
+        void commands.execute(command, { id: holder.id, name: holder.name })
+      }
+    >
+      {label}
+    </button>
+  );
+}

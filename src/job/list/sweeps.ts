@@ -1,0 +1,209 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { useState } from 'react';
+
+import { CommandIDs } from '../../commands';
+import { ISweeps, Job, Sweep, Trial } from '../../tokens';
+import { formatValue } from '../../ui/format';
+import { GlyphKind } from '../../ui/glyph';
+import { IMenuItem } from '../../ui/menu';
+import { usePoll } from '../model/poll';
+import { JobFilter } from '../model/words';
+
+/** How often sweeps are asked for while one of them runs, ms. */
+const LOOK_MS = 2000;
+
+/** It will not change by itself any more. */
+export function sweepEnded(sweep: Sweep): boolean {
+  return sweep.state !== 'running' && sweep.state !== 'stopping';
+}
+
+/** Sweeps, newest first: asked for again while one runs, and when a trial's job begins or ends. */
+export function useSweeps(
+  sweeps: ISweeps | null,
+  jobs: readonly Job[]
+): readonly Sweep[] {
+  const [found, setFound] = useState<readonly Sweep[]>([]);
+  const trials = jobs.filter(j => j.sweep).map(j => `${j.id} ${j.state}`);
+  usePoll(`sweeps ${trials.join()}`, LOOK_MS, async () => {
+    if (!sweeps) {
+      return false;
+    }
+    const all = await sweeps.all();
+    setFound(all);
+    return all.some(sweep => !sweepEnded(sweep));
+  });
+  return found;
+}
+
+/** The glyph of a sweep's state. */
+export function sweepGlyph(sweep: Sweep): GlyphKind {
+  const glyphs: Record<Sweep['state'], GlyphKind> = {
+    running: sweep.reason ? 'waiting' : 'busy',
+    stopping: 'starting',
+    stopped: 'interrupted',
+    succeeded: 'good',
+    failed: 'failed'
+  };
+  return glyphs[sweep.state];
+}
+
+/** A sweep's state in one word. */
+export function sweepState(sweep: Sweep, trans: TranslationBundle): string {
+  const words: Record<Sweep['state'], string> = {
+    running: trans.__('Running'),
+    stopping: trans.__('Stopping'),
+    stopped: trans.__('Stopped'),
+    succeeded: trans.__('Done'),
+    failed: trans.__('Failed')
+  };
+  return words[sweep.state];
+}
+
+/** How a sweep stands, in one sentence: "9 of 16 trials done; best loss 0.213 in trial 6." */
+export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
+  const { best, objective, reason, state } = sweep;
+  const { done, total, failed } = sweep.summary.values as Record<
+    string,
+    number
+  >;
+  let text = failed
+    ? trans.__('%1 of %2 trials done, %3 failed', done, total, failed)
+    : trans.__('%1 of %2 trials done', done, total);
+  if (best) {
+    const value = formatValue(best.value);
+    const where = [objective, value, best.number] as const;
+    text = trans.__('%1; best %2 %3 in trial %4', text, ...where);
+  }
+  const whole: Partial<Record<Sweep['state'], string>> = {
+    stopping: trans.__('Stopping: %1.', text),
+    stopped: trans.__('Stopped: %1.', text),
+    failed: trans.__('Failed: %1.', text)
+  };
+  const said = whole[state] ?? trans.__('%1.', text);
+  return reason ? `${said} ${sweepReason(sweep, trans)}` : said;
+}
+
+/** Why a sweep ended without success, or waits. */
+function sweepReason(sweep: Sweep, trans: TranslationBundle): string {
+  const { reason, trials } = sweep;
+  const failed = trials.filter(t => t.state === 'failed' && t.reason);
+  if (reason?.code === 'no_objective') {
+    const first = failed.find(t => t.reason?.code === 'no_objective');
+    return first?.reason
+      ? trans.__('Trial %1: %2', first.number, reasonText(first.reason, trans))
+      : reason.message;
+  }
+  if (reason?.code === 'no_success') {
+    const why = failed[0]?.reason;
+    return why
+      ? trans.__('No trial has succeeded. %1', reasonText(why, trans))
+      : trans.__('No trial has succeeded.');
+  }
+  return reason?.message ?? '';
+}
+
+/** What to do about why a sweep ended or waits; empty where there is nothing. */
+export function sweepHint(sweep: Sweep, trans: TranslationBundle): string {
+  return sweep.reason?.code === 'no_objective'
+    ? trans.__(
+        'Call dt.log(step, %1=…) in the notebook, or name another objective.',
+        sweep.objective
+      )
+    : (sweep.reason?.hint ?? '');
+}
+
+/** Why a trial waits, was stopped early or failed; in English where its code is new to us. */
+export function reasonText(
+  { code, values, text }: NonNullable<Trial['reason']>,
+  trans: TranslationBundle
+): string {
+  const value = (key: string): string => String(values[key] ?? '');
+  const number = (key: string): string => {
+    const given = values[key];
+    return typeof given === 'number' ? formatValue(given) : value(key);
+  };
+  const at = [value('objective'), number('value'), value('step')] as const;
+  switch (code) {
+    case 'behind':
+      return trans.__(
+        'Its %1 was %2 at step %3, not among the best third of %4 trials there.',
+        ...at,
+        value('trials')
+      );
+    case 'not_finite_early':
+      return trans.__('Its %1 was not finite at step %2.', at[0], at[2]);
+    case 'not_finite':
+      return trans.__('Its %1 is %2 at the end, at step %3.', ...at);
+    case 'no_objective': {
+      const names = Array.isArray(values.names) ? values.names.join(', ') : '';
+      return names
+        ? trans.__('It never reported “%1”; it reported %2.', at[0], names)
+        : trans.__('It never reported “%1”; it reported nothing.', at[0]);
+    }
+    case 'rank_failed':
+      return trans.__(
+        'Rank %1, cell %2, line %3: %4',
+        value('rank'),
+        value('cell'),
+        value('line'),
+        values.message ? `${value('type')}: ${value('message')}` : value('type')
+      );
+    case 'job_deleted':
+      return trans.__('Its job was deleted.');
+    case 'job_cancelled':
+      return trans.__('Its job was cancelled.');
+    case 'job_failed':
+      return values.why === undefined
+        ? trans.__('Its job failed.')
+        : values.took
+          ? trans.__('Failed after %1: %2', value('took'), value('why'))
+          : trans.__('Failed: %1', value('why'));
+    case 'job_lost':
+      return trans.__('Nothing is known of its job any more.');
+    default:
+      return text;
+  }
+}
+
+/** How long it has run, s. */
+export function sweepTime(sweep: Sweep, now: number): number {
+  return (sweep.ended_at ?? now / 1000) - sweep.created_at;
+}
+
+export function sweepPasses(sweep: Sweep, filter: JobFilter): boolean {
+  switch (filter) {
+    case 'active':
+      return !sweepEnded(sweep);
+    case 'failed':
+      return sweep.state === 'failed';
+    case 'done':
+      return sweep.state === 'succeeded' || sweep.state === 'stopped';
+    default:
+      return true;
+  }
+}
+
+/** Does a sweep match what was typed: part of its name, state, profile or notebook? */
+export function sweepPassesText(
+  sweep: Sweep,
+  text: string,
+  trans: TranslationBundle
+): boolean {
+  const wanted = text.trim().toLowerCase();
+  const { name, profile, notebook } = sweep;
+  const has = [name, profile, notebook, sweepState(sweep, trans)];
+  return [...has, trans.__('sweep')].some(part =>
+    part.toLowerCase().includes(wanted)
+  );
+}
+
+/** What can be done with a sweep, as a menu. */
+export function menuOfSweep(sweep: Sweep): IMenuItem[] {
+  const args = { id: sweep.id, name: sweep.name };
+  const wanted: [string, boolean][] = [
+    [CommandIDs.openSweep, true],
+    [CommandIDs.stopSweep, sweep.may.includes('stop')],
+    [CommandIDs.resumeSweep, sweep.may.includes('resume')]
+  ];
+  return wanted.filter(w => w[1]).map(([command]) => ({ command, args }));
+}

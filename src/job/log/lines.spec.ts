@@ -1,0 +1,180 @@
+import { expect, it } from 'vitest';
+
+import { LogLine } from '../../tokens';
+import { followsFrom, goesOn, placeOf, rowsOf } from './lines';
+
+const line = (rank: number, text: string, time = 0): LogLine => ({
+  time,
+  rank,
+  text,
+  error: false
+});
+
+it('shows an equal line of several ranks once', () => {
+  const rows = rowsOf([line(0, 'hi'), line(2, 'hi'), line(1, 'hi')], false);
+  expect(rows.map(r => [r.ranks, r.count, r.text])).toEqual([['0–2', 3, 'hi']]);
+});
+
+it('shows it once, too, where the lines of ranks come by turns', () => {
+  const lines = [line(0, 'a'), line(0, 'b'), line(1, 'a'), line(1, 'b')];
+  const rows = rowsOf(lines, true);
+  expect(rows.map(r => [r.ranks, r.text])).toEqual([
+    ['0–1', 'a'],
+    ['0–1', 'b']
+  ]);
+});
+
+it('keeps the order of each rank', () => {
+  const lines = [line(0, 'a'), line(0, 'b'), line(1, 'b'), line(1, 'a')];
+  expect(rowsOf(lines, true).map(r => [r.ranks, r.text])).toEqual([
+    ['0', 'a'],
+    ['0–1', 'b'],
+    ['1', 'a']
+  ]);
+});
+
+it('leaves the tracebacks of two ranks apart', () => {
+  const head = 'Traceback (most recent call last):';
+  const lines = [line(1, head), line(1, 'a'), line(0, head), line(0, 'b')];
+  expect(rowsOf(lines, true).map(r => [r.ranks, r.text])).toEqual([
+    ['1', head],
+    ['1', 'a'],
+    ['0', head],
+    ['0', 'b']
+  ]);
+});
+
+it('keeps lines of one rank, and those that come much later', () => {
+  expect(rowsOf([line(0, 'hi'), line(0, 'hi')], false)).toHaveLength(2);
+  expect(rowsOf([line(0, 'hi'), line(1, 'hi', 9)], false)).toHaveLength(2);
+});
+
+it('folds nothing that carries a value', () => {
+  const lines = [
+    line(0, 'step 1 loss 0.5'),
+    line(0, 'step 2 loss 0.25'),
+    line(0, 'rank 0 of 2'),
+    line(1, 'rank 1 of 2')
+  ];
+  const rows = rowsOf(lines, true);
+  expect(rows.map(r => [r.ranks, r.text, r.like])).toEqual([
+    ['0', 'step 1 loss 0.5', 0],
+    ['0', 'step 2 loss 0.25', 0],
+    ['0', 'rank 0 of 2', 0],
+    ['1', 'rank 1 of 2', 0]
+  ]);
+});
+
+it('counts the very same line again, and shows each when asked', () => {
+  const lines = [0, 5, 10].flatMap(t => [
+    line(0, 'waiting', t),
+    line(1, 'waiting', t)
+  ]);
+  const [row, ...none] = rowsOf(lines, true);
+  expect([row.ranks, row.text, row.like]).toEqual(['0–1', 'waiting', 2]);
+  expect(none).toEqual([]);
+  expect(rowsOf(lines, true, new Set([row.key]))).toHaveLength(3);
+  expect(rowsOf(lines, false)).toHaveLength(3);
+});
+
+it('finds the cell of a traceback and what only follows from another rank', () => {
+  expect(
+    placeOf('  File "train.ipynb[4]", line 18, in <module>')
+  ).toMatchObject({
+    notebook: 'train.ipynb',
+    cell: '[4]',
+    line: 18
+  });
+  expect(placeOf('  File "Größe π.ipynb[4]", line 18')?.notebook).toBe(
+    'Größe π.ipynb'
+  );
+  expect(placeOf('  File "model.py", line 3')).toBeNull();
+  expect(followsFrom('RuntimeError: Connection closed by peer [::1]:3')).toBe(
+    true
+  );
+});
+
+it('folds the frames of libraries in a traceback, and shows them when asked', () => {
+  const error = (text: string): LogLine => ({ ...line(1, text), error: true });
+  const lines = [
+    error('Traceback (most recent call last):'),
+    error('  File "a.ipynb[1]", line 2, in <module>'),
+    error('    loss.backward()'),
+    error('  File "/x/site-packages/torch/_tensor.py", line 6, in backward'),
+    error('    torch.autograd.backward('),
+    error('  File "/x/site-packages/torch/graph.py", line 9, in run'),
+    error('RuntimeError: no')
+  ];
+  const rows = rowsOf(lines, true);
+  expect(rows.map(r => r.frames || r.text)).toEqual([
+    'Traceback (most recent call last):',
+    '  File "a.ipynb[1]", line 2, in <module>',
+    '    loss.backward()',
+    2,
+    'RuntimeError: no'
+  ]);
+  const folded = rows.find(r => r.frames)!;
+  const open = rowsOf(lines, true, new Set([folded.key]));
+  expect(open.map(r => r.text)).toEqual(lines.map(l => l.text));
+});
+
+it('takes the lines of a traceback as one, and another one as another', () => {
+  const error = (rank: number, text: string): LogLine => ({
+    ...line(rank, text),
+    error: true
+  });
+  const rows = rowsOf(
+    [
+      line(0, 'step 1'),
+      error(1, 'Traceback (most recent call last):'),
+      error(1, 'ValueError: no data'),
+      error(0, 'Traceback (most recent call last):'),
+      error(0, 'RuntimeError: closed')
+    ],
+    true
+  );
+  expect(rows.map((row, i) => goesOn(rows[i - 1], row))).toEqual([
+    false,
+    false,
+    true,
+    false,
+    true
+  ]);
+});
+
+it('tells tracebacks from what else is on stderr', () => {
+  const texts = [
+    'job.ipynb[2]:3: UserWarning: from the job',
+    "  warnings.warn('from the job')",
+    'Traceback (most recent call last):',
+    '  File "job.ipynb[4]", line 9, in <module>',
+    '    d[3]',
+    'KeyError: 3',
+    '',
+    'During handling of the above exception, another exception occurred:',
+    '',
+    'Traceback (most recent call last):',
+    '  File "job.ipynb[4]", line 11, in <module>',
+    'ValueError: no',
+    'saved'
+  ];
+  const rows = rowsOf(
+    texts.map(text => ({ ...line(0, text), error: true })),
+    true
+  );
+  expect(rows.filter(r => !r.failed).map(r => r.text)).toEqual([
+    texts[0],
+    texts[1],
+    'saved'
+  ]);
+});
+
+it('names the cell of a line of a traceback, apart from what is around it', () => {
+  expect(placeOf('  File "job.ipynb[4]", line 9, in <module>')).toEqual({
+    notebook: 'job.ipynb',
+    cell: '[4]',
+    line: 9,
+    before: '  ',
+    after: ', in <module>'
+  });
+});

@@ -1,0 +1,240 @@
+import { LogLine } from '../../tokens';
+import { formatRanks } from '../../ui/format';
+
+/** A row of the log as it is shown: equal lines of several ranks are one. */
+export interface ILogRow {
+  /** Tells it apart from others. */
+  key: string;
+  time: number;
+  ranks: string;
+  /** How many ranks wrote it. */
+  count: number;
+  text: string;
+  error: boolean;
+  /** It belongs to a traceback, or is its last line: not only something on stderr. */
+  failed: boolean;
+  /** The very same line, so often again right after it, folded. */
+  like: number;
+  /** Frames of libraries that this row stands for; 0 for an ordinary line. */
+  frames: number;
+}
+
+const TOGETHER_S = 1;
+/** Rows that are looked through for the same line of another rank. */
+const BACK = 200;
+
+function isFrame(text: string): boolean {
+  return /^ {2}File "/.test(text);
+}
+
+/** A line of a traceback that is in a library's code; `inside`: the line before was. */
+function inLibrary(line: LogLine, inside: boolean): boolean {
+  if (!line.error) {
+    return false;
+  }
+  return isFrame(line.text)
+    ? /site-packages|\/lib\/python3|<frozen /.test(line.text)
+    : inside && line.text.startsWith('    ');
+}
+
+interface IMade extends ILogRow {
+  members: number[];
+}
+
+function rowOf(line: LogLine, number: number): IMade {
+  return {
+    key: `${line.time} ${line.rank} ${number}`,
+    time: line.time,
+    ranks: '',
+    count: 1,
+    text: line.text,
+    error: line.error ?? false,
+    failed: false,
+    like: 0,
+    frames: 0,
+    members: [line.rank]
+  };
+}
+
+/**
+ * Rows of a log. A line that says anything of its own is a row: what differs in a number, too.
+ *
+ * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too
+ * @param open - keys of rows that are not folded
+ */
+export function rowsOf(
+  lines: readonly LogLine[],
+  fold: boolean,
+  open: ReadonlySet<string> = new Set()
+): ILogRow[] {
+  const rows = together(lines, fold, open);
+  markFailed(rows);
+  const found: IMade[] = [];
+  /** The first of the rows that are the same. */
+  let first: IMade | undefined;
+  for (const row of rows) {
+    const again = fold && first && isSame(first, row);
+    if (first && again && !open.has(first.key)) {
+      first.like += 1;
+      continue;
+    }
+    first = again ? first : row;
+    found.push(row);
+  }
+  return found.map(({ members, ...row }) => ({
+    ...row,
+    ranks: formatRanks(members),
+    count: members.length
+  }));
+}
+
+/** The head of a traceback, also of an error in a group and of one that is the cause of another. */
+const HEAD = /^[ |+-]*(?:Exception Group )?Traceback \(/;
+/** The line of an error: "KeyError: 3", "torch.OutOfMemoryError: …", "KeyboardInterrupt". */
+const ERROR =
+  /^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::|$)|^Fatal Python error/;
+
+/** What stands between an error and its cause. */
+const BETWEEN = /^(?:During handling of the above|The above exception was) /;
+
+/** Mark what tracebacks consist of, and lines of errors: from its head to the first line that is not indented. */
+function markFailed(rows: readonly IMade[]): void {
+  const inside = new Set<number>();
+  /** Ranks whose last line was one of these. */
+  const behind = new Set<number>();
+  for (const row of rows) {
+    if (!row.error) {
+      continue;
+    }
+    const within = row.members.some(rank => inside.has(rank));
+    const goesOn =
+      (!row.text.trim() || BETWEEN.test(row.text)) &&
+      row.members.some(rank => behind.has(rank));
+    if (HEAD.test(row.text)) {
+      row.failed = true;
+      row.members.forEach(rank => inside.add(rank));
+    } else if (within) {
+      row.failed = true;
+      if (/^\S/.test(row.text) && !row.frames) {
+        row.members.forEach(rank => inside.delete(rank));
+      }
+    } else {
+      row.failed = goesOn || ERROR.test(row.text);
+    }
+    row.members.forEach(rank =>
+      row.failed ? behind.add(rank) : behind.delete(rank)
+    );
+  }
+}
+
+function isSame(one: IMade, other: IMade): boolean {
+  return (
+    !one.frames &&
+    !other.frames &&
+    one.text === other.text &&
+    one.error === other.error &&
+    one.members.join() === other.members.join()
+  );
+}
+
+/** Equal lines that ranks wrote at the same time as one, in the order of each rank. */
+function together(
+  lines: readonly LogLine[],
+  fold: boolean,
+  open: ReadonlySet<string>
+): IMade[] {
+  const rows: IMade[] = [];
+  /** Rank → where its last line is; the next one comes after it. */
+  const reached = new Map<number, number>();
+  /** Rank → the row that its library frames are folded into. */
+  const library = new Map<number, IMade>();
+  lines.forEach((line, number) => {
+    if (fold && inLibrary(line, library.has(line.rank))) {
+      const known = library.get(line.rank);
+      if (known && open.has(known.key)) {
+        rows.push(rowOf(line, number));
+        return;
+      }
+      if (known) {
+        known.frames += isFrame(line.text) ? 1 : 0;
+        return;
+      }
+      const row = rowOf(line, number);
+      library.set(line.rank, row);
+      if (!open.has(row.key)) {
+        row.text = '';
+        row.frames = 1;
+      }
+      rows.push(row);
+      return;
+    }
+    library.delete(line.rank);
+    const after = Math.max(
+      reached.get(line.rank) ?? -1,
+      rows.length - BACK - 1
+    );
+    for (let i = after + 1; i < rows.length; i++) {
+      const row = rows[i];
+      if (
+        row.text === line.text &&
+        row.error === (line.error ?? false) &&
+        !row.frames &&
+        // a traceback begins anew: its lines stay below its own head
+        !line.text.startsWith('Traceback (') &&
+        Math.abs(line.time - row.time) < TOGETHER_S &&
+        !row.members.includes(line.rank)
+      ) {
+        row.members.push(line.rank);
+        reached.set(line.rank, i);
+        return;
+      }
+    }
+    reached.set(line.rank, rows.length);
+    rows.push(rowOf(line, number));
+  });
+  for (const row of rows) {
+    row.members.sort((a, b) => a - b);
+  }
+  return rows;
+}
+
+/** This row is the next line of the row before, in a traceback: its time and ranks stand there. */
+export function goesOn(before: ILogRow | undefined, row: ILogRow): boolean {
+  return (
+    before !== undefined &&
+    before.error &&
+    row.error &&
+    before.ranks === row.ranks &&
+    row.time - before.time < TOGETHER_S &&
+    !row.text.startsWith('Traceback (')
+  );
+}
+
+const CELL = /File "([^"]+\.ipynb)(\[\d+\])", line (\d+)/;
+
+/** The cell and line that a line of a traceback names, and what stands around them. */
+export function placeOf(text: string): {
+  notebook: string;
+  cell: string;
+  line: number;
+  before: string;
+  after: string;
+} | null {
+  const match = CELL.exec(text);
+  return match
+    ? {
+        notebook: match[1],
+        cell: match[2],
+        line: Number(match[3]),
+        before: text.slice(0, match.index),
+        after: text.slice(match.index + match[0].length)
+      }
+    : null;
+}
+
+const FOLLOWS = /connection (closed by peer|reset by peer)|broken pipe/i;
+
+/** This line only says that another rank has ended. */
+export function followsFrom(text: string): boolean {
+  return FOLLOWS.test(text);
+}

@@ -1,0 +1,214 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import React, { useEffect, useMemo, useRef, useState } from 'react';
+
+import { Job } from '../../tokens';
+import { useFind } from './find';
+import { goesOn, rowsOf } from './lines';
+import { LogRow } from './logrow';
+import { Jobs } from '../model/model';
+import { useLog } from './reader';
+import { LogToolbar } from './logtoolbar';
+import { hasEnded, whyNoError } from '../model/words';
+
+const ROW_HEIGHT = 19;
+const NONE: ReadonlySet<string> = new Set();
+
+/** The log of a job: time, ranks, text. */
+export function JobLog(props: {
+  jobs: Jobs;
+  job: Job;
+  trans: TranslationBundle;
+  openCell: (cell: string, line: number) => void;
+}): JSX.Element {
+  const { jobs, job, trans } = props;
+  const [ranks, setRanks] = useState('');
+  const [fold, setFold] = useState(true);
+  const [open, setOpen] = useState(NONE);
+  const noError = whyNoError(job, trans);
+  const failed = noError === null ? (job.error?.rank ?? null) : null;
+  const [follow, setFollow] = useState(failed === null && !hasEnded(job));
+  const reader = useLog(jobs, job, ranks, trans);
+  const rows = useMemo(
+    () => rowsOf(reader.lines, fold, open),
+    [reader.lines, fold, open]
+  );
+  const host = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => host.current,
+    getItemKey: index => rows[index].key,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 20
+  });
+  const count = rows.length;
+  useEffect(() => {
+    if (follow && count) {
+      virtual.scrollToIndex(count - 1);
+    }
+  }, [virtual, count, follow]);
+  useEffect(() => {
+    if (failed !== null) {
+      setFollow(false);
+    }
+  }, [failed]);
+  /** Key of the row that was brought into view, until whoever reads goes elsewhere. */
+  const held = useRef<string | null>(null);
+  /** The part whose error was brought into view: once, and then whoever reads scrolls. */
+  const brought = useRef<string | null>(null);
+  useEffect(() => {
+    const part = `${reader.first} ${failed}`;
+    if (follow || failed === null || brought.current === part) {
+      return;
+    }
+    const of = rows.filter(r => r.error && r.ranks === `${failed}`);
+    const at = rows.indexOf(of.find(r => r.failed) ?? of[0]);
+    if (at >= 0) {
+      brought.current = part;
+      held.current = rows[at].key;
+      virtual.scrollToIndex(Math.max(0, at - 2), { align: 'start' });
+    }
+  }, [virtual, rows, reader.first, failed, follow]);
+  const resized = useRef(() => undefined as void);
+  resized.current = () => {
+    const at = rows.findIndex(r => r.key === held.current);
+    if (follow && count) {
+      virtual.scrollToIndex(count - 1);
+    } else if (at >= 0) {
+      virtual.scrollToIndex(Math.max(0, at - 2), { align: 'start' });
+    }
+  };
+  useEffect(() => {
+    // charts that are drawn above it take room from its end
+    const observer = new ResizeObserver(() => resized.current());
+    observer.observe(host.current!);
+    return () => observer.disconnect();
+  }, []);
+  const letGo = (): void => {
+    held.current = null;
+  };
+  const { hit, find } = useFind(
+    rows,
+    reader,
+    () => virtual.range?.startIndex ?? 0,
+    index => virtual.scrollToIndex(index, { align: 'center' })
+  );
+  const toError = (): void => {
+    if (failed === null) {
+      return;
+    }
+    setFollow(false);
+    brought.current = null;
+    reader.firstError();
+  };
+  const toggleFollow = (): void => {
+    // of a log that has ended its last lines are shown, once
+    const on = !follow || hasEnded(job);
+    if (on) {
+      reader.toEnd();
+      virtual.scrollToIndex(count - 1);
+    }
+    setFollow(on);
+  };
+  const keys = (event: React.KeyboardEvent): void => {
+    if (event.target instanceof HTMLInputElement || event.ctrlKey) {
+      return;
+    }
+    if (event.key === 'e' || event.key === 'E') {
+      toError();
+    } else if (event.key === 'f' || event.key === 'F') {
+      toggleFollow();
+    }
+  };
+  return (
+    <section
+      className="jp-DtrainJob-log"
+      aria-label={trans.__('Log of %1', job.name)}
+      onKeyDown={keys}
+      onKeyDownCapture={letGo}
+      onPointerDownCapture={letGo}
+    >
+      <LogToolbar
+        size={job.world.size}
+        ranks={ranks}
+        setRanks={setRanks}
+        fold={fold}
+        setFold={wanted => {
+          setFold(wanted);
+          setOpen(NONE);
+        }}
+        follow={follow && !hasEnded(job)}
+        ended={hasEnded(job)}
+        toggleFollow={toggleFollow}
+        noError={noError}
+        toError={toError}
+        toStart={() => {
+          setFollow(false);
+          brought.current = `${reader.first} ${failed}`;
+          reader.fromStart();
+        }}
+        find={text => {
+          setFollow(false);
+          find(text);
+        }}
+        trans={trans}
+      />
+      {reader.trouble && (
+        <p className="jp-DtrainUi-note" role="status">
+          {reader.trouble}
+        </p>
+      )}
+      <div
+        ref={host}
+        className="jp-DtrainJob-logRows"
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label={trans.__('Lines')}
+        onWheel={event => {
+          letGo();
+          if (event.deltaY < 0) {
+            setFollow(false);
+          }
+        }}
+      >
+        {count === 0 && !reader.trouble && (
+          <p className="jp-DtrainJob-logEmpty">
+            {hasEnded(job)
+              ? trans.__('No rank has written a line.')
+              : trans.__('No line yet. What ranks write appears here.')}
+          </p>
+        )}
+        <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+          {virtual.getVirtualItems().map(item => {
+            const row = rows[item.index];
+            return (
+              <div
+                key={item.key}
+                ref={virtual.measureElement}
+                data-index={item.index}
+                data-error={row.failed || undefined}
+                data-stderr={(row.error && !row.failed) || undefined}
+                data-culprit={
+                  (row.failed && row.ranks === `${failed}`) || undefined
+                }
+                data-hit={row.key === hit?.key || undefined}
+                data-goes-on={goesOn(rows[item.index - 1], row) || undefined}
+                className="jp-DtrainJob-logRow"
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                <LogRow
+                  row={row}
+                  found={hit?.text ?? ''}
+                  trans={trans}
+                  unfold={() => setOpen(new Set([...open, row.key]))}
+                  openCell={props.openCell}
+                />
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </section>
+  );
+}

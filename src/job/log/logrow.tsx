@@ -1,0 +1,107 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { formatClock } from '../../ui/format';
+import { followsFrom, ILogRow, placeOf } from './lines';
+
+/** Ranks are named up to so many characters; of more, their number is told. */
+const NAMED = 8;
+
+/** Time, ranks and text of a row of the log. */
+export function LogRow(props: {
+  row: ILogRow;
+  /** What is looked for; empty for nothing. */
+  found: string;
+  trans: TranslationBundle;
+  /** Show what it folds. */
+  unfold: () => void;
+  openCell: (cell: string, line: number) => void;
+}): JSX.Element {
+  const { row, trans, unfold } = props;
+  const place = placeOf(row.text);
+  const text = <Marked text={row.text} found={props.found} />;
+  const more = (text: string): JSX.Element => (
+    <button
+      type="button"
+      className="jp-DtrainUi-link jp-DtrainJob-more"
+      onClick={unfold}
+    >
+      {text}
+    </button>
+  );
+  return (
+    <>
+      <time>{formatClock(row.time * 1000, true)}</time>
+      <span className="jp-DtrainJob-logRanks" title={row.ranks}>
+        {row.ranks.length > NAMED
+          ? trans._n('%1 rank', '%1 ranks', row.count)
+          : row.ranks}
+      </span>
+      <span className="jp-DtrainJob-logText">
+        {row.frames > 0 ? (
+          more(
+            trans._n(
+              '▸ %1 library frame. Show',
+              '▸ %1 library frames. Show',
+              row.frames
+            )
+          )
+        ) : place ? (
+          <>
+            {place.before}
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              title={place.notebook}
+              onClick={() => props.openCell(place.cell, place.line)}
+            >
+              <Marked
+                text={trans.__('cell %1, line %2', place.cell, place.line)}
+                found={props.found}
+              />
+            </button>
+            <Marked text={place.after} found={props.found} />
+          </>
+        ) : (
+          text
+        )}
+        {row.error && followsFrom(row.text) && (
+          <span className="jp-DtrainUi-under">
+            {' '}
+            {trans.__('(follows from another rank)')}
+          </span>
+        )}
+        {row.like > 0 && (
+          <>
+            {' '}
+            {more(
+              trans._n(
+                '▸ the same line once more. Show',
+                '▸ the same line %1 times more. Show',
+                row.like
+              )
+            )}
+          </>
+        )}
+      </span>
+    </>
+  );
+}
+
+/** A text, with what is looked for marked in it. */
+function Marked(props: { text: string; found: string }): JSX.Element {
+  const { text, found } = props;
+  if (!found || !text.includes(found)) {
+    return <>{text}</>;
+  }
+  return (
+    <>
+      {text.split(found).map((part, index) => (
+        <React.Fragment key={index}>
+          {index > 0 && <mark>{found}</mark>}
+          {part}
+        </React.Fragment>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,23 @@
+import { ServerConnection } from '@jupyterlab/services';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { RequestError } from '../../request/rest';
+
+/** A refusal in words; of a server that can't be reached, too. Anything else is thrown on. */
+export function refusalOf(
+  failure: unknown,
+  trans: TranslationBundle
+): RequestError {
+  if (failure instanceof RequestError) {
+    return failure;
+  }
+  if (failure instanceof ServerConnection.NetworkError) {
+    return new RequestError(0, {
+      code: 'no_server',
+      message: trans.__('No connection to the server.'),
+      hint: trans.__('It is asked again when there is one.'),
+      details: {}
+    });
+  }
+  throw failure;
+}

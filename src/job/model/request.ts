@@ -1,0 +1,152 @@
+import { JobRequest, Profile } from '../../tokens';
+import { parametersOf, withGiven } from './assignments';
+
+/** Fields of the form; texts, as they are typed. */
+export interface IForm {
+  profile: string;
+  partition: string;
+  nodes: string;
+  ranksPerNode: string;
+  time: string;
+  launcher: '' | 'srun' | 'torchrun';
+  framework: string;
+  name: string;
+  parameters: string;
+  environment: string;
+  files: boolean;
+  retries: string;
+  warn: string;
+  after: string;
+  mail: string;
+  notify: string;
+  network: string;
+  options: string;
+  stage: string;
+}
+
+/** A request as the server takes it; defaults may be left out. */
+export type Wanted = Partial<JobRequest> & { notebook: string };
+
+/** Which field shows what a request's key is about. */
+export const FIELDS: Readonly<Record<string, keyof IForm>> = {
+  profile: 'profile',
+  partition: 'partition',
+  nodes: 'nodes',
+  ranks: 'ranksPerNode',
+  ranks_per_node: 'ranksPerNode',
+  time: 'time',
+  launcher: 'launcher',
+  framework: 'framework',
+  name: 'name',
+  parameters: 'parameters',
+  environment: 'environment',
+  retries: 'retries',
+  warn_s: 'warn',
+  after: 'after',
+  mail: 'mail',
+  interface: 'network',
+  options: 'options',
+  stage: 'stage'
+};
+
+/** The form of a notebook that was never submitted: as its profile says. */
+export function emptyForm(
+  profile: Profile | undefined,
+  parameters: string
+): IForm {
+  const known = profile?.profile;
+  return {
+    profile: profile?.name ?? 'local',
+    partition: '',
+    nodes: String(known?.nodes ?? 1),
+    ranksPerNode: known?.ranks_per_node ? String(known.ranks_per_node) : '',
+    time: known?.slurm.time ?? '',
+    launcher: '',
+    framework: '',
+    name: '',
+    parameters,
+    environment: '',
+    files: true,
+    retries: '0',
+    warn: '60',
+    after: '',
+    mail: '',
+    notify: '',
+    network: '',
+    options: '',
+    stage: ''
+  };
+}
+
+/** The form of an earlier job; all but the name is remembered. */
+export function formOf(request: JobRequest, parameters: string): IForm {
+  return {
+    profile: request.profile,
+    partition: request.partition ?? '',
+    nodes: request.nodes === null ? '' : String(request.nodes),
+    ranksPerNode:
+      request.ranks_per_node === null
+        ? request.ranks === null
+          ? ''
+          : String(request.ranks)
+        : String(request.ranks_per_node),
+    time: request.time ?? '',
+    launcher: request.launcher === 'agents' ? '' : (request.launcher ?? ''),
+    framework: request.framework ?? '',
+    name: '',
+    parameters: withGiven(parameters, request.parameters),
+    environment: request.environment ?? '',
+    files: request.files,
+    retries: String(request.retries),
+    warn: String(request.warn_s),
+    after: '',
+    mail: request.mail ?? '',
+    notify: request.notify ?? '',
+    network: request.interface ?? '',
+    options: request.options.join('\n'),
+    stage: request.stage.join('\n')
+  };
+}
+
+/**
+ * What the server is asked, of a form without faults.
+ *
+ * @param defaults - assignments of the notebook's tagged cell
+ */
+export function wantedOf(form: IForm, notebook: string, defaults = ''): Wanted {
+  const text = (field: Exclude<keyof IForm, 'files'>): string | null =>
+    form[field].trim() || null;
+  return {
+    notebook,
+    profile: form.profile,
+    partition: text('partition'),
+    nodes: numberOf(form.nodes),
+    ranks_per_node: numberOf(form.ranksPerNode),
+    time: text('time'),
+    launcher: form.launcher || null,
+    framework: form.framework || null,
+    name: text('name'),
+    parameters: parametersOf(form.parameters, defaults),
+    environment: text('environment'),
+    files: form.files,
+    retries: numberOf(form.retries) ?? 0,
+    warn_s: numberOf(form.warn) ?? 0,
+    after: text('after'),
+    mail: text('mail'),
+    notify: text('notify'),
+    interface: text('network'),
+    options: linesIn(form.options),
+    stage: linesIn(form.stage)
+  };
+}
+
+function linesIn(text: string): string[] {
+  return text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line);
+}
+
+function numberOf(text: string): number | null {
+  return text.trim() ? Number(text) : null;
+}

@@ -1,0 +1,174 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Job, JobPlan } from '../../tokens';
+import { formatClock, formatGiB } from '../../ui/format';
+import { GlyphKind } from '../../ui/glyph';
+import { alarmOf } from '../../ui/verdict';
+import { headlines } from '../../ui/verdictWords';
+
+const ENDED = ['succeeded', 'failed', 'cancelled', 'lost'];
+
+/** It will not change any more. */
+export function hasEnded(job: Job): boolean {
+  return ENDED.includes(job.state);
+}
+
+/** The glyph of a job's state. */
+export function jobGlyph(job: Job): GlyphKind {
+  switch (job.state) {
+    case 'running':
+      return alarmOf(job.metrics) ? 'stuck' : 'busy';
+    case 'succeeded':
+      return 'good';
+    case 'failed':
+      return 'failed';
+    case 'lost':
+      return 'lost';
+    case 'cancelled':
+      return 'cancelled';
+    case 'queued':
+      return job.reason?.final ? 'stuck' : 'idle';
+    default:
+      return 'starting';
+  }
+}
+
+/** A job's state in one word. */
+export function jobState(job: Job, trans: TranslationBundle): string {
+  const words: Record<Job['state'], string> = {
+    planned: trans.__('Planned'),
+    queued: trans.__('Queued'),
+    starting: trans.__('Starting'),
+    running: trans.__('Running'),
+    stopping: trans.__('Stopping'),
+    succeeded: trans.__('Done'),
+    failed: trans.__('Failed'),
+    cancelled: trans.__('Cancelled'),
+    lost: trans.__('Lost')
+  };
+  return words[job.state];
+}
+
+/** How long it has run, s; null before its start. */
+export function ranFor(job: Job, now: number): number | null {
+  return job.started_at === null
+    ? null
+    : (job.ended_at ?? now / 1000) - job.started_at;
+}
+
+/** Progress, reason or end in a few words, for a line of a list. */
+export function jobLine(job: Job, trans: TranslationBundle): string {
+  const cells = job.progress.find(p => p.phase === 'cells');
+  const steps = Math.max(0, ...job.ranks.map(r => r.step ?? 0));
+  if (
+    job.state === 'running' &&
+    cells &&
+    !job.metrics.verdicts.some(headlines)
+  ) {
+    const cell = trans.__('cell %1 of %2', cells.done, cells.total);
+    return steps ? `${cell}, ${trans.__('step %1', steps)}` : cell;
+  }
+  if (job.state === 'succeeded') {
+    return trans.__('The executed notebook is ready');
+  }
+  const at = job.error;
+  if (job.state === 'failed' && at?.cell && at.line) {
+    return trans.__(
+      'Rank %1, cell %2, line %3: %4',
+      at.rank,
+      at.cell,
+      at.line,
+      at.message ? `${at.type}: ${at.message}` : at.type
+    );
+  }
+  return job.summary.text;
+}
+
+/** Filters of the list. */
+export type JobFilter = 'all' | 'active' | 'failed' | 'done';
+
+export function passesFilter(job: Job, filter: JobFilter): boolean {
+  switch (filter) {
+    case 'active':
+      return !hasEnded(job);
+    case 'failed':
+      return job.state === 'failed' || job.state === 'lost';
+    case 'done':
+      return job.state === 'succeeded' || job.state === 'cancelled';
+    default:
+      return true;
+  }
+}
+
+/** Does a job match what was typed: part of its name, state, profile or notebook? */
+export function passesText(
+  job: Job,
+  text: string,
+  trans: TranslationBundle
+): boolean {
+  const wanted = text.trim().toLowerCase();
+  const has = [job.name, job.profile, job.notebook, jobState(job, trans)];
+  return has.some(part => part.toLowerCase().includes(wanted));
+}
+
+const hoursFormat = new Intl.NumberFormat(undefined, {
+  maximumFractionDigits: 1
+});
+
+/** GPU-hours and the like: 0.5, 768, 4,300. */
+export function formatHours(hours: number): string {
+  return hoursFormat.format(hours);
+}
+
+/** A point in time, short: its time of day, and its date where that is not today's. */
+export function moment(at: number, now = Date.now()): string {
+  const date = new Date(at * 1000);
+  const today = date.toDateString() === new Date(now).toDateString();
+  return today
+    ? formatClock(date)
+    : date.toLocaleString(undefined, {
+        dateStyle: 'medium',
+        timeStyle: 'short'
+      });
+}
+
+/** Hours that a job may take, and what is left of its account's. */
+export function budgetWords(
+  budget: NonNullable<JobPlan['budget']>,
+  trans: TranslationBundle
+): string {
+  const left = formatHours(budget.left_hours);
+  const hours =
+    budget.unit === 'GPU' ? trans.__('GPU-hours') : trans.__('CPU-hours');
+  return budget.asked_hours === null
+    ? trans.__('%1 %2 left', left, hours)
+    : trans.__(
+        'At most %1 of the %2 %3 left',
+        formatHours(budget.asked_hours),
+        left,
+        hours
+      );
+}
+
+/** What may still be written where a job's folder will be: the less of disk and quota. */
+export function roomWords(
+  room: NonNullable<JobPlan['room']>,
+  trans: TranslationBundle
+): string {
+  const { free_bytes: free, quota_bytes: quota } = room;
+  if (quota !== null && (free === null || quota < free)) {
+    return trans.__('Your quota leaves %1 GiB', formatGiB(quota));
+  }
+  return free === null ? '' : trans.__('%1 GiB of disk free', formatGiB(free));
+}
+
+/** Why a job's log has no first error to go to; null where it has one. */
+export function whyNoError(job: Job, trans: TranslationBundle): string | null {
+  if (job.state === 'cancelled') {
+    // its error is how its ranks were ended, and that is in no line
+    return trans.__('The job was cancelled: that is no error of a rank.');
+  }
+  return (job.error?.rank ?? null) === null
+    ? trans.__('No rank has failed.')
+    : null;
+}

@@ -1,0 +1,81 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { Job } from '../../tokens';
+import { hasEnded } from '../model/words';
+
+/** What can be done with a job: what helps most comes first. */
+export function Actions(props: {
+  job: Job;
+  commands: CommandRegistry;
+  openNotebook: (path: string) => void;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { job, commands, trans } = props;
+  const args = { id: job.id, name: job.name };
+  const step = job.checkpoint_step;
+  const done = job.state === 'succeeded';
+  const failed = job.state === 'failed' || job.state === 'lost';
+  const button = (
+    command: string,
+    label: string,
+    may: boolean,
+    primary = false
+  ): JSX.Element | null =>
+    may && commands.hasCommand(command) ? (
+      <button
+        type="button"
+        className={
+          primary ? 'jp-DtrainUi-button jp-mod-primary' : 'jp-DtrainUi-button'
+        }
+        onClick={() => void commands.execute(command, args)}
+      >
+        {label}
+      </button>
+    ) : null;
+  const can = (what: string): boolean => job.may.includes(what);
+  const resume =
+    step === null
+      ? trans.__('Run again')
+      : trans.__('Resume from step %1', step.toLocaleString());
+  return (
+    <div className="jp-DtrainJob-actions">
+      {button(
+        CommandIDs.openExecuted,
+        trans.__('Open executed notebook'),
+        done,
+        true
+      )}
+      {button(CommandIDs.resumeJob, resume, can('resume') && !done, true)}
+      {button(
+        CommandIDs.duplicateJob,
+        trans.__('Duplicate…'),
+        can('duplicate')
+      )}
+      <button
+        type="button"
+        className="jp-DtrainUi-button"
+        onClick={() => props.openNotebook(job.notebook)}
+      >
+        {trans.__('Open notebook')}
+      </button>
+      {button(CommandIDs.jobStacks, trans.__('Stacks'), can('stacks'))}
+      {button(CommandIDs.debugJob, trans.__('Debug'), can('stacks'))}
+      {button(
+        CommandIDs.debugJob,
+        trans.__('Debug in a cluster'),
+        failed && !!job.error?.cell
+      )}
+      {button(
+        CommandIDs.openExecuted,
+        trans.__('Open executed notebook'),
+        hasEnded(job) && !done && job.started_at !== null
+      )}
+      {button(CommandIDs.resumeJob, resume, can('resume') && done)}
+      {button(CommandIDs.cancelJob, trans.__('Cancel…'), can('cancel'))}
+      {button(CommandIDs.deleteJob, trans.__('Delete…'), can('delete'))}
+    </div>
+  );
+}

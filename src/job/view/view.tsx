@@ -1,0 +1,135 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React, { useEffect, useReducer, useState } from 'react';
+
+import { IClusters, Job, JobMetrics } from '../../tokens';
+import { Glyph } from '../../ui/glyph';
+import { busyNote, headlines } from '../../ui/verdictWords';
+import { Actions } from './actions';
+import { Charts } from './charts';
+import { Facts } from './facts';
+import { JobLog } from '../log/log';
+import { Jobs } from '../model/model';
+import { usePoll } from '../model/poll';
+import { refusalOf } from '../model/refusal';
+import { hasEnded, jobGlyph, jobState } from '../model/words';
+
+/** How often a job is asked for that no frame tells of, ms. */
+const LOOK_MS = 2000;
+const HISTORY_MS = 5000;
+
+export interface IJobProps {
+  id: string;
+  model: IClusters;
+  jobs: Jobs;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  openNotebook: (path: string, cell?: string, line?: number) => void;
+}
+
+function useJob(props: IJobProps): { job: Job | null; error: string } {
+  const { id, model, jobs, trans } = props;
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  const [known, setKnown] = useState<Job | null>(null);
+  const [error, setError] = useState('');
+  useEffect(() => {
+    model.changed.connect(redraw);
+    return () => {
+      model.changed.disconnect(redraw);
+    };
+  }, [model]);
+  const live = model.jobs.find(j => j.id === id) ?? null;
+  usePoll(`job ${id} ${live?.state ?? ''}`, LOOK_MS, async () => {
+    try {
+      const found = await jobs.get(id);
+      setKnown(found);
+      setError('');
+      // frames tell of its changes, as long as they tell of it
+      return !live && !hasEnded(found);
+    } catch (failure) {
+      const refusal = refusalOf(failure, trans);
+      setError(refusal.message);
+      throw refusal;
+    }
+  });
+  // a frame leaves the ranks of an ended job out
+  const job = live && (live.ranks.length || !known) ? live : (known ?? live);
+  return { job, error };
+}
+
+function useHistory(
+  jobs: Jobs,
+  id: string,
+  job: Job | null,
+  trans: TranslationBundle
+): JobMetrics | null {
+  const [metrics, setMetrics] = useState<JobMetrics | null>(null);
+  const ended = job !== null && hasEnded(job);
+  usePoll(`metrics ${id} ${ended}`, HISTORY_MS, async () => {
+    try {
+      setMetrics(await jobs.metrics(id));
+    } catch (failure) {
+      // the job's own sentence says that it can't be asked
+      throw refusalOf(failure, trans);
+    }
+    return !ended;
+  });
+  return metrics;
+}
+
+/** One job: sentence, actions, facts, history, log. */
+export function JobBody(props: IJobProps): JSX.Element {
+  const { jobs, commands, trans } = props;
+  const { job, error } = useJob(props);
+  const metrics = useHistory(jobs, props.id, job, trans);
+  if (!job) {
+    return (
+      <p className="jp-DtrainUi-note" role="status">
+        {error || trans.__('Reading…')}
+      </p>
+    );
+  }
+  const failed = job.state === 'failed' || job.state === 'lost';
+  const at = job.error;
+  const busy = job.metrics.verdicts.find(v => !headlines(v));
+  const openCell = (cell: string, line: number): void =>
+    props.openNotebook(job.notebook, cell, line);
+  return (
+    <>
+      <div className="jp-DtrainJob-head">
+        <Glyph kind={jobGlyph(job)} label={jobState(job, trans)} />
+        <div>
+          <h1>
+            <span role={failed ? 'alert' : 'status'}>{job.summary.text}</span>
+          </h1>
+          <p className="jp-DtrainUi-under">
+            {job.notebook}
+            {at?.cell && at.line ? (
+              <>
+                ,{' '}
+                <button
+                  type="button"
+                  className="jp-DtrainUi-link"
+                  onClick={() => openCell(at.cell!, at.line!)}
+                >
+                  {trans.__('cell %1, line %2', at.cell, at.line)}
+                </button>
+                , {trans.__('rank %1 on %2', at.rank, at.node)}
+              </>
+            ) : null}
+          </p>
+          {busy && <p className="jp-DtrainUi-under">{busyNote(busy, trans)}</p>}
+          {job.reason && !failed && (
+            <p>
+              {job.reason.message} {job.reason.hint}
+            </p>
+          )}
+        </div>
+      </div>
+      <Actions {...props} job={job} />
+      <Facts job={job} trans={trans} commands={commands} />
+      <Charts job={job} metrics={metrics} trans={trans} />
+      <JobLog jobs={jobs} job={job} trans={trans} openCell={openCell} />
+    </>
+  );
+}
