@@ -92,6 +92,11 @@ def test_what_is_left_alone(source: str) -> None:
     assert codes(source, shared=True) == []
 
 
+def test_a_path_of_a_home_folder_is_right_on_this_machine() -> None:
+    assert codes("open('/home/me/data.csv')", shared=True) == []
+    assert codes("print('~/a')") == []
+
+
 def test_names_of_the_kernel_alone_are_hidden_state() -> None:
     assert codes("print(x)", kernel=frozenset({"x"})) == [("hidden_state", "[1]", 1)]
     assert codes("print(x)", parameters=frozenset({"x"})) == []

@@ -79,6 +79,8 @@ def _judge(
             node,
         )
     if HOME.match(path):
+        if shared:
+            return None
         return one.finding(
             "warning",
             "home_path",
