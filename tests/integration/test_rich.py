@@ -195,7 +195,7 @@ def test_a_syntax_error_shows_its_line_once(notebook: Notebook) -> None:
         f"  cell [{cell}], line 4",
         "    y = (",
         "        ^",
-        "SyntaxError: '(' was never closed",
+        "SyntaxError: '(' was never closed.",
         "The cell was not sent to any rank.",
     ]
 
