@@ -34,14 +34,19 @@ if (unknown.length) {
 const layers = LAYERS.map((folder, i) => {
   const above = LAYERS.slice(i + 1);
   const message = `${folder}/ imports from folders before it only: see LAYERS in eslint.config.mjs.`;
-  const lazy = `ImportExpression > Literal[value=/^\\.\\.\\/(${above.join('|')})\\//]`;
+  const lazy = `ImportExpression > Literal[value=/^(\\.\\.\\/)+(${above.join('|')})\\//]`;
   return {
     files: [`src/${folder}/**/*.{ts,tsx}`],
     rules: above.length
       ? {
           'no-restricted-imports': [
             'error',
-            { patterns: [{ group: above.map(f => `../${f}/*`), message }] }
+            {
+              patterns: [
+                // from the folder itself, and from one in it
+                { group: above.flatMap(f => [`../${f}/*`, `../../${f}/*`]), message }
+              ]
+            }
           ],
           'no-restricted-syntax': ['error', { selector: lazy, message }]
         }

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from dtrain_lab.rank.monitor.missing_sync import names_of
+from dtrain_lab.rank.monitor.missing_sync import MOST, NAMED, names_of
 from dtrain_lab.rank.torch import ddp
 from dtrain_lab.rank.torch.compiler import untraced
 
@@ -27,10 +27,6 @@ PART = 1 << 16
 """Elements of a parameter that are compared at most, so that a large model costs little."""
 SAME = 1e-6
 """Largest difference of checksums that counts as equal, relative to the sum of magnitudes."""
-MOST = 20_000
-"""Parameters compared at most."""
-NAMED = 3
-"""Parameters named in the note to the user."""
 STEPS = 2
 """First steps of a cell in which gradients that are averaged by hand are looked for."""
 log = logging.getLogger("dtrain_lab.rank")
@@ -146,7 +142,10 @@ class SharedStart:
         self._store.set(f"{place}/{me}", json.dumps(mine))
         if self._store.add(f"{place}/count", 1) < len(members):
             return None
-        return [json.loads(self._store.get(f"{place}/{r}")) for r in members if r != me] + [mine]
+        others = [json.loads(self._store.get(f"{place}/{r}")) for r in members if r != me]
+        for rank in members:  # nobody else reads them, and those of a large model are large
+            self._store.delete_key(f"{place}/{rank}")
+        return [*others, mine]
 
 
 def _place(tensor: torch.Tensor) -> tuple[int, int]:
