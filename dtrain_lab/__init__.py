@@ -26,13 +26,13 @@ if TYPE_CHECKING:
         sweeps,
     )
     from dtrain_lab.sweeps.space import loguniform, randint, uniform
-    from dtrain_lab.training.batch import global_batch, per_rank_batch
+    from dtrain_lab.training.batch_size.largest import largest_batch
+    from dtrain_lab.training.batch_size.learning_rate import scale_lr
+    from dtrain_lab.training.batch_size.sizes import global_batch, per_rank_batch
     from dtrain_lab.training.checkpoint import checkpoint, checkpoint_dir, latest_checkpoint
     from dtrain_lab.training.guard import guard
     from dtrain_lab.training.inference.evaluate import evaluate
     from dtrain_lab.training.inference.predict import predict
-    from dtrain_lab.training.largest import largest_batch
-    from dtrain_lab.training.learning_rate import scale_lr
     from dtrain_lab.training.log import log
     from dtrain_lab.training.optimize import optimize
     from dtrain_lab.training.staged import staged
@@ -84,10 +84,10 @@ IN_RANKS = {
     "predict": "inference.predict",
     "staged": "staged",
     "step": "step",
-    "global_batch": "batch",
-    "per_rank_batch": "batch",
-    "largest_batch": "largest",
-    "scale_lr": "learning_rate",
+    "global_batch": "batch_size.sizes",
+    "per_rank_batch": "batch_size.sizes",
+    "largest_batch": "batch_size.largest",
+    "scale_lr": "batch_size.learning_rate",
     "optimize": "optimize",
     "main_first": "turns",
     "once_per_node": "turns",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.distributed as dist
 
-from dtrain_lab.rank.monitor.missing_sync import FEW, MissingSync
+from dtrain_lab.rank.monitor.checks.missing_sync import FEW, MissingSync
 
 
 class Rank:

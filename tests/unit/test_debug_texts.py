@@ -7,7 +7,8 @@ from pathlib import Path
 import debugpy
 import pytest
 
-from dtrain_lab.debugger import arguments, msgspec_texts, pydevd_texts
+from dtrain_lab.debugger import pydevd_texts
+from dtrain_lab.debugger.editor import arguments, msgspec_texts
 
 PYDEVD = Path(debugpy.__file__).parent / "_vendored" / "pydevd" / "_pydevd_bundle"
 

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.cli.adapter.stdio import vscode_entry
-from dtrain_lab.debugger import arguments, editor, events, framing, replies, requests
+from dtrain_lab.debugger import events, framing, replies, requests
 from dtrain_lab.debugger.compared import AcrossGroup, AcrossRow
-from dtrain_lab.debugger.numbering import Numbering
+from dtrain_lab.debugger.editor import arguments, dialect
+from dtrain_lab.debugger.editor.numbering import Numbering
 from dtrain_lab.debugger.state import Breakpoint, State, Step
 from dtrain_lab.errors import BadRequest, Conflict
 from tests.unit.test_debug import attached, paused
@@ -84,12 +85,12 @@ def test_what_never_becomes_a_header_ends_it_also_later() -> None:
 
 
 def test_a_request_in_a_message_that_cannot_be_read_is_named() -> None:
-    assert editor.named_in(b'{"seq": 12, "command": "next", "arg') == {"seq": 12, "command": "next"}
-    assert editor.named_in(b"{not json") is None
+    assert dialect.named_in(b'{"seq": 12, "command": "next", "arg') == {"seq": 12, "command": "next"}
+    assert dialect.named_in(b"{not json") is None
 
 
 def test_lines_and_columns_are_counted_as_the_editor_does() -> None:
-    from_0 = editor.numbering({"linesStartAt1": False, "columnsStartAt1": False})
+    from_0 = dialect.numbering({"linesStartAt1": False, "columnsStartAt1": False})
     asked = {"source": {"path": FILE}, "breakpoints": [{"line": 0, "column": 3}, {"line": 5}]}
     inward = from_0.inward("setBreakpoints", asked)
     assert inward["breakpoints"] == [{"line": 1, "column": 4}, {"line": 6}]
@@ -109,13 +110,13 @@ def test_lines_and_columns_are_counted_as_the_editor_does() -> None:
     told = from_0.outward({"body": {"reason": "changed", "breakpoint": {"line": 7}}})
     assert told["body"]["breakpoint"] == {"line": 6}
     assert from_0.outward({"body": {"stackFrames": [{"line": 0}]}})["body"]["stackFrames"] == [{"line": 0}]
-    lines_only = editor.numbering({"linesStartAt1": False})
+    lines_only = dialect.numbering({"linesStartAt1": False})
     assert lines_only.inward("setBreakpoints", asked)["breakpoints"][0] == {"line": 1, "column": 3}
-    assert editor.numbering({}) == Numbering()
+    assert dialect.numbering({}) == Numbering()
     message = {"body": {"stackFrames": [frame]}}
     assert Numbering().outward(message) is message
     with pytest.raises(BadRequest, match="paths"):
-        editor.numbering({"pathFormat": "uri"})
+        dialect.numbering({"pathFormat": "uri"})
 
 
 @pytest.mark.parametrize(
@@ -216,14 +217,14 @@ def test_a_breakpoint_waits_while_no_rank_has_its_file() -> None:
 
 def test_paths_that_ranks_do_not_know_are_refused_at_once() -> None:
     points = [{"line": 1}]
-    assert "not an absolute path" in editor.nowhere("model.py", points)[1]
-    assert "loaded sources" in editor.nowhere("/a/b.ipynb", points)[1]
-    assert editor.nowhere(FILE, points) == editor.nowhere("dtrain-cell:7.py", points) == {}
+    assert "not an absolute path" in dialect.nowhere("model.py", points)[1]
+    assert "loaded sources" in dialect.nowhere("/a/b.ipynb", points)[1]
+    assert dialect.nowhere(FILE, points) == dialect.nowhere("dtrain-cell:7.py", points) == {}
 
 
 def test_every_rank_is_a_thread_and_every_stop_is_told() -> None:
     state = seen()
-    assert [t["name"] for t in editor.threads(state)] == ["rank 0", "rank 1", "rank 2"]
+    assert [t["name"] for t in dialect.threads(state)] == ["rank 0", "rank 1", "rank 2"]
     state, told = stop(state, 2)
     assert [(b["threadId"], b.get("preserveFocusHint")) for b in told] == [(1003, None)]
     state, told = stop(state, 0)
@@ -232,7 +233,7 @@ def test_every_rank_is_a_thread_and_every_stop_is_told() -> None:
     assert emitted[0]["body"]["threadId"] == 1001
     state, emitted = events.happened(state, 1, "gone", {})
     assert emitted[0] == {"event": "thread", "body": {"reason": "exited", "threadId": 1002}}
-    assert [t["id"] for t in editor.threads(state)] == [1001, 1003]
+    assert [t["id"] for t in dialect.threads(state)] == [1001, 1003]
     assert events.happened(state, 1, "gone", {})[1] == ()
 
 
@@ -255,12 +256,12 @@ def test_in_a_step_the_rank_that_the_user_steps_stays_the_one_looked_at() -> Non
 def test_a_step_moves_all_ranks_or_the_one_that_was_asked_for() -> None:
     state = replace(paused(), editor=True)
     request = {"command": "next", "arguments": {"threadId": 1002}}
-    moved, orders = requests.orders(editor.moving(state, request), request, None)
+    moved, orders = requests.orders(dialect.moving(state, request), request, None)
     assert set(orders[0].arguments) == {0, 1, 2}
     assert moved.focus == 1
     assert isinstance(moved.step, Step)
     request["arguments"]["singleThread"] = True
-    moved, orders = requests.orders(editor.moving(state, request), request, None)
+    moved, orders = requests.orders(dialect.moving(state, request), request, None)
     assert set(orders[0].arguments) == {1}
 
 
@@ -270,7 +271,7 @@ def test_breakpoints_come_with_their_conditions_and_wrong_ones_are_said() -> Non
         {"line": 5, "condition": "rank ="},
         {"line": 9, "logMessage": "loss {loss}"},
     ]
-    state, wrong = editor.with_points(seen(), FILE, asked)
+    state, wrong = dialect.with_points(seen(), FILE, asked)
     assert state.points[FILE] == (Breakpoint(3, "rank == 1", "3"), Breakpoint(9, log="loss {loss}"))
     assert "condition can't be read" in wrong[5]
     request = {
@@ -280,13 +281,13 @@ def test_breakpoints_come_with_their_conditions_and_wrong_ones_are_said() -> Non
     _, orders = requests.orders(state, request, None)
     assert "1 == 1" in orders[0].arguments[1]["breakpoints"][0]["condition"]
     placed = [{"verified": True, "line": 3}, {"verified": True, "line": 10}]
-    told = editor.breakpoints(FILE, asked, placed, wrong)
+    told = dialect.breakpoints(FILE, asked, placed, wrong)
     assert [(b["verified"], b["line"]) for b in told] == [(True, 3), (False, 5), (True, 10)]
-    assert editor.breakpoints(FILE, asked[:1], [], {})[0]["message"] == "No rank is attached."
+    assert dialect.breakpoints(FILE, asked[:1], [], {})[0]["message"] == "No rank is attached."
 
 
 def test_idle_ranks_are_paused_too_as_others_run_cells() -> None:
-    state = editor.running(seen())
+    state = dialect.running(seen())
     _, orders = requests.orders(state, {"command": "pause", "arguments": {"threadId": 1}}, None)
     assert set(orders[0].arguments) == {0, 1, 2}
 
@@ -294,8 +295,8 @@ def test_idle_ranks_are_paused_too_as_others_run_cells() -> None:
 def test_values_side_by_side() -> None:
     groups = (AcrossGroup((0, 2), "1.5"), AcrossGroup((1,), "nan", outlier=True))
     row = AcrossRow("loss", False, groups, text="1.5 to nan")
-    assert editor.side_by_side(row) == "1.5 to nan\nranks 0 and 2: 1.5\nrank 1: nan"
-    assert editor.side_by_side(replace(row, same=True, text="1.5 on all")) == "1.5 on all"
+    assert dialect.side_by_side(row) == "1.5 to nan\nranks 0 and 2: 1.5\nrank 1: nan"
+    assert dialect.side_by_side(replace(row, same=True, text="1.5 on all")) == "1.5 on all"
 
 
 def test_vs_code_is_given_the_adapter_as_a_path_and_the_name_as_an_argument() -> None:

@@ -17,7 +17,7 @@ import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.training.inference import model as models
 from dtrain_lab.training.inference.inputs import Splitter
-from dtrain_lab.training.inference.outputs import built, parts, title
+from dtrain_lab.training.inference.results.outputs import built, parts, title
 
 X = torch.arange(50.0).view(25, 2)
 Y = torch.arange(25) % 3

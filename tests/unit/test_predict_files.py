@@ -15,7 +15,7 @@ from torch import nn
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, EnvironmentUnfit
 from dtrain_lab.training.inference.code import digest
-from dtrain_lab.training.inference.parts import Parts, State, folder_of
+from dtrain_lab.training.inference.results.parts import Parts, State, folder_of
 from dtrain_lab.training.inference.shares import Batches
 
 X = torch.arange(50.0).view(25, 2)

@@ -13,15 +13,16 @@ from torch.optim import lr_scheduler
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, BadSize
-from dtrain_lab.training import batch, ranks
+from dtrain_lab.training import ranks
+from dtrain_lab.training.batch_size import sizes
 
 
 @pytest.fixture
 def eight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "8")
     monkeypatch.setenv("RANK", "0")
-    monkeypatch.setattr(batch, "_chosen", [])
-    monkeypatch.setattr(batch, "_seen", [])
+    monkeypatch.setattr(sizes, "_chosen", [])
+    monkeypatch.setattr(sizes, "_seen", [])
     monkeypatch.setattr(ranks, "_said", set())
 
 
@@ -60,7 +61,7 @@ def test_a_batch_smaller_than_the_world_is_refused(eight: None) -> None:
 def test_the_batch_that_the_monitor_saw_counts_where_none_was_chosen(eight: None) -> None:
     with pytest.raises(BadRequest, match="no per-rank batch is known"):
         dt.global_batch()
-    batch.seen_by(lambda: 4)
+    sizes.seen_by(lambda: 4)
     assert dt.global_batch() == 32
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from dtrain_lab.api import target
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import framing
-from dtrain_lab.debugger.editor import named_in
+from dtrain_lab.debugger.editor.dialect import named_in
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger.editor import AT_ONCE, EditorSession

@@ -12,21 +12,22 @@ from statistics import median
 from typing import Any
 
 from dtrain_lab.metrics import ring
+from dtrain_lab.rank.monitor.checks.guard import Guard
+from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING, MissingSync
+from dtrain_lab.rank.monitor.checks.shards import Likeness, Shards
+from dtrain_lab.rank.monitor.checks.shared_start import SharedStart
 from dtrain_lab.rank.monitor.collectives import watch_collectives
-from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.last_training import LastTraining
-from dtrain_lab.rank.monitor.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.monitor.shards import Likeness, Shards
-from dtrain_lab.rank.monitor.shared_start import SharedStart
 from dtrain_lab.rank.monitor.steps import watch_steps
 from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.rank.monitor.unseen import Unseen
 from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
-from dtrain_lab.training import batch, step
 from dtrain_lab.training import guard as switch
+from dtrain_lab.training import step
+from dtrain_lab.training.batch_size import sizes
 from dtrain_lab.wire.metrics.collective import Call
 
 OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
@@ -74,7 +75,7 @@ class Monitor:
         likeness = Likeness(self.apart, self.start, self.shards)
         watch_steps(self.recorder, self.probes, self.guard, self.seen, likeness, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
-        batch.seen_by(lambda: self.seen.batch)
+        sizes.seen_by(lambda: self.seen.batch)
         switch.to(self.guard.switch)
         compile_none_of(OURS)
 

@@ -16,13 +16,13 @@ from torch.optim.optimizer import (
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor import gradients
 from dtrain_lab.rank.monitor.batches import batch_tensor, sizes_of, time_major
+from dtrain_lab.rank.monitor.checks.guard import Guard
+from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING
+from dtrain_lab.rank.monitor.checks.shards import Likeness
 from dtrain_lab.rank.monitor.data_loading import watch_loaders
-from dtrain_lab.rank.monitor.guard import Guard
 from dtrain_lab.rank.monitor.last_training import LastTraining
-from dtrain_lab.rank.monitor.missing_sync import EVERYTHING
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, FORWARD, Recorder, now
-from dtrain_lab.rank.monitor.shards import Likeness
 from dtrain_lab.rank.monitor.signature import checksum
 from dtrain_lab.rank.monitor.unseen import LOWER
 from dtrain_lab.rank.torch import autograd, ddp, names

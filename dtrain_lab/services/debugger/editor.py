@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec.structs import replace
 
-from dtrain_lab.debugger import arguments as asked_for
-from dtrain_lab.debugger import editor, events, replies, requests
-from dtrain_lab.debugger.numbering import Numbering
+from dtrain_lab.debugger import events, replies, requests
+from dtrain_lab.debugger.editor import arguments as asked_for
+from dtrain_lab.debugger.editor import dialect
+from dtrain_lab.debugger.editor.numbering import Numbering
 from dtrain_lab.debugger.places import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, rank_of
 from dtrain_lab.debugger.view import notes
@@ -68,7 +69,7 @@ class EditorSession:
                 self._tell(_event("initialized", {}))
                 self._threads_began(range(len(self._state.ranks)))
         finally:  # also where the request was cancelled: with its stop held for good a rank looks busy
-            if command in editor.MOVES:
+            if command in dialect.MOVES:
                 held, self._held = self._held, None
                 for event in held or ():
                     self._tell(event)
@@ -87,7 +88,7 @@ class EditorSession:
     def malformed(self, data: bytes) -> None:
         """Answer a message that can't be read, where it says whose answer that is."""
         message = f"This message can't be read, and was left out: {data[:60]!r}."
-        found = editor.named_in(data)
+        found = dialect.named_in(data)
         if found is not None:
             self._tell({**replies.refused(found, message), "type": "response"})
         self._tell(_event("output", {"category": "stderr", "output": f"{message}\n"}))
@@ -112,9 +113,9 @@ class EditorSession:
         arguments = request["arguments"]
         match command:
             case "initialize":
-                self._numbering = editor.numbering(arguments)
+                self._numbering = dialect.numbering(arguments)
                 self._who = str(arguments.get("clientName") or arguments.get("clientID") or self._who)
-                return _ok(request, editor.CAPABILITIES)
+                return _ok(request, dialect.CAPABILITIES)
             case "attach":
                 await self._attach(arguments)
                 return _ok(request)
@@ -125,12 +126,12 @@ class EditorSession:
             case "configurationDone":
                 return _ok(request)
             case "threads":
-                return _ok(request, {"threads": editor.threads(self._state)})
+                return _ok(request, {"threads": dialect.threads(self._state)})
             case "disconnect" | "terminate" if self._debugging is None:
                 return _ok(request)
         if self._debugging is None:
             raise Conflict("No cluster and no job is attached.", "Send attach first.")
-        if self._state.ended and command not in editor.ALSO_AT_THE_END:
+        if self._state.ended and command not in dialect.ALSO_AT_THE_END:
             raise Conflict("The ranks have ended.", "")
         asked_for.known(self._state, command, arguments)
         match command:
@@ -141,7 +142,7 @@ class EditorSession:
             case "source":
                 return await self._text(request)
             case "pause":
-                self._debugging.state = editor.running(self._state)
+                self._debugging.state = dialect.running(self._state)
                 return await self._debugging.request({**request, "arguments": {"threadId": 1}})
             case "completions" if "frameId" not in arguments:
                 return _ok(request, {"targets": []})
@@ -149,10 +150,10 @@ class EditorSession:
                 result = await self._across(arguments["expression"])
                 return _ok(request, {"result": result, "variablesReference": 0})
             case "setVariable":
-                editor.readable(arguments["value"])
+                dialect.readable(arguments["value"])
             case "evaluate":  # without a context pydevd gives errors as values
                 request = {**request, "arguments": {"context": "watch", **arguments}}
-        if command in editor.MOVES:
+        if command in dialect.MOVES:
             return await self._move(request)
         answer = await self._debugging.request(request)
         for frame in (answer.get("body") or {}).get("stackFrames", ()):
@@ -195,19 +196,19 @@ class EditorSession:
         arguments = request["arguments"]
         source = arguments["source"]
         path, asked = self._sources.path(source), arguments.get("breakpoints", [])
-        wrong = editor.nowhere(path, asked)
+        wrong = dialect.nowhere(path, asked)
         if wrong:
-            unset = editor.breakpoints(path, asked, [], wrong)
+            unset = dialect.breakpoints(path, asked, [], wrong)
             return _ok(request, {"breakpoints": self._points.told(path, [], source, unset)})
         folders = self._state.folders
         file = self._points.file_of(path, folders[0] if folders else None)
         together = [*self._points.others(path, asked), *asked]
-        self._debugging.state, wrong = editor.with_points(self._state, file, together)
+        self._debugging.state, wrong = dialect.with_points(self._state, file, together)
         good = [{"line": p["line"]} for p in together if p["line"] not in wrong]
         plain = {**request, "arguments": {"source": {"path": file}, "breakpoints": good}}
         answer = await self._debugging.request(plain)
         placed = (answer.get("body") or {}).get("breakpoints") or []
-        made = editor.breakpoints(path, together, placed, wrong)[len(together) - len(asked) :]
+        made = dialect.breakpoints(path, together, placed, wrong)[len(together) - len(asked) :]
         return {**answer, "body": {"breakpoints": self._points.told(path, asked, source, made)}}
 
     async def _text(self, request: Dap) -> Dap:
@@ -225,7 +226,7 @@ class EditorSession:
     async def _across(self, expression: str) -> str:
         """Evaluate an expression without a frame: on all ranks that stand or are idle."""
         assert self._debugging is not None
-        editor.readable(expression)
+        dialect.readable(expression)
         order = requests.Order("where", {r: {} for r in self._state.running})
         for rank, answer in (await self._debugging.ask(order)).items():
             if answer.get("success"):
@@ -234,15 +235,15 @@ class EditorSession:
         if not row.groups:
             raise Conflict("The ranks run.", "Pause them to look at their variables.")
         if all(group.error for group in row.groups):
-            raise BadRequest(f"{editor.side_by_side(row)}.", "")
-        return editor.side_by_side(row)
+            raise BadRequest(f"{dialect.side_by_side(row)}.", "")
+        return dialect.side_by_side(row)
 
     # ---- moving
 
     async def _move(self, request: Dap) -> Dap:
         assert self._debugging is not None
         self._held = []
-        self._debugging.state = editor.moving(self._state, request)
+        self._debugging.state = dialect.moving(self._state, request)
         alone = self._state.mode == "this"
         rank = rank_of(request["arguments"])
         if not self._state.paused or (alone and rank not in self._state.paused):
@@ -259,7 +260,7 @@ class EditorSession:
 
     def _heard(self, event: Dap) -> None:
         if event["event"] == "dtrain/state":
-            self._say(editor.waiting(self._state))
+            self._say(dialect.waiting(self._state))
         elif event["event"] == "dtrain/loaded":
             for body in self._points.loaded(event["body"]["path"]):
                 self._tell(_event("breakpoint", body))

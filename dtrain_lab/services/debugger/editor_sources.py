@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from dtrain_lab.debugger import editor
+from dtrain_lab.debugger.editor import dialect
 from dtrain_lab.debugger.places import CELL
 from dtrain_lab.debugger.state import Dap, State
 from dtrain_lab.errors import BadRequest
@@ -19,7 +19,7 @@ class EditorSources:
 
     def known(self, state: State) -> list[Dap]:
         """Return a job's cells, and all sources that were shown."""
-        return [self.source(state, {"path": path}) for path in {**editor.sources(state), **self._shown}]
+        return [self.source(state, {"path": path}) for path in {**dialect.sources(state), **self._shown}]
 
     def path(self, source: Dap) -> str:
         """Return the path of a source in a request.
@@ -41,7 +41,7 @@ class EditorSources:
         path = str(source.get("path") or "")
         if not path or is_here(path):
             return {**source, "sourceReference": 0}
-        named = str(source.get("name") or editor.sources(state).get(path) or path.removeprefix(CELL))
+        named = str(source.get("name") or dialect.sources(state).get(path) or path.removeprefix(CELL))
         name = self._shown.setdefault(path, named)
         reference = list(self._shown).index(path) + 1
         return {**source, "name": name, "sourceReference": reference, "origin": "on the ranks"}

@@ -21,8 +21,8 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.training import ranks
-from dtrain_lab.training.copies import Copies
 from dtrain_lab.training.gradients import together
+from dtrain_lab.training.gradients.copies import Copies
 from dtrain_lab.training.gradients.epochs import watch_epochs
 from dtrain_lab.training.gradients.hooks import average, calling, tensors
 from dtrain_lab.training.gradients.scaler import watch_scalers

@@ -9,12 +9,12 @@ import torch
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference import model as models
-from dtrain_lab.training.inference.gather import gathered
 from dtrain_lab.training.inference.inputs import Call, Splitter, placed
 from dtrain_lab.training.inference.loop import Loop
 from dtrain_lab.training.inference.metrics import Metrics, plain
-from dtrain_lab.training.inference.outputs import Output, kept, parts
 from dtrain_lab.training.inference.ranks import Ranks, ranks
+from dtrain_lab.training.inference.results.gather import gathered
+from dtrain_lab.training.inference.results.outputs import Output, kept, parts
 from dtrain_lab.training.inference.setup import Asked, agreed
 from dtrain_lab.training.inference.shares import Plan, plan
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference import model as models
-from dtrain_lab.training.inference import tables
 from dtrain_lab.training.inference.code import digest
-from dtrain_lab.training.inference.gather import gathered
 from dtrain_lab.training.inference.inputs import Call, Splitter
 from dtrain_lab.training.inference.loop import Loop
-from dtrain_lab.training.inference.outputs import Output, parts
-from dtrain_lab.training.inference.parts import Parts, State, Writer, folder_of
 from dtrain_lab.training.inference.ranks import Ranks, ranks
+from dtrain_lab.training.inference.results import tables
+from dtrain_lab.training.inference.results.gather import gathered
+from dtrain_lab.training.inference.results.outputs import Output, parts
+from dtrain_lab.training.inference.results.parts import Parts, State, Writer, folder_of
 from dtrain_lab.training.inference.setup import Asked, agreed
 from dtrain_lab.training.inference.shares import Plan, plan
 

@@ -15,8 +15,8 @@ from dtrain_lab.errors import BadRequest, BadSize
 from dtrain_lab.machine import cgroup
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.training import ranks
+from dtrain_lab.training.batch_size.saved_state import apart, kept
 from dtrain_lab.training.gradients import accumulation
-from dtrain_lab.training.kept import apart, kept
 
 SHARE = 0.8
 """Share of this rank's part of the available memory that is used at most, by default."""

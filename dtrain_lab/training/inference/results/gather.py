@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.training.inference.outputs import Output, Path, built, title
 from dtrain_lab.training.inference.ranks import Ranks
+from dtrain_lab.training.inference.results.outputs import Output, Path, built, title
 from dtrain_lab.training.inference.shares import Plan
 
 Shape = tuple[str, torch.dtype | None, tuple[int, ...]]

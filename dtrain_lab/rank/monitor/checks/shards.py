@@ -25,8 +25,8 @@ from torch.utils.data import (
     TensorDataset,
 )
 
-from dtrain_lab.rank.monitor.missing_sync import MissingSync
-from dtrain_lab.rank.monitor.shared_start import SharedStart, checksums
+from dtrain_lab.rank.monitor.checks.missing_sync import MissingSync
+from dtrain_lab.rank.monitor.checks.shared_start import SharedStart, checksums
 from dtrain_lab.rank.torch import groups
 
 AT = 2

@@ -9,7 +9,7 @@ from typing import Any
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.machine import durable
-from dtrain_lab.training.inference.columns import arrow
+from dtrain_lab.training.inference.results.columns import arrow
 
 KINDS = (".parquet", ".arrow")
 

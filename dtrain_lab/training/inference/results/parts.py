@@ -14,8 +14,8 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.files import FOLDER_VARIABLE
 from dtrain_lab.machine import durable
 from dtrain_lab.training.checkpoint import checkpoint_dir
-from dtrain_lab.training.inference import columns, tables
-from dtrain_lab.training.inference.outputs import Output
+from dtrain_lab.training.inference.results import columns, tables
+from dtrain_lab.training.inference.results.outputs import Output
 from dtrain_lab.training.inference.shares import Batches, in_order
 
 STATE = "state.json"

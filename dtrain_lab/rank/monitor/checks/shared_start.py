@@ -19,7 +19,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from dtrain_lab.rank.monitor.missing_sync import MOST, NAMED, names_of
+from dtrain_lab.rank.monitor.checks.missing_sync import MOST, NAMED, names_of
 from dtrain_lab.rank.torch import ddp
 from dtrain_lab.rank.torch.compiler import untraced
 

@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.debugger import msgspec_texts, pydevd_texts
+from dtrain_lab.debugger import pydevd_texts
+from dtrain_lab.debugger.editor import msgspec_texts
 from dtrain_lab.debugger.state import FIRST_THREAD, PER_RANK, Dap, State, inward
 from dtrain_lab.errors import BadRequest, Conflict
 

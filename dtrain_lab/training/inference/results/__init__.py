@@ -1,0 +1,1 @@
+"""Results of a call: from outputs of batches to columns, tables, and files on disk."""
