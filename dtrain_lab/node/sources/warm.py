@@ -33,7 +33,7 @@ PRELOAD = (
     "torch.distributed",
     "torch.nn.parallel",
     "torch.utils.data",
-    "dtrain_lab.rank.script",
+    "dtrain_lab.rank.job.script",
     "dtrain_lab.rank.monitor",
     "dtrain_lab.rank.notes",
     "dtrain_lab.rank.launchers",
@@ -154,7 +154,7 @@ class Template:
                 sys.modules["numpy"].random.seed()
                 _set_blas_threads(environment)
             sys.argv = asked["arguments"]
-            from dtrain_lab.rank.script import main
+            from dtrain_lab.rank.job.script import main
 
             main()
         # print the error to the rank's log; a rank must never return into the loop above

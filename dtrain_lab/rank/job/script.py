@@ -13,7 +13,6 @@ import ctypes
 import faulthandler
 import json
 import linecache
-import mmap
 import os
 import signal
 import socket
@@ -28,18 +27,16 @@ from typing import Any, NoReturn
 
 from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.jobs import variables
 from dtrain_lab.jobs.notebook.sections import Section, sections
 from dtrain_lab.machine import durable, processes
-from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.rank import children
 from dtrain_lab.rank.cells import citations, sources
 from dtrain_lab.rank.debugger.job import JobDebugger
-from dtrain_lab.rank.group import elastic
+from dtrain_lab.rank.job.display import Display, plain
+from dtrain_lab.rank.job.setup import Setup
 from dtrain_lab.rank.output.executed import Executed, Tee
-from dtrain_lab.wire.kinds import Framework
 
-OURS = f"{Path(__file__).parents[1]}{os.sep}"
+OURS = f"{Path(__file__).parents[2]}{os.sep}"
 """Our own folder: tracebacks leave out the monitor's frames, which stand between the user's and torch's."""
 
 
@@ -79,8 +76,8 @@ class Runner:
         self._cells: dict[str, Section] = {}
         """Cells by the file name of their compiled code."""
         self._parts: tuple[Section, ...] = ()
-        self._formatter: Any = None
-        self._monitor: Any = None
+        self._display = Display(None)
+        self._setup = Setup(self.rank, folder)
 
     def run(self) -> int:
         """Run all cells.
@@ -101,10 +98,11 @@ class Runner:
             sys.stdout = Tee(sys.stdout, "stdout", self.executed)
             sys.stderr = Tee(sys.stderr, "stderr", self.executed)
         module = types.ModuleType("__main__")
-        module.__dict__["display"] = self.display
+        self._display = Display(self.executed)
+        module.__dict__["display"] = self._display.display
         sys.modules["__main__"] = module
         try:
-            self._begin_training(any(p.name == "" and "import torch" in p.source for p in parts))
+            self._setup.begin(any(p.name == "" and "import torch" in p.source for p in parts))
             # only now: torch must not import a `random.py` that lies beside the notebook
             # as in a kernel, "" is the folder that a cell changes to
             sys.path[:] = ["", os.getcwd(), *(p for p in sys.path if p not in ("", os.getcwd()))]
@@ -174,86 +172,6 @@ class Runner:
         signal.signal(signal.SIGUSR2, _warned)
         self.debugger = JobDebugger(self.rank, self)
 
-    def _begin_training(self, needed: bool) -> None:
-        """Set threads, monitor and process group up before the user's code runs.
-
-        Args:
-            needed: whether the script imports torch.
-        """
-        from dtrain_lab.training import log
-
-        if self.rank == 0:
-            log.to_file(str(self.folder / job_files.VALUES))
-        metrics = os.environ.pop(job_files.METRICS_VARIABLE, "")
-        framework = variables.framework()
-        monitored = variables.monitored()
-        if framework is not None:
-            self._begin_framework(framework.name, metrics if monitored.on else "")
-        if not needed:
-            return
-        import torch
-        import torch.distributed as dist
-
-        threads = os.environ.get("OMP_NUM_THREADS")
-        if threads:
-            torch.set_num_threads(int(threads))
-        size = int(os.environ.get("WORLD_SIZE", "1"))
-        npu = os.environ.get(ascend.VARIABLE) == "npu"
-        if npu:
-            import torch_npu  # noqa: F401 # it adds torch.npu and HCCL
-
-            torch.npu.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.npu.device_count())
-        elif torch.cuda.is_available():
-            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
-        if metrics and monitored.on:
-            from dtrain_lab.rank.monitor import Monitor
-            from dtrain_lab.rank.notes import Notes
-
-            self._metrics = mmap.mmap(int(metrics), 0)
-            probe, guard = monitored.probe, monitored.guard
-            self._monitor = Monitor(
-                memoryview(self._metrics), size, probe=probe, guard=guard, say=Notes().say
-            )
-        if "RANK" in os.environ:
-            local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-            self._tell_frameworks(size, local)
-            own_gpu = torch.cuda.is_available() and local <= torch.cuda.device_count()
-            collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
-            if npu:
-                collectives = ascend.COLLECTIVES
-            store = elastic.init(dist.init_process_group, collectives, "first")
-            if self._monitor is not None:
-                keeps = self.rank == 0 and not elastic.under_torchrun()
-                self._monitor.begin_cell("job", size, store, keeps_store=keeps)
-            _answer_tutorials(_Given(self.rank, size, collectives, store))
-
-    def _begin_framework(self, name: Framework, metrics: str) -> None:
-        """Set up what works with another framework than torch, which may not be installed here.
-
-        Args:
-            name: its name.
-            metrics: file descriptor of the metrics ring; empty without an agent or a monitor.
-        """
-        from dtrain_lab.placement.frameworks import names
-        from dtrain_lab.rank import marked_steps
-        from dtrain_lab.rank.frameworks import tensorflow
-
-        if name == "tensorflow":
-            tensorflow.with_moved_names()
-        if metrics:
-            self._metrics = mmap.mmap(int(metrics), 0)
-            marked_steps.MarkedSteps(memoryview(self._metrics))
-            if self.rank == 0:
-                marked_steps.say(names.TITLES[name])
-
-    def _tell_frameworks(self, size: int, local: int) -> None:
-        from dtrain_lab.rank.frameworks import torch_libraries
-
-        own, node = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("NODE_RANK", "0"))
-        told = torch_libraries.torchrun_variables(self.rank, size, own, local, node, "dtrain-lab")
-        for name, value in told.items():  # torchrun's own values win where it started this process
-            os.environ.setdefault(name, value)
-
     def _begin(self, part: Section, cells: list[str]) -> None:
         if self.executed is not None:
             self.executed.begin(part.name, part.source)
@@ -266,8 +184,8 @@ class Runner:
                     durable.swap(self.folder / job_files.DOING, text.encode())
 
     def _end(self, *, good: bool) -> None:
-        if self._monitor is not None and good:
-            self._monitor.compare()
+        if self._setup.monitor is not None and good:
+            self._setup.monitor.compare()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         if self.executed is not None:
@@ -290,41 +208,12 @@ class Runner:
             value = eval(compile(last, file, "eval"), names)
             if value is not None:
                 names["_"] = value
-                self._show(value, result=int(part.name.strip("[]")) if part.name.startswith("[") else None)
-        if "matplotlib.pyplot" in sys.modules:
-            from dtrain_lab.rank.output import job_figures
-
-            job_figures.to(self._figure)
-            job_figures.show()
+                self._display.show(
+                    value, result=int(part.name.strip("[]")) if part.name.startswith("[") else None
+                )
+        self._display.figures()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-
-    def display(self, *values: Any, **_: Any) -> None:
-        """Show values as a notebook's `display` does."""
-        for value in values:
-            self._show(value)
-
-    def _show(self, value: Any, result: int | None = None) -> None:
-        data, metadata = self._formats(value)
-        out = sys.stdout._stream if isinstance(sys.stdout, Tee) else sys.stdout
-        print(data.get("text/plain", repr(value)), file=out, flush=True)
-        if self.executed is not None:
-            self.executed.show(data, metadata, result)
-
-    def _formats(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        if self._formatter is None:
-            try:
-                from IPython.core.formatters import DisplayFormatter
-            except ImportError:  # an environment of another framework
-                return {"text/plain": repr(value)}, {}
-            self._formatter = DisplayFormatter()
-        data, metadata = self._formatter.format(value)
-        return dict(data), dict(metadata)
-
-    def _figure(self, png: bytes) -> None:
-        print("<Figure>", file=sys.stdout._stream if isinstance(sys.stdout, Tee) else sys.stdout)
-        if self.executed is not None:
-            self.executed.show({"image/png": png, "text/plain": "<Figure>"}, {})
 
     # ---- failure
 
@@ -354,65 +243,9 @@ class Runner:
         }
         with contextlib.suppress(OSError):  # on a full disk the log and the exit code still tell
             durable.swap(self.folder / job_files.error(self.rank), json.dumps(told).encode())
-        out = sys.stderr._stream if isinstance(sys.stderr, Tee) else sys.stderr
-        print(text, file=out, end="", flush=True)
+        print(text, file=plain(sys.stderr), end="", flush=True)
         if self.executed is not None:
             self.executed.fail(type(error).__name__, message, text.splitlines())
-
-
-def _answer_tutorials(given: _Given) -> None:
-    """Replace `init_process_group` and launchers, so that they find the existing ranks.
-
-    The module that answers `init_process_group` is imported at the first call: it takes 0.6 s, and few
-    notebooks call it.
-    """
-    import torch.distributed as dist
-    from torch.distributed import distributed_c10d as c10d
-
-    from dtrain_lab.rank import launchers, rpc
-    from dtrain_lab.rank.frameworks import torch_libraries
-    from dtrain_lab.rank.notes import Notes
-
-    usual = dist.init_process_group
-    notes = Notes()
-
-    def init_process_group(*args: Any, **kwargs: Any) -> None:
-        from dtrain_lab.rank import group_calls
-
-        dist.init_process_group = c10d.init_process_group = usual
-        group_calls.install(given, notes)  # type: ignore[arg-type]
-        dist.init_process_group(*args, **kwargs)
-
-    init_process_group.__wrapped__ = usual  # type: ignore[attr-defined]
-    dist.init_process_group = c10d.init_process_group = init_process_group
-    launchers.install(given, notes)
-    rpc.install(given)
-    torch_libraries.introduce(lambda: given.size > 1 and "nccl" not in given.collectives)
-
-
-class _Given:
-    """The process group of a job, for code that asks for one although it exists."""
-
-    def __init__(self, rank: int, size: int, collectives: str, store: Any) -> None:
-        self.rank, self.size, self.collectives, self.store = rank, size, collectives, store
-        self._made = 1
-
-    def remake(self) -> None:
-        """Make the group again, for a cell that destroyed it; a collective."""
-        import torch.distributed as dist
-        from torch.distributed import distributed_c10d as c10d
-
-        self._made += 1
-        original: Any = getattr(c10d.init_process_group, "__wrapped__", None)
-        if original is None:
-            return
-        # in the store where the ranks first met: another process may hold the port by now
-        store = dist.PrefixStore(f"again{self._made}", self.store)
-        original(self.collectives, store=store, rank=self.rank, world_size=self.size)
-        # wait for all: a rank whose script ended here would close connections that peers are still making
-        if store.add("joined", 1) == self.size:
-            store.set("whole", "1")
-        store.wait(["whole"])
 
 
 def _message(error: BaseException) -> str:

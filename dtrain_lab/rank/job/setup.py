@@ -1,0 +1,161 @@
+"""Setup of a job's rank before the first cell runs: threads, device, monitor, process group."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import variables
+from dtrain_lab.placement.frameworks import ascend
+from dtrain_lab.rank.group import elastic
+from dtrain_lab.wire.kinds import Framework
+
+
+class Setup:
+    """Sets a rank up, and keeps what has to live until its end.
+
+    Args:
+        rank: number of this rank.
+        folder: the job's folder.
+    """
+
+    def __init__(self, rank: int, folder: Path) -> None:
+        self.rank, self.folder = rank, folder
+        self.monitor: Any = None
+        """The training monitor; None without torch, an agent, or where it is off."""
+
+    def begin(self, needed: bool) -> None:
+        """Set up threads, device, monitor and process group.
+
+        Args:
+            needed: whether the script imports torch.
+        """
+        from dtrain_lab.training import log
+
+        if self.rank == 0:
+            log.to_file(str(self.folder / job_files.VALUES))
+        metrics = os.environ.pop(job_files.METRICS_VARIABLE, "")
+        framework = variables.framework()
+        monitored = variables.monitored()
+        if framework is not None:
+            self._begin_framework(framework.name, metrics if monitored.on else "")
+        if not needed:
+            return
+        import torch
+        import torch.distributed as dist
+
+        threads = os.environ.get("OMP_NUM_THREADS")
+        if threads:
+            torch.set_num_threads(int(threads))
+        size = int(os.environ.get("WORLD_SIZE", "1"))
+        npu = os.environ.get(ascend.VARIABLE) == "npu"
+        if npu:
+            import torch_npu  # noqa: F401 # it adds torch.npu and HCCL
+
+            torch.npu.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.npu.device_count())
+        elif torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+        if metrics and monitored.on:
+            from dtrain_lab.rank.monitor import Monitor
+            from dtrain_lab.rank.notes import Notes
+
+            self._ring = mmap.mmap(int(metrics), 0)
+            probe, guard = monitored.probe, monitored.guard
+            self.monitor = Monitor(memoryview(self._ring), size, probe=probe, guard=guard, say=Notes().say)
+        if "RANK" in os.environ:
+            local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+            self._tell_frameworks(size, local)
+            own_gpu = torch.cuda.is_available() and local <= torch.cuda.device_count()
+            collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
+            if npu:
+                collectives = ascend.COLLECTIVES
+            store = elastic.init(dist.init_process_group, collectives, "first")
+            if self.monitor is not None:
+                keeps = self.rank == 0 and not elastic.under_torchrun()
+                self.monitor.begin_cell("job", size, store, keeps_store=keeps)
+            _find_existing_group(_Group(self.rank, size, collectives, store))
+
+    def _begin_framework(self, name: Framework, metrics: str) -> None:
+        """Set up what works with another framework than torch, which may not be installed here.
+
+        Args:
+            name: its name.
+            metrics: file descriptor of the metrics ring; empty without an agent or a monitor.
+        """
+        from dtrain_lab.placement.frameworks import names
+        from dtrain_lab.rank import marked_steps
+        from dtrain_lab.rank.frameworks import tensorflow
+
+        if name == "tensorflow":
+            tensorflow.with_moved_names()
+        if metrics:
+            self._ring = mmap.mmap(int(metrics), 0)
+            marked_steps.MarkedSteps(memoryview(self._ring))
+            if self.rank == 0:
+                marked_steps.say(names.TITLES[name])
+
+    def _tell_frameworks(self, size: int, local: int) -> None:
+        from dtrain_lab.rank.frameworks import torch_libraries
+
+        own, node = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("NODE_RANK", "0"))
+        told = torch_libraries.torchrun_variables(self.rank, size, own, local, node, "dtrain-lab")
+        for name, value in told.items():  # torchrun's own values win where it started this process
+            os.environ.setdefault(name, value)
+
+
+def _find_existing_group(given: _Group) -> None:
+    """Replace `init_process_group` and launchers, so that they find the existing ranks.
+
+    The module that answers `init_process_group` is imported at the first call: it takes 0.6 s, and few
+    notebooks call it.
+    """
+    import torch.distributed as dist
+    from torch.distributed import distributed_c10d as c10d
+
+    from dtrain_lab.rank import launchers, rpc
+    from dtrain_lab.rank.frameworks import torch_libraries
+    from dtrain_lab.rank.notes import Notes
+
+    usual = dist.init_process_group
+    notes = Notes()
+
+    def init_process_group(*args: Any, **kwargs: Any) -> None:
+        from dtrain_lab.rank import group_calls
+
+        dist.init_process_group = c10d.init_process_group = usual
+        group_calls.install(given, notes)  # type: ignore[arg-type]
+        dist.init_process_group(*args, **kwargs)
+
+    init_process_group.__wrapped__ = usual  # type: ignore[attr-defined]
+    dist.init_process_group = c10d.init_process_group = init_process_group
+    launchers.install(given, notes)
+    rpc.install(given)
+    torch_libraries.introduce(lambda: given.size > 1 and "nccl" not in given.collectives)
+
+
+class _Group:
+    """The process group of a job, for code that asks for one although it exists."""
+
+    def __init__(self, rank: int, size: int, collectives: str, store: Any) -> None:
+        self.rank, self.size, self.collectives, self.store = rank, size, collectives, store
+        self._made = 1
+
+    def remake(self) -> None:
+        """Make the group again, for a cell that destroyed it; a collective."""
+        import torch.distributed as dist
+        from torch.distributed import distributed_c10d as c10d
+
+        self._made += 1
+        original: Any = getattr(c10d.init_process_group, "__wrapped__", None)
+        if original is None:
+            return
+        # in the store where the ranks first met: another process may hold the port by now
+        store = dist.PrefixStore(f"again{self._made}", self.store)
+        original(self.collectives, store=store, rank=self.rank, world_size=self.size)
+        # wait for all: a rank whose script ended here would close connections that peers are still making
+        if store.add("joined", 1) == self.size:
+            store.set("whole", "1")
+        store.wait(["whole"])
