@@ -16,11 +16,11 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.debugger.compared import AcrossRow
 from dtrain_lab.debugger.places import CELL
-from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, StepMode
+from dtrain_lab.debugger.state import FIRST_THREAD, Dap, JobCode, State, StepMode
 from dtrain_lab.debugger.view import DebugView, view
 from dtrain_lab.errors import BadRequest, Conflict
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.debugging import Debugging, JobCode
+from dtrain_lab.services.debugger.debugging import Debugging
 
 LOOK_S = 0.02
 in_notebook: Callable[[Connection, JobCode], Any] | None = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.debugger.state import JobCode
 from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.debugging import JobCode
 
 Target = tuple[Connection, JobCode | None]
 JobTarget = tuple[Connection, JobCode]

@@ -77,6 +77,13 @@ class Step(Struct, frozen=True):
     late: tuple[int, ...]
 
 
+class JobCode(Struct, frozen=True):
+    """A job's code. `texts`: cell text → cell name in the job. `folders`: the notebook's, the job's copy."""
+
+    texts: dict[str, str] = {}
+    folders: tuple[str, str] | None = None
+
+
 class State(Struct, frozen=True):
     """State of a debugger over all ranks.
 

@@ -21,10 +21,10 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import events
 from dtrain_lab.debugger.replies import refused
 from dtrain_lab.debugger.requests import MAGIC, knows_job
-from dtrain_lab.debugger.state import Breakpoint, Dap, State
+from dtrain_lab.debugger.state import Breakpoint, Dap, JobCode, State
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.debugging import Debugging, JobCode
+from dtrain_lab.services.debugger.debugging import Debugging
 from dtrain_lab.wire import clients
 
 WITHOUT_START = (

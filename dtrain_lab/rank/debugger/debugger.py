@@ -7,10 +7,8 @@ of its own in a job.
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import concurrent.futures
-import importlib.util
 import json
 import sys
 import threading
@@ -18,11 +16,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from dtrain_lab.cells.errors import lost_connection
-from dtrain_lab.debugger import pydevd_texts
-from dtrain_lab.debugger.places import CELL, is_ours
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.rank.debugger import tracing
 from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
+from dtrain_lab.rank.debugger.frames import Frames, place_of
 from dtrain_lab.rank.debugger.imports import Imports
 from dtrain_lab.rank.debugger.points import Breakpoints
 from dtrain_lab.rank.debugger.sources import CellFiles, Refused, Sources
@@ -84,8 +81,7 @@ class RankDebugger:
         self._points = Breakpoints(rank, self._adapter, self._sources, self._imports)
         self._stood = False
         """Whether the rank has stopped since the cell began."""
-        self._frames: list[int] = []
-        """Frame ids of the last stop, innermost first."""
+        self._frames = Frames(rank, self._adapter, self._sources)
         self.stopped: int | None = None
         """The stopped thread, in pydevd's numbering."""
 
@@ -132,11 +128,10 @@ class RankDebugger:
             case "release":
                 return await self._release()
             case "look":
-                return await self._look_in_frame(
-                    arguments["expression"], arguments.get("leaf"), self._frame(arguments)
-                )
+                frame = self._frames.at_depth(arguments)
+                return await self._frames.look(arguments["expression"], arguments.get("leaf"), frame)
             case "evaluate" if "depth" in arguments:
-                arguments = {**arguments, "frameId": self._frame(arguments)}
+                arguments = {**arguments, "frameId": self._frames.at_depth(arguments)}
                 del arguments["depth"]
             case "pause":
                 self._released = False
@@ -147,7 +142,7 @@ class RankDebugger:
                     return {"success": True}
                 arguments = {"threadId": tracing.thread_number(self._main)}
             case "stackTrace":
-                return await self._stack(arguments)
+                return await self._frames.stack(self.stopped, arguments)
             case "setBreakpoints":
                 self._released = False
                 return await self._points.set(arguments)
@@ -273,10 +268,11 @@ class RankDebugger:
         await self._adapter.ask("continue", {"threadId": thread})
 
     async def _tell_stop(self, body: Dap) -> None:
-        stack = await self._stack({"threadId": body["threadId"], "levels": FRAMES})
+        asked = {"threadId": body["threadId"], "levels": FRAMES}
+        stack = await self._frames.stack(self.stopped, asked)
         frames = stack.get("body", {}).get("stackFrames", [])
-        self._frames = [frame["id"] for frame in frames]
-        place = _place(frames[0]) if frames else None
+        self._frames.ids = [frame["id"] for frame in frames]
+        place = place_of(frames[0]) if frames else None
         if self.stopped == body["threadId"]:
             why = "pause" if self._pausing else body.get("reason", "pause")
             reason = {"reason": why, "text": body.get("text") or ""}
@@ -290,49 +286,8 @@ class RankDebugger:
 
     # ---- additions to the protocol
 
-    async def _stack(self, arguments: Dap) -> Dap:
-        thread = self.stopped
-        if thread is None:
-            raise Refused(f"Rank {self._rank} is not paused.")
-        answer = await self._adapter.ask("stackTrace", {**arguments, "threadId": thread})
-        answer = self._sources.outward(answer)
-        frames = answer.get("body", {}).get("stackFrames", [])
-        # frames outside the outermost cell are IPython's and ipykernel's, or a job's runner's
-        last = max(
-            (i for i, f in enumerate(frames) if f["source"].get("path", "").startswith(CELL)), default=None
-        )
-        frames = frames[: last + 1] if last is not None else [f for f in frames if not is_ours(f["source"])]
-        if frames:
-            answer["body"] = {"stackFrames": frames, "totalFrames": len(frames)}
-        return answer
-
     async def _look_around(self, expression: str, leaf: str | None) -> Dap:
         found = await asyncio.wrap_future(self._look(expression, leaf))
         if found is None:
             raise Refused(f"Rank {self._rank} runs a cell: pause it to look at its variables.")
         return {"success": True, "body": json.loads(found)}
-
-    async def _look_in_frame(self, expression: str, leaf: str | None, frame: int) -> Dap:
-        # with an environment of another framework
-        summary = "value_summary" if importlib.util.find_spec("torch") else "plain_summary"
-        module = f"__import__('dtrain_lab.rank.debugger.{summary}', fromlist=['glance'])"
-        call = f"{module}.glance(({expression}\n), {leaf!r})"
-        answer = await self._adapter.ask(
-            "evaluate", {"expression": call, "frameId": frame, "context": "clipboard"}
-        )
-        if not answer["success"]:
-            raise Refused(pydevd_texts.last_line(str(answer.get("message", ""))))
-        try:
-            return {"success": True, "body": json.loads(ast.literal_eval(answer["body"]["result"]))}
-        except (ValueError, SyntaxError):  # pydevd answers with the error's text
-            raise Refused(pydevd_texts.error_of(answer["body"]["result"])) from None
-
-    def _frame(self, arguments: Dap) -> int:
-        """Id of the frame at the given depth; the outermost frame where the stack is less deep."""
-        if not self._frames:
-            raise Refused(f"Rank {self._rank} has no frame to look at.")
-        return self._frames[min(int(arguments.get("depth", 0)), len(self._frames) - 1)]
-
-
-def _place(frame: Dap) -> Dap:
-    return {"file": frame["source"].get("path", ""), "line": frame["line"], "function": frame["name"]}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from dtrain_lab.debugger.state import State
+from dtrain_lab.debugger.state import JobCode, State
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.debugging import Debugging, JobCode
+from dtrain_lab.services.debugger.debugging import Debugging
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 

@@ -7,7 +7,6 @@ import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.debugger import compared, events, replies, requests
-from dtrain_lab.debugger.state import Dap, State, sized
+from dtrain_lab.debugger.state import Dap, JobCode, State, sized
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.services.connection import Connection
@@ -29,14 +28,6 @@ LOOK_S = 0.3
 Kernel = Callable[[Dap], Awaitable[Dap]]
 MOVES = ("continue", "next", "stepIn", "stepOut", "dtrain/gather", "disconnect")
 WHILE_ATTACHING = ("dumpCell", "setBreakpoints", "setExceptionBreakpoints", "dtrain/breakpoint")
-
-
-@dataclass(frozen=True)
-class JobCode:
-    """A job's code. `texts`: cell text → cell name in the job. `folders`: the notebook's, the job's copy."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    folders: tuple[str, str] | None = None
 
 
 class Debugging:

@@ -11,13 +11,13 @@ from dtrain_lab.debugger.editor import arguments as asked_for
 from dtrain_lab.debugger.editor import dialect
 from dtrain_lab.debugger.editor.numbering import Numbering
 from dtrain_lab.debugger.places import CELL
-from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, rank_of
+from dtrain_lab.debugger.state import FIRST_THREAD, Dap, JobCode, State, rank_of
 from dtrain_lab.debugger.view import notes
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.again import Again
-from dtrain_lab.services.debugger.debugging import Debugging, JobCode
+from dtrain_lab.services.debugger.debugging import Debugging
 from dtrain_lab.services.debugger.editor_points import EditorPoints
 from dtrain_lab.services.debugger.editor_sources import EditorSources
 
