@@ -6,7 +6,8 @@ DtrainError                      code, message, hint, details
 │   ├── BadProfile               a profile file that can't be used: file, line, nearest known key
 │   ├── BadSize                  zero ranks, or more than the machine or the profile offers
 │   ├── BadCell                  a cell that can't run anywhere: a syntax error, nothing to run
-│   └── BadNotebook              a notebook that can't become a job: details carry the findings
+│   ├── BadNotebook              a notebook that can't become a job: details carry the findings
+│   └── UnusedParameters         a DDP model's loss has left parameters out; a RuntimeError, as torch's own
 ├── NotFound                     a cluster, profile or rank that doesn't exist             (HTTP 404)
 ├── Conflict                     a name in use, a world in the wrong state                 (HTTP 409)
 ├── Forbidden                    the administrator or the site doesn't allow it            (HTTP 403)
@@ -116,6 +117,12 @@ class BadNotebook(BadRequest):
     default_code = "bad_notebook"
 
 
+class UnusedParameters(BadRequest, RuntimeError):
+    """Parameters of a DDP model that got no gradient; a RuntimeError, as torch's own error about it is."""
+
+    default_code = "unused_parameters"
+
+
 class NotFound(DtrainError):
     """There is no such cluster, profile or rank."""
 
@@ -187,7 +194,7 @@ ERRORS_BY_CODE: dict[str, type[DtrainError]] = {
     for kind in (
         BadRequest, BadRankSet, BadProfile, BadSize, BadCell, BadNotebook, NotFound, Conflict, Forbidden,
         EnvironmentUnfit, Unreachable, SignInNeeded, StartFailed, FirstRankFailed, WireMismatch,
-        CellFailed, PeerFailed,
+        CellFailed, PeerFailed, UnusedParameters,
     )
 }  # fmt: skip
 

@@ -45,6 +45,7 @@ from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
 from dtrain_lab.rank.shared import Shared
 from dtrain_lab.training import log, meeting
+from dtrain_lab.training.gradients import unused
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import CellReply, Message, RankSpec
 from dtrain_lab.wire.stacks import Frame
@@ -85,6 +86,7 @@ class Link:
         self._outbox = Outbox(self._io_loop)
         self._main = threading.main_thread().ident
         self._group.watch_objects()
+        unused.explain()
         install_tutorials(self._group, self._notes)
         launchers.install(self._group, self._notes)
         rpc.install(self._group)

@@ -54,7 +54,7 @@ def optimize(
         _check_compression(model, gradient_compression)
     from torch.nn.parallel import DistributedDataParallel
 
-    from dtrain_lab.training.gradients import accumulation, buckets, compression
+    from dtrain_lab.training.gradients import accumulation, buckets, compression, unused
 
     wrapped = isinstance(model, DistributedDataParallel)
     if not wrapped and not ranks.grouped():
@@ -71,6 +71,7 @@ def optimize(
         model = DistributedDataParallel(
             model, device_ids=_devices(model), **({} if cap is None else {"bucket_cap_mb": cap})
         )
+        unused.note(model, optimized=True)
     elif bucket_cap_mb is not None:
         if _has_hook(model):
             raise BadRequest(
@@ -89,6 +90,7 @@ def optimize(
         model.bucket_tuning = buckets.Tuning(model, optimizer, prepared)
     if state is not None:
         model.gradient_compression = state
+    unused.explain()
     accumulation.accumulate(model, optimizer, gradient_accumulation_steps)
     return model, optimizer
 

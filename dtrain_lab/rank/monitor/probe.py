@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 import torch.distributed as dist
@@ -21,6 +21,7 @@ from torch.distributed import distributed_c10d as c10d
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.torch import autograd, ddp, groups
+from dtrain_lab.training.gradients import unused
 
 FIRST = tuple(range(8, 104, 6))
 """Synced backward passes of a cell that are probed first, so that a figure is known early."""
@@ -48,6 +49,8 @@ class Probes:
         self._backends: dict[Any, list[Any]] = {}
         """Back-ends of those models' groups in this cell; between cells the world may be rebuilt."""
         self._buckets: WeakKeyDictionary[Any, tuple[Any, Buckets]] = WeakKeyDictionary()
+        self._refused: WeakSet[Any] = WeakSet()
+        """Models whose backward passes leave gradients undefined, which DDP takes for zeros."""
         self.on = True
 
     def begin_cell(self) -> None:
@@ -67,7 +70,10 @@ class Probes:
         """Whether to probe this forward pass of a DDP model, whose backward will be synced."""
         count = self._counts.get(module, 0)
         return (
-            self.on and (count in FIRST or (count > 0 and count % EVERY == 0)) and ddp.can_be_probed(module)
+            self.on
+            and (count in FIRST or (count > 0 and count % EVERY == 0))
+            and module not in self._refused
+            and ddp.can_be_probed(module)
         )
 
     def forwarded(self, module: Any) -> None:
@@ -110,13 +116,46 @@ class Probes:
         finally:
             module.require_backward_grad_sync = True
             module.require_forward_param_sync = True
-        self.armed.append(_Armed(module, self._average))
+        self.armed.append(_Armed(module, self._average, out))
         return out
 
     def backward_begins(self) -> None:
         """Record the gradients that exist before a backward pass."""
         for armed in self.armed:
             armed.backward_begins()
+
+    def check(self, module: Any) -> None:
+        """Called before a forward pass of a DDP model, which refuses it after an incomplete backward.
+
+        So does this after a probed one: else a step without averaging would pass unseen.
+
+        Raises:
+            UnusedParameters: parameters got no gradient in the probed backward pass.
+        """
+        for armed in [a for a in self.armed if a.module is module]:
+            if not armed.partial:
+                armed.outputs = None  # its graph may be large, and backward may never come
+                continue
+            left = armed.left_out()
+            armed.disarm()
+            self.armed.remove(armed)
+            if left:
+                raise unused.unfinished(module, left)
+            self._refused.add(module)
+
+    def stepping(self, optimizer: Any) -> None:
+        """Called before an optimizer steps: average gradients that a backward pass has left undefined.
+
+        DDP takes them for zeros. They come from the user's own autograd functions only.
+
+        Args:
+            optimizer: the optimizer.
+        """
+        for armed in [a for a in self.armed if a.partial]:
+            its = {id(p) for group in optimizer.param_groups for p in group["params"]}
+            if its & armed.missing and not armed.left_out():
+                self._refused.add(armed.module)
+                armed.complete()
 
     def finish(self) -> None:
         """Average the gradients that a backward pass has completed, unless that was done already."""
@@ -147,8 +186,9 @@ class _Armed:
     leaves the others to the next one.
     """
 
-    def __init__(self, module: Any, average: Callable[[_Armed], None]) -> None:
+    def __init__(self, module: Any, average: Callable[[_Armed], None], out: Any) -> None:
         self.module = module
+        self.outputs = out
         self._average: Callable[[_Armed], None] | None = average
         self._parameters = [p for p in ddp.parameters(module) if p.requires_grad]
         self._missing = set(range(len(self._parameters)))
@@ -172,14 +212,40 @@ class _Armed:
             now = zip(self._parameters, self._before, strict=True)
             self._missing -= {index for index, (p, before) in enumerate(now) if _mark(p) != before}
         if not self._missing:
-            average, self._average = self._average, None
-            self.disarm()
+            self.complete()
+
+    def complete(self) -> None:
+        """Average the gradients now."""
+        average, self._average = self._average, None
+        self.disarm()
+        if average is not None:
             average(self)
+
+    @property
+    def missing(self) -> set[int]:
+        """Ids of the parameters without a gradient."""
+        return {id(self._parameters[index]) for index in self._missing}
+
+    @property
+    def partial(self) -> bool:
+        """Whether some gradients have come, and others have not."""
+        return self._average is not None and len(self._missing) < len(self._parameters)
+
+    def left_out(self) -> list[str]:
+        """Names of the parameters without a gradient that the model's output does not depend on.
+
+        Empty where that can't be told.
+        """
+        if self.outputs is None:
+            return []
+        missing = self.missing - {id(variable) for variable in autograd.variables(self.outputs)}
+        return [name for name, p in self.module.module.named_parameters() if id(p) in missing]
 
     def disarm(self) -> None:
         """Cancel the probe."""
         self._hook.remove()
         self._average = None
+        self.outputs = None
 
 
 def _mark(parameter: torch.Tensor) -> tuple[int, int]:

@@ -49,14 +49,14 @@ def watch_steps(
         alike: watches over what ranks have to do alike.
         sync: measure DDP's exposed communication, too.
     """
-    _watch_optimizers(recorder, seen, alike)
+    _watch_optimizers(recorder, probes, seen, alike)
     watch_loaders(recorder, seen, alike.shards)
     _watch_ddp(recorder, probes, guard, seen, alike, sync=sync)
     _watch_checkpoints(recorder)
     _watch_backward(recorder, probes)
 
 
-def _watch_optimizers(recorder: Recorder, seen: LastTraining, alike: Likeness) -> None:
+def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, alike: Likeness) -> None:
     stepped = False
     began = (0, 0)
 
@@ -64,6 +64,8 @@ def _watch_optimizers(recorder: Recorder, seen: LastTraining, alike: Likeness) -
     def before(optimizer: Any, *_: Any) -> None:
         nonlocal began
         if recorder.watches:
+            if probes.armed:
+                probes.stepping(optimizer)
             began = recorder.optimizer_began()
             alike.apart.stepped(optimizer)
             with recorder.harmless():
@@ -131,6 +133,8 @@ def _watch_ddp(
         ):
             recorder.aside()
             return original(self, *args, **kwargs)
+        if probes.armed:
+            probes.check(self)
         nonlocal batch
         syncs = timed and sync and self.require_backward_grad_sync
         probed = False

@@ -46,6 +46,20 @@ def leaves(value: Any) -> list[Any]:
     return found
 
 
+def variables(outputs: Any) -> list[torch.Tensor]:
+    """Leaf tensors that a model's outputs depend on, by the graph of their computation."""
+    waiting = [t.grad_fn for t in leaves(outputs) if isinstance(t, torch.Tensor) and t.grad_fn is not None]
+    seen, found = set(waiting), []
+    while waiting:
+        node = waiting.pop()
+        if hasattr(node, "variable"):
+            found.append(node.variable)
+        following = {after for after, _ in node.next_functions if after is not None} - seen
+        seen |= following
+        waiting += following
+    return found
+
+
 def map_leaves(change: Callable[[Any], Any], value: Any) -> Any:
     """Apply a function to each leaf of nested containers; returns containers of the same structure."""
     if _map is not None:

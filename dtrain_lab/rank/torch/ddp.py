@@ -11,6 +11,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.rank.torch import names
+from dtrain_lab.training.gradients import unused
 
 SPARSE = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 """Modules whose gradients may be sparse; sparse gradients can't be put into buckets."""
@@ -54,6 +55,7 @@ def reset(module: Any) -> None:
     parameters, sparse = module._build_params_for_reducer()
     named = module._build_debug_param_to_name_mapping(parameters)
     module._ddp_init_helper(parameters, sparse, named, module.static_graph)
+    unused.note(module)
     for hook, state in module._comm_hooks:
         dist._register_comm_hook(module.reducer, state, hook)
     if module.static_graph:

@@ -12,6 +12,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.training import ranks
+from dtrain_lab.training.gradients import unused
 
 SIZES_MB = (None, 1.0, 5.0, 10.0, 50.0, 100.0)
 """Sizes that are tried, MB; None is torch's default: 25 MB, and 1 MB for the first bucket."""
@@ -139,6 +140,7 @@ class Tuning:
         made = rebuild(self._model, size)
         self._prepared(made)
         self._model.reducer, self._model.logger = made.reducer, made.logger
+        unused.note(self._model)
         for name in SIZES:  # a reducer that is made anew after an interrupt keeps the size
             if hasattr(made, name):
                 setattr(self._model, name, getattr(made, name))

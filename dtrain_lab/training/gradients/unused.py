@@ -1,0 +1,129 @@
+"""Parameters that got no gradient: DDP's error about them, as a sentence with their names.
+
+DDP notices in the next forward pass that the last backward reached some parameters only, and says so in a
+long text with their numbers. The error is raised where torch raises it; nothing else changes.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from dtrain_lab.errors import UnusedParameters
+
+NAMED = 3
+"""Parameters named in a sentence."""
+WRAP = "DistributedDataParallel(model, find_unused_parameters=True)"
+CHANGED = "not compatible with static_graph"
+UNFINISHED = "Expected to have finished reduction in the prior iteration"
+NUMBERS = re.compile(r"indices which did not receive grad for rank \d+: ([\d ]+)")
+
+_explained = False
+_order: weakref.WeakKeyDictionary[Any, list[str]] = weakref.WeakKeyDictionary()
+"""DDP model → names of the parameters that it averages, in the order of torch's numbers."""
+_optimized: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Models that `dt.optimize` has wrapped."""
+
+
+def explain() -> None:
+    """Have DDP models raise `UnusedParameters` in place of torch's error, in this process from now on."""
+    global _explained
+    if _explained:
+        return
+    _explained = True
+    construct, original = DistributedDataParallel.__init__, DistributedDataParallel.forward
+
+    @functools.wraps(construct)  # frameworks inspect its signature
+    def init_ddp(self: Any, /, *args: Any, **kwargs: Any) -> None:
+        construct(self, *args, **kwargs)
+        note(self)
+
+    @functools.wraps(original)
+    def forward(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return original(self, *args, **kwargs)
+        try:
+            return original(self, *args, **kwargs)
+        except RuntimeError as error:
+            text = str(error)
+            if not text.startswith(UNFINISHED):
+                raise
+            found = NUMBERS.search(text)
+            numbers = [int(number) for number in found[1].split()] if found else []
+        raise unfinished(self, _names(self, numbers))
+
+    run = torch.autograd.backward
+
+    @functools.wraps(run)
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return run(*args, **kwargs)
+        except RuntimeError as error:
+            if CHANGED not in str(error):
+                raise
+        raise _changed("A parameter got a gradient for the first time after the first step")
+
+    backward._torchdynamo_disable = True  # type: ignore[attr-defined]
+    torch.autograd.backward = backward
+    DistributedDataParallel.__init__ = init_ddp
+    DistributedDataParallel.forward = forward
+
+
+def note(model: Any, *, optimized: bool = False) -> None:
+    """Remember the order of a model's parameters; called when its reducer is made.
+
+    Args:
+        model: the DDP model.
+        optimized: whether `dt.optimize` has wrapped it.
+    """
+    _order[model] = _averaged(model)
+    if optimized:
+        _optimized.add(model)
+
+
+def unfinished(model: Any, names: Sequence[str]) -> UnusedParameters:
+    """The error for a model whose last backward pass has left parameters out.
+
+    Args:
+        model: the DDP model.
+        names: those parameters, as the user's module names them; empty where they aren't known.
+    """
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    which = ", ".join(names[:NAMED]) + more if names else "Some parameters"
+    told = f"{which} got no gradient in the last step"
+    them = "it" if len(names) == 1 else "them"
+    if getattr(model, "static_graph", False):
+        return _changed(f"{told}, and did before")
+    if getattr(model, "find_unused_parameters", False):
+        return UnusedParameters(
+            f"{told}: forward returns an output that needs {them}, and the loss leaves it out.",
+            "Return from forward only what the loss uses, as tensors, or in tuples and dicts.",
+        )
+    wrap = f"dt.optimize({WRAP}, optimizer, …)" if model in _optimized else WRAP
+    return UnusedParameters(
+        f"{told}: the loss leaves {them} out.",
+        f"Write {wrap}, or, for parameters that are never trained, requires_grad_(False) before.",
+    )
+
+
+def _changed(told: str) -> UnusedParameters:
+    return UnusedParameters(
+        f"{told}: static_graph=True needs the same parameters in each step.",
+        f"Write {WRAP} in place of static_graph=True.",
+    )
+
+
+def _averaged(model: Any) -> list[str]:
+    ignored = set(getattr(model, "parameters_to_ignore", ()))
+    return [n for n, p in model.module.named_parameters() if p.requires_grad and n not in ignored]
+
+
+def _names(model: Any, numbers: Sequence[int]) -> list[str]:
+    known = _order.get(model) or _averaged(model)
+    return [known[n] for n in numbers] if all(n < len(known) for n in numbers) else []
