@@ -44,6 +44,7 @@ from dtrain_lab.rank.output.outbox import Outbox, route_output
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
 from dtrain_lab.rank.shared import Shared
+from dtrain_lab.rank.torch.compiler import untraced
 from dtrain_lab.training import log, meeting
 from dtrain_lab.training.gradients import unused
 from dtrain_lab.wire import links
@@ -86,7 +87,7 @@ class Link:
         self._outbox = Outbox(self._io_loop)
         self._main = threading.main_thread().ident
         self._group.watch_objects()
-        unused.explain()
+        unused.explain(untraced)
         install_tutorials(self._group, self._notes)
         launchers.install(self._group, self._notes)
         rpc.install(self._group)

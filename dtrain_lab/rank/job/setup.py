@@ -58,6 +58,11 @@ class Setup:
             torch.npu.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.npu.device_count())
         elif torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+        if size > 1:
+            from dtrain_lab.rank.torch.compiler import untraced
+            from dtrain_lab.training.gradients import unused
+
+            unused.explain(untraced)
         if metrics and monitored.on:
             from dtrain_lab.rank.monitor import Monitor
             from dtrain_lab.rank.notes import Notes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -31,8 +31,12 @@ _optimized: weakref.WeakSet[Any] = weakref.WeakSet()
 """Models that `dt.optimize` has wrapped."""
 
 
-def explain() -> None:
-    """Have DDP models raise `UnusedParameters` in place of torch's error, in this process from now on."""
+def explain(untraced: Callable[[Any], Any] = lambda hook: hook) -> None:
+    """Have DDP models raise `UnusedParameters` in place of torch's error, in this process from now on.
+
+    Args:
+        untraced: keeps torch.compile out of a hook.
+    """
     global _explained
     if _explained:
         return
@@ -69,8 +73,7 @@ def explain() -> None:
                 raise
         raise _changed("A parameter got a gradient for the first time after the first step")
 
-    backward._torchdynamo_disable = True  # type: ignore[attr-defined]
-    torch.autograd.backward = backward
+    torch.autograd.backward = untraced(backward)
     DistributedDataParallel.__init__ = init_ddp
     DistributedDataParallel.forward = forward
 
