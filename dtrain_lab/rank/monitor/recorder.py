@@ -141,7 +141,7 @@ class Recorder:
         """
         cells = self._cells
         self._depth = 1
-        if operation == BARRIER and self._between:
+        if operation == BARRIER and (self._between or self._unused):
             self._aside = True  # ranks wait for one that saves or validates
         entered = now()
         self._known += ANY if operation in SEVERAL else 1  # a wait counts too: its operation may be unseen
@@ -212,6 +212,11 @@ class Recorder:
         """Time of this step spent outside computation so far, ns."""
         return self.exposed + self._data + self._probe
 
+    @property
+    def _unused(self) -> bool:
+        """Whether batches were read for this step, and nothing was computed yet."""
+        return self._entered and not (self._passes or self._forwards)
+
     # ---- parts of a step
 
     def aside(self) -> None:
@@ -220,6 +225,8 @@ class Recorder:
 
     def fetching(self, began: int) -> None:
         """Called when a loader is asked for a batch for training."""
+        if self._aside and self._unused:  # the batch before was the last one of a loop that was left
+            self._entered = False
         self._goes_on(began)
 
     def fetched(self, began: int, iterator: object, samples: int, tokens: int) -> None:
@@ -242,6 +249,7 @@ class Recorder:
             return
         self._entered, self._between = True, False
         if self._aside:
+            self._aside = False
             self._restart(began)
 
     def epoch_ended(self) -> None:
