@@ -19,7 +19,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from matrix import beside, lowest
+from matrix import beside, lowest, tree
 from matrix.run import Ran, both, run
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +39,7 @@ HEAD = """# Environments
 
 Made by `make matrix`: the short set of tests (cells, kernel, faults, debugger, jobs, pure logic), on one
 machine without GPUs. Numbers are tests that passed. `make test` runs everything on Python 3.11 and the
-torch of `constraints.txt`.
+torch of `constraints.txt`. *Commit* is the tree that was run; + is one with changes that were not committed.
 """
 
 
@@ -152,7 +152,11 @@ def page(found: dict[str, dict[str, object]]) -> str:
     Args:
         found: by name of the environment its date and parts, or `reason`: why it was not run.
     """
-    lines = [HEAD, f"| Python, torch | {' | '.join(TESTS)} | run on |", "|---" * (len(TESTS) + 2) + "|"]
+    lines = [
+        HEAD,
+        f"| Python, torch | {' | '.join(TESTS)} | run on | commit |",
+        "|---" * (len(TESTS) + 3) + "|",
+    ]
     told: list[tuple[str, dict[str, Ran]]] = []
     for environment in ENVIRONMENTS:
         title = environment.title
@@ -160,11 +164,12 @@ def page(found: dict[str, dict[str, object]]) -> str:
         if ran is None or "reason" in ran:
             why = ran["reason"] if ran else ""
             lines.append(
-                f"| {title} | {' | '.join('–' for _ in TESTS)} | not run{f': {why}' if why else ''} |"
+                f"| {title} | {' | '.join('–' for _ in TESTS)} | not run{f': {why}' if why else ''} | – |"
             )
             continue
         parts = read_parts(ran, TESTS)
-        lines.append(f"| {title} | {' | '.join(str(parts.get(n, '–')) for n in TESTS)} | {ran['date']} |")
+        cells = [title, *(str(parts.get(n, "–")) for n in TESTS), ran["date"], tree.told(ran, TESTS)]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
         told.append((title, parts))
     ran = found.get(beside.NAME)
     parts = read_parts(ran or {}, beside.TESTS)
@@ -191,8 +196,9 @@ def main() -> int:
     parts = [*TESTS, *beside.TESTS]
     parser.add_argument("--part", action="append", choices=parts, help="of the tests; without one: all")
     wanted = parser.parse_args()
-    found: dict[str, dict[str, object]] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    found: dict[str, dict[str, Any]] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
     well = True
+    commit = tree.commit(ROOT)
 
     def run_all(name: str, own: Path, tests: dict[str, tuple[str, ...]], *marked: str) -> None:
         nonlocal well
@@ -201,6 +207,7 @@ def main() -> int:
             ran = run_part(own, tests[part], *marked)
             well = well and not ran.failed
             kept |= {"date": date.today().isoformat(), part: asdict(ran)}
+            kept["commits"] = {**kept.get("commits", {}), part: commit}
             found[name] = kept
             FOUND.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -12,6 +12,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from matrix import tree
+
 ROOT = Path(__file__).parents[1]
 NAME = "beside"
 EXTENSIONS = (
@@ -73,8 +75,8 @@ def section(ran: dict[str, object] | None, parts: dict[str, str]) -> list[str]:
         "Numbers are tests that passed, each in a real browser. With two people and with all of them: cells,",
         "output, the panel, the debugger, Submit. In Notebook 7: cells, output, the panel.",
         "",
-        f"| {' | '.join(TESTS)} | run on |",
-        "|---" * (len(TESTS) + 1) + "|",
+        f"| {' | '.join(TESTS)} | run on | commit |",
+        "|---" * (len(TESTS) + 2) + "|",
     ]
-    date = ran["date"] if ran else "not run"
-    return [*lines, f"| {' | '.join(parts.get(name, '–') for name in TESTS)} | {date} |"]
+    cells = [*(parts.get(name, "–") for name in TESTS), ran["date"] if ran else "not run"]
+    return [*lines, f"| {' | '.join(map(str, [*cells, tree.told(ran or {}, TESTS)]))} |"]

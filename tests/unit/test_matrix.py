@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from matrix import tree
 from matrix.__main__ import ENVIRONMENTS, ROOT, TESTS, page
 from matrix.lowest import floors
 from matrix.run import Ran, both, read, start
@@ -65,9 +67,14 @@ def test_the_table_says_why_an_environment_was_not_run() -> None:
     text = page(
         {
             first.name: {"reason": "no Python here"},
-            second.name: {"date": "2026-01-02", next(iter(TESTS)): part},
+            second.name: {
+                "date": "2026-01-02",
+                next(iter(TESTS)): part,
+                "commits": {"jobs": "1234567+", next(iter(TESTS)): "89abcde"},
+            },
         }
     )
+    assert "| 2026-01-02 | 89abcde, 1234567+ |" in text
     assert "not run: no Python here" in text
     assert "| 3, **1 failed** |" in text
     assert "2026-01-02" in text
@@ -89,3 +96,29 @@ def test_the_lowest_versions_are_those_of_pyproject() -> None:
     (pin,) = (p for p in floors(project["dependencies"]) if p.startswith("torch=="))
     (row,) = (environment for environment in ENVIRONMENTS if environment.lowest)
     assert row.torch.startswith(pin.removeprefix("torch=="))
+
+
+def test_a_row_tells_the_commit_of_the_tree_that_was_run(tmp_path: Path) -> None:
+    assert tree.commit(tmp_path) == "–"
+
+    def git(*words: str) -> str:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+        return subprocess.run(
+            ["git", *who, *words], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("init", "-q")
+    for name in ("code.py", *tree.WRITTEN):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    head = git("rev-parse", "--short=7", "HEAD").strip()
+    for name in tree.WRITTEN:
+        (tmp_path / name).write_text("what the run has found\n")
+    assert tree.commit(tmp_path) == head
+    (tmp_path / "new.py").write_text("")
+    assert tree.commit(tmp_path) == f"{head}+"
+    (tmp_path / "new.py").unlink()
+    (tmp_path / "code.py").write_text("2\n")
+    assert tree.commit(tmp_path) == f"{head}+"
