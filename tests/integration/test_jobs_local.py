@@ -144,7 +144,7 @@ def test_habits_of_notebooks_hold_in_a_job(tmp_path: Path) -> None:
     assert said.count("[0] rpc 4\n") == 2, said
 
 
-def test_all_from_the_terminal(tmp_path: Path) -> None:
+def test_a_job_is_planned_followed_and_exported_from_the_terminal(tmp_path: Path) -> None:
     """Each command is a process of its own: the job belongs to none of them."""
     book = str(training(shadow(tmp_path) / "train.ipynb"))
     size = ["--nodes", "2", "--ranks-per-node", "1"]
@@ -152,7 +152,6 @@ def test_all_from_the_terminal(tmp_path: Path) -> None:
     assert plan["size"] == {"nodes": 2, "ranks_per_node": 1}
     assert {f["path"] for f in plan["files"]} >= {"code/main.py", "code/train.ipynb", "job.sh", "job.json"}
     assert "steps = 8" in plan["files"][0]["text"]
-    before = {j["id"] for j in terminal("job", "list")}
 
     job = terminal("submit", book, *size, "--name", "t", "--param", "steps=9", "--param", "fails=7")
     assert job["state"] in ("planned", "queued", "starting")
@@ -160,7 +159,7 @@ def test_all_from_the_terminal(tmp_path: Path) -> None:
         ["dtrain-lab", "job", "logs", "-f", job["id"]], capture_output=True, text=True, check=True
     )
     assert "[1] ValueError: the data ended early" in log.stdout
-    shown = terminal("job", "show", "t")
+    shown = terminal("job", "show", job["id"])
     assert (shown["state"], shown["exit_code"], shown["failed_rank"]) == ("failed", 1, 1)
     error = shown["error"]
     assert (error["cell"], error["cell_id"] != "", error["line"]) == ("[4]", True, FAILING_LINE)
@@ -174,25 +173,35 @@ def test_all_from_the_terminal(tmp_path: Path) -> None:
     assert {"./job.json", "./executed.ipynb", "./log.0", "./code/main.py", "./packages.txt"} <= names
     assert not [name for name in names if "checkpoints" in name]
 
-    again = terminal("job", "resume", "t")
-    assert again["parent"] == job["id"]
+
+def test_jobs_go_on_are_copied_cancelled_and_deleted_from_the_terminal(tmp_path: Path) -> None:
+    """The jobs are small: under load a dozen commands take their time."""
+    book = training(tmp_path / "train.ipynb")
+    first: Job = dt.submit(book, ranks=1, name="first", parameters={"steps": 9, "fails": 7})
+    assert first.wait(60) == "failed"
+    before = {job.id for job in dt.jobs()} - {first.id}
+    folder = Path(first.info()["directory"]).parent
+
+    again = terminal("job", "resume", "first")
+    assert again["parent"] == first.id
     Portal.get().call(Portal.get().jobs.wait(again["id"]))
-    long = terminal("submit", book, *size, "--name", "long", "--param", "steps=1000000")
+    long = terminal("submit", str(book), "--ranks", "1", "--name", "long", "--param", "steps=1000000")
     copy = terminal("job", "duplicate", long["id"])
     assert copy["parent"] is None
     for one in (long, copy):
         assert terminal("job", "cancel", one["id"])["state"] == "cancelled"
-    refused = json.loads(terminal("job", "delete", job["id"], "--yes", code=4))
+    made = (copy["id"], long["id"], again["id"], first.id)
+    assert {job["id"] for job in terminal("job", "list")} == before | set(made)
+
+    refused = json.loads(terminal("job", "delete", first.id, "--yes", code=4))
     assert refused["code"] == "checkpoints_used"
-    made = {job["id"], again["id"], long["id"], copy["id"]}
-    assert {j["id"] for j in terminal("job", "list")} - before == made
-    for one in (copy, long, again, job):  # what goes on from a job has its checkpoints in that one's folder
-        refused = terminal("job", "delete", one["id"], code=2)
-        assert json.loads(refused)["code"] == "not_confirmed"
-        terminal("job", "delete", one["id"], "--yes")
-        assert not Path(shown["directory"]).parent.joinpath(one["id"]).exists()
-    assert {j["id"] for j in terminal("job", "list")} == before
-    assert "There is no job" in terminal("job", "show", "t", code=3)
+    refused = json.loads(terminal("job", "delete", copy["id"], code=2))
+    assert refused["code"] == "not_confirmed"
+    for one in made:  # what goes on from a job has its checkpoints in that one's folder
+        terminal("job", "delete", one, "--yes")
+        assert not (folder / one).exists()
+    assert {job.id for job in dt.jobs()} == before
+    assert "There is no job" in terminal("job", "show", "first", code=3)
 
 
 def test_what_it_shows_is_kept_and_the_notebook_is_filled(tmp_path: Path) -> None:
