@@ -49,8 +49,9 @@ operator where it first initializes, with a C++ compiler; `make gallery` has it 
 Not in the table: torchtitan 0.3.0. It installs from PyPI, but trains on accelerators only: where torch finds
 none, its device is CUDA all the same, and its trainer needs Triton.
 
-`make test` runs ten of the pieces in cells, those that need torch alone: averaged, by_hand, arguments, ddp,
-fsdp2, gpt, minigpt_ddp, mp_spawn, processes, snapshots (`tests/integration/test_gallery.py`).
+`make test` runs fourteen of the pieces in cells (`tests/integration/test_gallery.py`): accelerate_loop,
+arguments, averaged, by_hand, ddp, fsdp2, gpt, ignite_parallel, lightning_trainer, minigpt_ddp, mp_spawn,
+notebook_launch, processes, snapshots.
 """
 START = "import torch, torch.distributed as dist\n"
 

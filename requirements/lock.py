@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,10 @@ BUILD = (
 """What an editable install needs."""
 OF_TORCH = ("filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions")
 """What PyTorch needs: the lock leaves PyTorch itself out, and with it these."""
+FOR_TORCH = re.compile(r"(torch|triton|cuda-\S+|nvidia-(?!ml-py)\S+)==")
+"""PyTorch, which others need as well, and what its build for GPUs brings along."""
+MARKER = re.compile(r" ; python_version \S+ \S+(?= )")
+"""A lock serves every Python: where the project needs one version on some, that serves the others, too."""
 OPTIONS = (
     *("--quiet", "--generate-hashes", "--strip-extras", "--no-annotate", "--no-header"),
     # no lock names a host: a mirror serves the same files
@@ -51,7 +56,24 @@ def _compile(needs: list[str], pins: list[str], lock: Path) -> list[str]:
         pinned.write_text("\n".join(pins))
         files = ("-c", str(pinned), "-o", str(lock), str(asked))
         subprocess.run([sys.executable, "-m", "piptools", "compile", *OPTIONS, *files], check=True, cwd=ROOT)
+    lock.write_text(without_torch(lock.read_text()))
     return [line.split()[0] for line in lock.read_text().splitlines() if "==" in line]
+
+
+def without_torch(lock: str) -> str:
+    """A lock without PyTorch, and without conditions on the Python that made it.
+
+    Args:
+        lock: what pip-tools has written: a line for each package, and its hashes, indented, below it.
+    """
+    kept: list[str] = []
+    leaves_out = False
+    for line in lock.splitlines():
+        if not line.startswith(" "):
+            leaves_out = not line or line.startswith("#") or FOR_TORCH.match(line) is not None
+        if not leaves_out:
+            kept.append(MARKER.sub("", line))
+    return "".join(f"{line}\n" for line in kept)
 
 
 if __name__ == "__main__":

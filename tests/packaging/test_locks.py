@@ -10,6 +10,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from requirements.lock import without_torch
+
 ROOT = Path(__file__).parents[2]
 PINNED = re.compile(r"(\S+)==(\S+)((?: --hash=sha256:[0-9a-f]{64})+)")
 
@@ -52,6 +54,30 @@ def test_one_package_has_one_version() -> None:
     told = {canonicalize_name(name): version for name, version in pins.items()}
     assert "torch" in told
     assert {name: test[name] for name in told if name in test}.items() <= told.items()
+
+
+LOCK = """a==1 \\
+    --hash=sha256:1
+debugpy==1.8.22 ; python_version < "3.12" \\
+    --hash=sha256:2
+nvidia-cublas==13 \\
+    --hash=sha256:3 \\
+    --hash=sha256:4
+nvidia-ml-py==13 \\
+    --hash=sha256:5
+torchmetrics==1 \\
+    --hash=sha256:6
+
+# The following packages are considered to be unsafe in a requirements file:
+torch==2.15.0 \\
+    --hash=sha256:7
+"""
+
+
+def test_a_lock_leaves_out_pytorch_though_others_need_it_and_serves_all_pythons() -> None:
+    wanted = [("a==1", 1), ("debugpy==1.8.22", 2), ("nvidia-ml-py==13", 5), ("torchmetrics==1", 6)]
+    text = "".join(f"{name} \\\n    --hash=sha256:{number}\n" for name, number in wanted)
+    assert without_torch(LOCK) == text
 
 
 def test_make_installs_nothing_that_is_not_pinned() -> None:
