@@ -36,8 +36,8 @@ def checked(call: str, request: T) -> T:
         name = found[1] if found else ""
         details = {"field": name}
         if " - at `key`" in text:
-            message = f"{call}: {name} has a name that is no text."
-            raise BadRequest(message, "Name parameters by texts.", details=details) from error
+            message = f"{call}: {name} has a name that is not a string."
+            raise BadRequest(message, "Use strings as names of parameters.", details=details) from error
         value, what = getattr(request, name, None), _wanted(type(request), name, text)
         raise BadRequest(f"{call}: {name} can't be {value!r}: {what}.", details=details) from error
     return request
@@ -53,7 +53,7 @@ def _wanted(kind: type, name: str, text: str) -> str:
     if types is None:
         plain = text.partition(" - at ")[0]
         return plain[0].lower() + plain[1:]
-    return f"it has to be {' or '.join(WORDS.get(one, one) for one in types[1].split(' | '))}"
+    return f"it must be {' or '.join(WORDS.get(one, one) for one in types[1].split(' | '))}"
 
 
 def _choices(hint: Any) -> list[str]:

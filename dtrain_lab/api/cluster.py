@@ -435,7 +435,7 @@ class Cluster(Measurements):
         rank_sets.check([source], self.cluster().world.size)
         if ranks is None or source in ranks:
             raise BadRankSet(
-                f"Rank {source} can't give its variables: it is restarted itself.",
+                f"Rank {source} can't give its variables: rank {source} is restarted, too.",
                 "Name the ranks to restart, and another one to copy from.",
             )
 
@@ -455,7 +455,7 @@ def check_order(code: str, label: str, first_line: int, timeout: float | None) -
     """
     check_source(code, label, first_line)
     if timeout is not None and timeout <= 0:
-        raise BadRequest(f"A time-out of {timeout:g} s is over before it begins.", "Give a number above 0.")
+        raise BadRequest(f"A time-out must be longer than 0 s, not {timeout:g} s.", "Give a number above 0.")
 
 
 def innermost(stack: str) -> str:

@@ -221,7 +221,7 @@ def _refused(verb: str, name: str, error: Any) -> BadRequest:
 def _check_name(name: str) -> None:
     if not all(part.isidentifier() for part in name.split(".")):
         raise BadRequest(
-            f'"{name}" is no name of a variable.', "Give a name such as loss or model.fc.weight."
+            f'"{name}" is not the name of a variable.', "Give a name such as loss or model.fc.weight."
         )
 
 

@@ -126,7 +126,7 @@ class Sweep:
             self.wait(timeout)
         except TimeoutError:
             raise TimeoutError(
-                f"{self.name} is told to stop, and its trials have not ended in {timeout:g} s. They will."
+                f"{self.name} was told to stop, but its trials still run after {timeout:g} s. They will end."
             ) from None
 
     def resume(self) -> None:

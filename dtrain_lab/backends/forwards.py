@@ -38,7 +38,7 @@ class Forwards:
             try:
                 await link.forward_local_path(path, target)
             except (asyncssh.Error, OSError) as error:
-                raise Unreachable(f"No way to {target} on {host}: {error}.", "Try again.") from error
+                raise Unreachable(f"Can't connect to {target} on {host}: {error}.", "Try again.") from error
             self._links[key] = link
         return path
 

@@ -99,7 +99,7 @@ async def answer(identity: str, answers: Sequence[str]) -> str:
         if of == loop and attempt.signin.answer(identity, answers):
             await _outcome(host, attempt)
             return host
-    raise NotFound("Nothing waits for this answer any more.", "Try again.", code="no_question")
+    raise NotFound("The question has expired: nothing waits for an answer.", "Try again.", code="no_question")
 
 
 def _is_over(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
@@ -214,7 +214,7 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
         ) from error
     except asyncssh.PermissionDenied as error:
         raise SignInNeeded(
-            f"{host} refused to let us in: {error.reason}.",
+            f"{host} refused the sign-in: {error.reason}.",
             f"Load your key (ssh-add), or sign in once by hand: ssh {host}",
             details={"host": host},
         ) from error

@@ -123,7 +123,8 @@ def _replace(path: Path, data: bytes) -> None:
         durable.replace(path, data)
     except OSError as error:
         raise Unreachable(
-            f"{path} can't be written: {error.strerror}.", "Is there room, and is the folder yours?"
+            f"{path} can't be written: {error.strerror}.",
+            "Check the disk's free space and who owns the folder.",
         ) from error
 
 
@@ -146,7 +147,7 @@ def _remove(folder: str) -> None:
     except OSError as error:
         raise Unreachable(
             f"{folder} can't be removed: {error.strerror}: {error.filename}.",
-            "Is it yours, and is it in use?",
+            "Check who owns it, and whether it is in use.",
         ) from error
 
 

@@ -49,7 +49,7 @@ def backend(name: str) -> Backend:
     except Exception as error:
         raise NotFound(
             f'The back-end "{name}" can\'t be loaded: {error}.',
-            "Mend or remove its package.",
+            "Repair or remove its package.",
             code="no_backend",
         ) from error
     return made

@@ -25,7 +25,7 @@ from dtrain_lab.wire.submission import Submission
 EXPORT = "export MASTER_PORT=$port"
 SCRATCH = '"${SLURM_TMPDIR:-${TMPDIR:-/tmp}}"'
 """A node-local disk, if the profile names none."""
-SECRET_HINT = "Write its value into that file, for your eyes only (chmod 600), where each node can read it."
+SECRET_HINT = "Write its value into that file, readable by you only (chmod 600), where each node can read it."
 
 
 def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1") -> str:

@@ -88,7 +88,7 @@ class Login:
         try:
             return _unpacked(done.out)
         except tarfile.TarError as error:
-            raise Unreachable(f"{self.host}: what came of {folder} was cut off: {error}.", "") from error
+            raise Unreachable(f"{self.host}: the transfer of {folder} was cut off: {error}.", "") from error
 
     async def remove(self, folder: str) -> None:
         await self._must(["rm", "-rf", "--", folder])
@@ -116,7 +116,9 @@ class Login:
     async def _must(self, words: Sequence[str], stdin: bytes = b"") -> None:
         done = await self.run(words, stdin)
         if done.code:
-            raise Unreachable(f"{self.host}: {done.err.strip()}", "Is the folder there, and yours?")
+            raise Unreachable(
+                f"{self.host}: {done.err.strip()}", "Check that the folder exists, and who owns it."
+            )
 
 
 def _unpacked(data: bytes) -> dict[str, bytes]:

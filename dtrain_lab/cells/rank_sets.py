@@ -34,7 +34,7 @@ def parse(text: str, size: int) -> tuple[int, ...]:
     for part in body.split(","):
         for rank in _span(part.strip(), text):
             if rank in seen:
-                raise BadRankSet(f'Rank {rank} stands twice in "{body}".', HINT)
+                raise BadRankSet(f'Rank {rank} appears twice in "{body}".', HINT)
             if rank >= size:
                 raise BadRankSet(
                     f"There is no rank {rank}: the world has {count(size)}, {name(range(size))}.",

@@ -24,17 +24,17 @@ from dtrain_lab.wire.plan import Request
 
 @click.group()
 def cluster() -> None:
-    """Start, look at and stop clusters."""
+    """Start, show and stop clusters."""
 
 
 @cluster.command()
 @click.option("--profile", default="local", show_default=True, help="Where to run.")
-@click.option("--ranks", type=int, help="How many; else one per GPU, or two where there is none.")
+@click.option("--ranks", type=int, help="Number of ranks; default: one per GPU, else 2.")
 @click.option("--nodes", type=int)
 @click.option("--ranks-per-node", type=int)
-@click.option("--name", help="Of the cluster.")
-@click.option("--no-monitor", is_flag=True, help="Don't watch steps and communication.")
-@click.option("--detach", is_flag=True, help="Let it live when this terminal is closed, until it is stopped.")
+@click.option("--name", help="Name of the cluster.")
+@click.option("--no-monitor", is_flag=True, help="Don't measure steps and communication.")
+@click.option("--detach", is_flag=True, help="Keep it when this terminal closes, until it is stopped.")
 @as_json
 @reports_errors
 def start(
@@ -107,11 +107,11 @@ def show(name: str, as_json: bool) -> None:
 
 @cluster.command()
 @click.argument("name")
-@click.option("--ranks", default="", help='Rank set, such as "0,2-3"; all unless told.')
+@click.option("--ranks", default="", help='Rank set, such as "0,2-3"; default: all.')
 @as_json
 @reports_errors
 def interrupt(name: str, ranks: str, as_json: bool) -> None:
-    """Interrupt what runs; variables are kept."""
+    """Interrupt the running cell; variables are kept."""
     target = reach(name)
     target.interrupt(ranks or None)
     done(target, f"{name}: interrupted; variables are kept.", as_json)
@@ -119,11 +119,11 @@ def interrupt(name: str, ranks: str, as_json: bool) -> None:
 
 @cluster.command()
 @click.argument("name")
-@click.option("--ranks", default="", help='Rank set, such as "0,2-3"; all unless told.')
+@click.option("--ranks", default="", help='Rank set, such as "0,2-3"; default: all.')
 @as_json
 @reports_errors
 def restart(name: str, ranks: str, as_json: bool) -> None:
-    """New processes for ranks; their variables are lost."""
+    """Restart ranks in new processes; their variables are lost."""
     target = reach(name)
     target.restart(ranks or None)
     done(target, f"{name}: restarted; the variables of those ranks are gone.", as_json)
@@ -131,11 +131,11 @@ def restart(name: str, ranks: str, as_json: bool) -> None:
 
 @cluster.command()
 @click.argument("name")
-@click.option("--ranks", default="", help='Rank set, such as "0,2-3"; all unless told.')
+@click.option("--ranks", default="", help='Rank set, such as "0,2-3"; default: all.')
 @as_json
 @reports_errors
 def stacks(name: str, ranks: str, as_json: bool) -> None:
-    """Print what the threads of each rank do now."""
+    """Print the stack of each thread of the ranks."""
     print_stacks(reach(name).stacks(ranks or None), as_json=as_json)
 
 

@@ -242,7 +242,7 @@ class Prompt(cmd.Cmd):
 def _number(text: str) -> int:
     words = shlex.split(text)
     if len(words) != 1 or not words[0].isdigit():
-        raise NotFound(f'"{text.strip()}" is no number.', "Give one, such as: rank 3")
+        raise NotFound(f'"{text.strip()}" is not a number.', "Give one, such as: rank 3")
     return int(words[0])
 
 

@@ -36,13 +36,13 @@ CANCEL_WITHIN_S = 60.0
 def _days(_: click.Context, __: click.Parameter, days: float) -> float:
     """Validate a number of days: 0 or more, not NaN."""
     if not days >= 0:
-        raise click.BadParameter(f"{days:g} is no number of days.")
+        raise click.BadParameter(f"{days:g} is not a number of days.")
     return days
 
 
 @click.group("job")
 def job_group() -> None:
-    """Jobs: list, look, read, cancel, resume, delete."""
+    """Jobs: list, show, read logs, cancel, resume, delete."""
 
 
 @job_group.command("list")
@@ -54,7 +54,7 @@ def listing(as_json: bool) -> None:
     if as_json:
         print_json(infos)
     elif not infos:
-        console.print("No job. Submit one: dtrain-lab submit NOTEBOOK")
+        console.print("No jobs. Submit one: dtrain-lab submit NOTEBOOK")
     else:
         table = Table("id", "name", "state", "profile", "size", "time", "", box=None, pad_edge=False)
         for info in infos:
@@ -84,12 +84,12 @@ def show(identity: str, as_json: bool) -> None:
 
 @job_group.command()
 @click.argument("identity", metavar="ID")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the job ends.")
-@click.option("--rank", help='A rank, or a set as "0,2-3".')
+@click.option("-f", "--follow", is_flag=True, help="Follow the log until the job ends.")
+@click.option("--rank", help='A rank, or a set such as "0,2-3".')
 @as_json
 @reports_errors
 def logs(identity: str, follow: bool, rank: str | None, as_json: bool) -> None:
-    """Print what the ranks wrote, each line with its rank; with -f and --json each as a line of JSON."""
+    """Print the ranks' output, each line with its rank; with -f and --json, one JSON object per line."""
     portal = Portal.get("terminal")
     info = portal.call(portal.jobs.job(identity))
     wanted = None if rank is None else rank_sets.parse(rank, info.world.size)
@@ -117,7 +117,7 @@ def logs(identity: str, follow: bool, rank: str | None, as_json: bool) -> None:
 
 @job_group.command()
 @click.argument("identity", metavar="ID")
-@click.option("--wait/--no-wait", default=True, help="Wait until nothing of it is left.")
+@click.option("--wait/--no-wait", default=True, help="Wait until all its processes have ended.")
 @as_json
 @reports_errors
 def cancel(identity: str, wait: bool, as_json: bool) -> None:
@@ -129,8 +129,8 @@ def cancel(identity: str, wait: bool, as_json: bool) -> None:
             target.wait(CANCEL_WITHIN_S)
         except TimeoutError:
             raise Unreachable(
-                f"{target.name} is told to end, and has not after {CANCEL_WITHIN_S:.0f} s.",
-                f"Look again: dtrain-lab job show {target.id}",
+                f"{target.name} was told to end, and still runs after {CANCEL_WITHIN_S:.0f} s.",
+                f"Check again: dtrain-lab job show {target.id}",
                 code="not_ended",
             ) from None
     _done(target, as_json)
@@ -138,11 +138,11 @@ def cancel(identity: str, wait: bool, as_json: bool) -> None:
 
 @job_group.command()
 @click.argument("identity", metavar="ID")
-@click.option("--force", is_flag=True, help="Also where nobody can say whether it still runs.")
+@click.option("--force", is_flag=True, help="Even if it is unknown whether the job still runs.")
 @as_json
 @reports_errors
 def resume(identity: str, force: bool, as_json: bool) -> None:
-    """Submit it again, from its last complete checkpoint."""
+    """Submit a job again, from its last complete checkpoint."""
     _done(job(identity).resume(force=force), as_json)
 
 
@@ -151,7 +151,7 @@ def resume(identity: str, force: bool, as_json: bool) -> None:
 @as_json
 @reports_errors
 def duplicate(identity: str, as_json: bool) -> None:
-    """Submit its notebook again, as it is now, with the same request."""
+    """Submit a job's notebook again, as it is now, with the same request."""
     portal = Portal.get("terminal")
     request = portal.call(portal.jobs.request_of(identity))
     file = Path(request.notebook).expanduser().absolute()
@@ -163,7 +163,7 @@ def duplicate(identity: str, as_json: bool) -> None:
 @job_group.command()
 @click.argument("identity", metavar="ID")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
-@click.option("--force", is_flag=True, help="Also where nobody can say whether it still runs.")
+@click.option("--force", is_flag=True, help="Even if it is unknown whether the job still runs.")
 @as_json
 @reports_errors
 def delete(identity: str, yes: bool, force: bool, as_json: bool) -> None:
@@ -180,11 +180,11 @@ def delete(identity: str, yes: bool, force: bool, as_json: bool) -> None:
 
 @job_group.command()
 @click.argument("identity", metavar="ID")
-@click.option("--ranks", help='A rank, or a set as "0,2-3".')
+@click.option("--ranks", help='A rank, or a set such as "0,2-3".')
 @as_json
 @reports_errors
 def stacks(identity: str, ranks: str | None, as_json: bool) -> None:
-    """Print what the threads of each rank do now."""
+    """Print the stack of each thread of the ranks."""
     print_stacks(job(identity).stacks(ranks), as_json=as_json)
 
 
@@ -209,9 +209,9 @@ def export(identity: str, file: str | None, as_json: bool) -> None:
 
 
 @job_group.command()
-@click.option("--older-than", type=float, default=30.0, callback=_days, help="Days since its end.")
+@click.option("--older-than", type=float, default=30.0, callback=_days, help="Days since a job's end.")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
-@click.option("--dry-run", is_flag=True, help="Show what would be deleted; nothing is.")
+@click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing.")
 @as_json
 @reports_errors
 def prune(older_than: float, yes: bool, dry_run: bool, as_json: bool) -> None:

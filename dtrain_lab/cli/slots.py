@@ -16,8 +16,8 @@ from dtrain_lab.services import slots as service_slots
 
 
 @click.command()
-@click.option("--profile", default="local", help="Whose machines to ask; this one by itself.")
-@click.option("--stop", metavar="ID", help="End a process of yours on a GPU, by its id in --json.")
+@click.option("--profile", default="local", help="Profile whose machines to ask; default: this machine.")
+@click.option("--stop", metavar="ID", help="End your process on a GPU, by its id in --json.")
 @as_json
 @reports_errors
 def slots(profile: str, stop: str | None, as_json: bool) -> None:

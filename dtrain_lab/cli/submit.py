@@ -32,28 +32,28 @@ from dtrain_lab.wire.jobs.job import JobPlan, JobRequest
 @click.command()
 @click.argument("notebook")
 @click.option("--profile", default="local", help="Where to run.")
-@click.option("--ranks", type=int, help="How many; the plan chooses nodes.")
-@click.option("--nodes", type=int, help="Nodes.")
-@click.option("--ranks-per-node", type=int, help="Ranks on each.")
-@click.option("--name", help="Of the job.")
-@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; may be repeated.")
-@click.option("--partition", help="Of Slurm, in the place of the profile's.")
-@click.option("--environment", help='"current", or kind:path, in the place of the profile\'s.')
-@click.option("--interface", help="Network interface, in the place of the profile's.")
-@click.option("--option", "options", multiple=True, help="A line for the scheduler; may be repeated.")
+@click.option("--ranks", type=int, help="Number of ranks; the plan chooses the nodes.")
+@click.option("--nodes", type=int, help="Number of nodes.")
+@click.option("--ranks-per-node", type=int, help="Ranks on each node.")
+@click.option("--name", help="Name of the job.")
+@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; repeatable.")
+@click.option("--partition", help="Slurm partition; overrides the profile.")
+@click.option("--environment", help='"current" or kind:path; overrides the profile.')
+@click.option("--interface", help="Network interface; overrides the profile.")
+@click.option("--option", "options", multiple=True, help="Extra option for the scheduler; repeatable.")
 @click.option("--time", "limit", help='Time limit, "02:00:00".')
-@click.option("--stage", multiple=True, help="Data to copy to each node's own disk; may be repeated.")
-@click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Of Slurm.")
-@click.option("--framework", help="torch, tensorflow or mindspore, in the place of the profile's.")
-@click.option("--after", help="A job that has to succeed first.")
-@click.option("--retries", type=int, default=0, help="How many times a failed run is retried.")
-@click.option("--warn", type=int, default=60, help="So many seconds before the time limit ranks are told.")
-@click.option("--mail", help="Address that Slurm writes to.")
-@click.option("--notify", help="A command that the job runs at its end.")
-@click.option("--kernel", help="Run in the Python of this kernel, not in the terminal's.")
-@click.option("--files/--no-files", default=True, help="Pack the small files of the notebook's folder.")
+@click.option("--stage", multiple=True, help="Data to copy to each node's local disk; repeatable.")
+@click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Slurm's launcher.")
+@click.option("--framework", help="torch, tensorflow or mindspore; overrides the profile.")
+@click.option("--after", help="Start only after this job has succeeded.")
+@click.option("--retries", type=int, default=0, help="Retries of a failed run.")
+@click.option("--warn", type=int, default=60, help="Warn ranks this many seconds before the limit.")
+@click.option("--mail", help="E-mail address for Slurm's notifications.")
+@click.option("--notify", help="Command that the job runs when it ends.")
+@click.option("--kernel", help="Use this kernel's Python instead of the terminal's.")
+@click.option("--files/--no-files", default=True, help="Copy the small files in the notebook's folder.")
 @click.option("--monitor/--no-monitor", default=None, help="Measure steps and communication.")
-@click.option("--dry-run", is_flag=True, help="Show what would be submitted; nothing is.")
+@click.option("--dry-run", is_flag=True, help="Show the plan without submitting.")
 @as_json
 @reports_errors
 def submit(
@@ -83,7 +83,7 @@ def submit(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Submit a notebook as a job. It runs without this terminal."""
+    """Submit a notebook as a job. It keeps running when this terminal closes."""
     portal = Portal.get("terminal")
     request = JobRequest(
         notebook=notebook,
@@ -125,7 +125,7 @@ def submit(
 
 @click.command()
 @click.argument("notebook")
-@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; may be repeated.")
+@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; repeatable.")
 @as_json
 @reports_errors
 def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
@@ -188,7 +188,7 @@ def _show_plan(made: JobPlan, as_json: bool) -> None:
     if made.budget is not None:
         console.print(budget.sentence(made.budget), markup=False)
     if made.expected_start_at is not None:
-        console.print(f"It would start at {time.ctime(made.expected_start_at)}.")
+        console.print(f"Expected start: {time.ctime(made.expected_start_at)}.")
     for file in made.files:
         console.print(f"  {file.path}  {file.bytes:,} bytes", markup=False)
     for file in made.files:

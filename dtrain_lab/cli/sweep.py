@@ -40,22 +40,22 @@ def sweep_group() -> None:
 @click.option("--direction", type=click.Choice(["minimize", "maximize"]), default="minimize")
 @click.option("--sampler", type=click.Choice(["tpe", "random", "grid"]), default="tpe")
 @click.option("--pruner", type=click.Choice(["asha"]), help="Stop bad trials early.")
-@click.option("--trials", type=int, help="How many at most; by default the whole grid, else 16.")
-@click.option("--parallel", type=int, help="How many run at once; by default one for each GPU or core.")
+@click.option("--trials", type=int, help="Most trials; default: the whole grid, else 16.")
+@click.option("--parallel", type=int, help="Trials at once; default: one per GPU or core.")
 @click.option("--profile", default="local", help="Where to run.")
 @click.option("--nodes", type=int, default=1, help="Nodes of a trial.")
-@click.option("--ranks-per-node", type=int, default=1, help="Ranks on each.")
-@click.option("--name", help="Of the sweep.")
-@click.option("--partition", help="Of Slurm, in the place of the profile's.")
-@click.option("--environment", help='"current", or kind:path, in the place of the profile\'s.')
-@click.option("--option", "options", multiple=True, help="A line for the scheduler; may be repeated.")
+@click.option("--ranks-per-node", type=int, default=1, help="Ranks on each node.")
+@click.option("--name", help="Name of the sweep.")
+@click.option("--partition", help="Slurm partition; overrides the profile.")
+@click.option("--environment", help='"current" or kind:path; overrides the profile.')
+@click.option("--option", "options", multiple=True, help="Extra option for the scheduler; repeatable.")
 @click.option("--time", "limit", help='Time limit of a trial, "02:00:00".')
-@click.option("--stage", multiple=True, help="Data to copy to each node's own disk; may be repeated.")
-@click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Of Slurm.")
-@click.option("--framework", help="torch, tensorflow or mindspore, in the place of the profile's.")
-@click.option("--retries", type=int, default=0, help="How many times a failed trial is retried.")
-@click.option("--kernel", help="Run in the Python of this kernel, not in the terminal's.")
-@click.option("--files/--no-files", default=True, help="Take the small files of the notebook's folder along.")
+@click.option("--stage", multiple=True, help="Data to copy to each node's local disk; repeatable.")
+@click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Slurm's launcher.")
+@click.option("--framework", help="torch, tensorflow or mindspore; overrides the profile.")
+@click.option("--retries", type=int, default=0, help="Retries of a failed trial.")
+@click.option("--kernel", help="Use this kernel's Python instead of the terminal's.")
+@click.option("--files/--no-files", default=True, help="Copy the small files in the notebook's folder.")
 @click.option("--dry-run", is_flag=True, help="Check the sweep without starting it.")
 @as_json
 @reports_errors
@@ -69,7 +69,7 @@ def run(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Begin a sweep over a notebook. It runs without this terminal."""
+    """Start a sweep over a notebook. It keeps running when this terminal closes."""
     portal = Portal.get("terminal")
     given = [from_text(text) for text in params]
     request = SweepRequest(
@@ -94,7 +94,7 @@ def run(
         print_json(info)
         return
     console.print(f"{info.name} is sweep {info.id}: {_trials(info.total)}, {info.parallel} at once.")
-    console.print(f"How it stands: dtrain-lab sweep show {info.id}")
+    console.print(f"Its state: dtrain-lab sweep show {info.id}")
 
 
 @sweep_group.command("list")
@@ -109,7 +109,7 @@ def listing(as_json: bool) -> None:
     if as_json:
         print_json(infos)
     elif not infos:
-        console.print("No sweep. Begin one: dtrain-lab sweep run NOTEBOOK")
+        console.print("No sweeps. Start one: dtrain-lab sweep run NOTEBOOK")
     else:
         table = Table("id", "name", "state", "profile", "", box=None, pad_edge=False)
         for info in infos:
@@ -162,18 +162,18 @@ def trials(identity: str, as_json: bool) -> None:
 
 @sweep_group.command()
 @click.argument("identity", metavar="ID")
-@click.option("--wait/--no-wait", default=True, help="Wait until all its trials have ended.")
+@click.option("--wait/--no-wait", default=True, help="Wait until all trials have ended.")
 @as_json
 @reports_errors
 def stop(identity: str, wait: bool, as_json: bool) -> None:
-    """End a sweep's trials; their checkpoints are kept."""
+    """Stop a sweep and its trials; their checkpoints are kept."""
     target = find(identity)
     try:
         target.stop(wait=wait)
     except TimeoutError:
         raise Unreachable(
-            f"{target.name} is told to stop, and has not after {STOP_WITHIN_S:.0f} s.",
-            f"Look again: dtrain-lab sweep show {target.id}",
+            f"{target.name} was told to stop, and still runs after {STOP_WITHIN_S:.0f} s.",
+            f"Check again: dtrain-lab sweep show {target.id}",
             code="not_ended",
         ) from None
     _done(target, as_json)
@@ -184,7 +184,7 @@ def stop(identity: str, wait: bool, as_json: bool) -> None:
 @as_json
 @reports_errors
 def resume(identity: str, as_json: bool) -> None:
-    """Go on with a sweep that was stopped, from its trials' checkpoints."""
+    """Resume a stopped sweep from its trials' checkpoints."""
     target = find(identity)
     target.resume()
     _done(target, as_json)

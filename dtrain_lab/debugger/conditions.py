@@ -34,7 +34,7 @@ def check(point: Breakpoint) -> None:
             ) from error
     count = point.hit.strip().lstrip("<>=%! ")
     if point.hit and not count.split("==")[0].strip().isdigit():
-        raise BadRequest(f'"{point.hit}" is no number of hits.', 'Write "3", ">= 3", or "% 10 == 0".')
+        raise BadRequest(f'"{point.hit}" is not a hit count.', 'Write "3", ">= 3", or "% 10 == 0".')
 
 
 def for_rank(point: Breakpoint, rank: int) -> dict[str, object]:

@@ -110,7 +110,7 @@ class DebugBroker:
             Conflict: The client does not hold the debugger.
         """
         if self._holder is None or self._holder.client != client:
-            raise Conflict("This is not the one who debugs these ranks.", "Turn the debugger on.")
+            raise Conflict("Another client debugs these ranks.", "Turn the debugger on.")
         self._holder.heard = time.monotonic()
         there = set(self._peers.ranks)
         answers = {

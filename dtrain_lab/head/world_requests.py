@@ -97,9 +97,9 @@ class WorldRequests:
 
     async def _launch(self, _: bytes, order: clients.Launch) -> Cluster:
         if self._world.plan is not None:
-            raise Conflict("This head has a world already.", code="claimed")
+            raise Conflict("This cluster has been launched already.", code="claimed")
         if self._world.state.phase != "pending":
-            raise Conflict("This head can't start ranks any more.", code="claimed")
+            raise Conflict("This cluster can't start ranks any more.", code="claimed")
         self._world.launch(order)
         return self._world.cluster()
 

@@ -22,8 +22,8 @@ TAKEN_WITHIN_S = 900.0
 """The same where a scheduler has not said that it has the job: a slow one may take it late."""
 UNSAID = Reason(
     "maybe_submitted",
-    "The scheduler has not said yet whether it has the job.",
-    "It is asked again by itself.",
+    "The scheduler has not confirmed the job yet.",
+    "dtrain-lab keeps asking.",
 )
 LATE_S = 20.0
 """How long after a job's last sign of life a network file system may still hide the file with its end."""
@@ -32,8 +32,10 @@ UNSAID_S = 600.0
 STALE_S = 15.0
 ENDED_BY_SIGNAL = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
 """Exit codes of scripts whose ranks were ended."""
-NOT_ASKED = Reason("not_asked", "The place where it runs can't be asked now.", "It is asked again by itself.")
-ENDING = Reason("ending", "Its processes are gone; how it ended is not written yet.", "")
+NOT_ASKED = Reason(
+    "not_asked", "The machine where the job runs doesn't answer now.", "dtrain-lab keeps asking."
+)
+ENDING = Reason("ending", "The job's processes have ended; their exit code is not written yet.", "")
 
 
 def first_error(errors: tuple[JobError, ...]) -> JobError | None:

@@ -39,7 +39,7 @@ def summary_of(
     if state == "cancelled":
         return Summary("job_cancelled", values, f"Cancelled{after}.")
     if state == "lost":
-        text = "Lost: nothing is known of it any more. Its folder has what it wrote."
+        text = "Lost: the job's processes can't be found. Its folder has the output so far."
         return Summary("job_lost", values, text)
     if state == "queued":
         text = f"Waiting to start. {reason.message}" if reason else "Waiting to start."

@@ -310,7 +310,7 @@ class Session:
     def _record(self, target: Cluster, cell: str) -> CellRecord:
         found = next((record for record in self.call(target.cells()) if record.id == cell), None)
         if found is None:
-            raise NotFound("This cell is not known any more.", "Its cluster may have been restarted.")
+            raise NotFound("The cluster no longer knows this cell.", "Its cluster may have been restarted.")
         return found
 
     def _last_detached(self) -> tuple[Cluster, str]:

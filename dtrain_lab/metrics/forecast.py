@@ -97,10 +97,10 @@ def check_numbers(nodes: int, ranks_per_node: int | None) -> None:
         BadRequest: One of them is below 1.
     """
     if nodes < 1:
-        raise BadRequest(f"{nodes} is no number of nodes to predict for.", "Give 2 or more, as in: --nodes 2")
+        raise BadRequest(f"{nodes} is not a number of nodes.", "Give 2 or more, as in: --nodes 2")
     if ranks_per_node is not None and ranks_per_node < 1:
         raise BadRequest(
-            f"{ranks_per_node} is no number of ranks on a node.",
+            f"{ranks_per_node} is not a number of ranks per node.",
             "Give 1 or more, as in: --ranks-per-node 2",
         )
 

@@ -97,7 +97,7 @@ def finding(budget: Budget) -> Finding | None:
     Under Slurm's `safe` limits such a job would never start.
     """
     if budget.asked_hours is None:
-        fix = "Set one: Slurm may not start a job that could take for ever."
+        fix = "Set a time limit: Slurm may not start a job without one."
         return Finding(
             "warning", "no_time_limit", f"{sentence(budget)} The job has no time limit.", fix, field="time"
         )

@@ -93,7 +93,7 @@ def _too_many(what: str, rooms: Sequence[int], asked: int, field: str = "ranks")
     below = [n for n in possible if n < asked][-1:]
     above = [n for n in possible if n > asked][:1]
     nearest = [str(n) for n in below + above]
-    hint = f"Ask for {' or '.join(nearest)} ranks." if nearest else "It has no node that is up."
+    hint = f"Ask for {' or '.join(nearest)} ranks." if nearest else "No node of the partition is up."
     return BadSize(
         f"{what}: it has {_has(rooms)}.",
         hint,

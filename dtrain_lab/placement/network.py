@@ -91,7 +91,7 @@ def port_range(text: str | None) -> range | None:
         return None
     first, _, last = text.partition("-")
     if not (first.isdigit() and last.isdigit() and 0 < int(first) < int(last) < 65536):
-        raise BadRequest(f'"{text}" is no range of ports.', 'Write it as "20000-20999".', code="bad_ports")
+        raise BadRequest(f'"{text}" is not a range of ports.', 'Write it as "20000-20999".', code="bad_ports")
     found = range(int(first), int(last) + 1)
     if len(found) < FEWEST_PORTS:
         raise BadRequest(

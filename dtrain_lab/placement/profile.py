@@ -31,7 +31,7 @@ def environment_of(text: str, like: Environment) -> Environment:
     kinds = get_args(EnvironmentKind)
     if kind not in kinds or (kind not in ("current", "modules") and not path):
         raise BadProfile(
-            f'"{text}" is no environment.',
+            f'"{text}" is not an environment.',
             f'Write it as "current", or as kind:path, with a kind of: {", ".join(kinds[1:])}.',
             code="bad_environment",
             details={"field": "environment"},
@@ -135,11 +135,11 @@ def _refuse_sizes(profile: Profile, text: str, file: str) -> None:
     for key in ("nodes", "ranks_per_node", "cpus_per_rank"):
         value = getattr(profile, key)
         if value is not None and value < 1:
-            raise _error(file, _line(text, (key,)), f"{key} is {value}", "It has to be 1 or more.", key=key)
+            raise _error(file, _line(text, (key,)), f"{key} is {value}", "It must be 1 or more.", key=key)
     after = profile.watch.stuck_after_s
     if not LEAST_STUCK_S <= after <= MOST_STUCK_S:
         key, line = "stuck_after_s", _line(text, ("watch", "stuck_after_s"))
-        hint = f"It has to be {LEAST_STUCK_S:g} to {MOST_STUCK_S:g} seconds."
+        hint = f"It must be {LEAST_STUCK_S:g} to {MOST_STUCK_S:g} seconds."
         raise _error(file, line, f"[watch] {key} is {after:g}", hint, key=key)
 
 

@@ -20,11 +20,15 @@ SQUEUE = "%i|%T|%r|%S|%N|%k"
 """Format of `squeue -h`: id, state, reason, expected start, nodes, comment."""
 GONE = ("down", "drain", "drng", "fail", "maint", "unk", "futr", "pow_dn")
 WORDS: dict[str, tuple[str, str, bool]] = {
-    "Resources": ("It waits for nodes to become free.", "", False),
-    "Priority": ("Jobs with a higher priority are ahead of it.", "", False),
-    "Dependency": ("It waits for another job.", "", False),
-    "BeginTime": ("Its begin time has not come.", "", False),
-    "ReqNodeNotAvail": ("A node that it needs is down or reserved.", "Ask for other nodes, or wait.", False),
+    "Resources": ("The job waits for free nodes.", "", False),
+    "Priority": ("Jobs of higher priority are ahead.", "", False),
+    "Dependency": ("The job waits for another job.", "", False),
+    "BeginTime": ("The job's begin time has not come.", "", False),
+    "ReqNodeNotAvail": (
+        "A node that the job needs is down or reserved.",
+        "Ask for other nodes, or wait.",
+        False,
+    ),
     "PartitionDown": ("The partition is down.", "Choose another partition.", False),
     "PartitionInactive": ("The partition takes no jobs now.", "Choose another partition.", False),
     "PartitionNodeLimit": (
@@ -33,7 +37,7 @@ WORDS: dict[str, tuple[str, str, bool]] = {
         True,
     ),
     "PartitionTimeLimit": (
-        "It asks for more time than the partition allows.",
+        "The job asks for more time than the partition allows.",
         "Set a shorter [slurm] time, or choose another partition.",
         True,
     ),
@@ -46,15 +50,15 @@ WORDS: dict[str, tuple[str, str, bool]] = {
     "QOSGrpNodeLimit": ("All nodes of this QOS are in use.", "", False),
     "InvalidAccount": ("Slurm does not know the account.", "Set [slurm] account.", True),
     "InvalidQOS": ("Slurm does not know the QOS, or you may not use it.", "Set [slurm] qos.", True),
-    "BadConstraints": ("No node has what is asked for.", "Check [slurm] constraint.", True),
+    "BadConstraints": ("No node has the requested resources.", "Check [slurm] constraint.", True),
     "JobHeldUser": ("It is held by you.", "Release it: scontrol release JOB", False),
-    "JobHeldAdmin": ("It is held by an administrator.", "Ask them why.", False),
+    "JobHeldAdmin": ("The job is held by an administrator.", "Ask them why.", False),
     "Licenses": ("It waits for a licence.", "", False),
-    "Reservation": ("It waits for its reservation.", "", False),
+    "Reservation": ("The job waits for its reservation.", "", False),
     "NonZeroExitCode": ("It ended with an error.", "Its log has the details.", True),
     "TimeLimit": ("Its time was over.", "Set a longer [slurm] time.", True),
     "NodeDown": ("A node went down.", "Start it again.", True),
-    "OutOfMemory": ("It needed more memory than it asked for.", "Raise memory_per_node.", True),
+    "OutOfMemory": ("The job needed more memory than it asked for.", "Raise memory_per_node.", True),
 }
 
 
@@ -72,7 +76,7 @@ def time_s(text: str) -> int | None:
     match = re.fullmatch(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", text, re.ASCII)
     if match is None:
         raise BadProfile(
-            f'"{text[:80]}" is no time.',
+            f'"{text[:80]}" is not a time.',
             'Write it as "02:00:00" or "1-00:00:00".',
             details={"field": "time"},
         )
@@ -147,7 +151,7 @@ def plan_slurm(profile: Profile, request: Request, facts: SlurmFacts, *, python:
     if asked is not None and partition.time_s is not None and asked > partition.time_s:
         limit = time_text(partition.time_s)
         raise BadSize(
-            f"This would never start: {place} ends jobs at {limit}, and {profile.slurm.time} is asked for.",
+            f"This would never start: {place} limits jobs to {limit}, and {profile.slurm.time} is requested.",
             f"Ask for at most {limit}.",
             code="too_long",
             details={"field": "time", "value": limit},
@@ -207,7 +211,7 @@ def mib(text: str | None) -> int | None:
         return None
     match = re.fullmatch(r"(\d+)([KMGT]?)B?", text.strip(), re.IGNORECASE)
     if match is None:
-        raise BadProfile(f'memory_per_node: "{text}" is no size.', 'Write it as "64G".')
+        raise BadProfile(f'memory_per_node: "{text}" is not a size.', 'Write it as "64G".')
     scale = {"K": 1 / 1024, "": 1, "M": 1, "G": 1024, "T": 1024 * 1024}
     return int(int(match[1]) * scale[match[2].upper()])
 
@@ -237,7 +241,7 @@ def reason(code: str, state: str) -> Reason | None:
             "TIMEOUT": ("Its time was over.", "Set a longer [slurm] time."),
             "PREEMPTED": ("A job of higher priority took its nodes.", "Start it again."),
             "NODE_FAIL": ("A node failed.", "Start it again."),
-            "OUT_OF_MEMORY": ("It needed more memory than it asked for.", "Raise memory_per_node."),
+            "OUT_OF_MEMORY": ("The job needed more memory than it asked for.", "Raise memory_per_node."),
             "CANCELLED": ("It was cancelled.", ""),
             "FAILED": ("It ended with an error.", "Its log has the details."),
         }[state]

@@ -36,49 +36,47 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
     extension_url = "/lab"
     load_other_extensions = True
 
-    max_ranks = Integer(
-        0, config=True, help="Most ranks that one cluster or job may have; 0 for no limit of ours."
-    )
+    max_ranks = Integer(0, config=True, help="Most ranks that one cluster or job may have; 0: no limit.")
     allow_local = Bool(
-        True, config=True, help="May ranks run on this machine? Set to False on login nodes and shared Hubs."
+        True,
+        config=True,
+        help="Whether ranks may run on this machine. Set to False on login nodes and shared Hubs.",
     )
     warm = Bool(
         True,
         config=True,
-        help="May kernels start a process without ranks in the background, for a quick first start?",
+        help="Whether kernels may start a process without ranks in the background, for a fast first start.",
     )
-    updates_per_second = Float(
-        2.0, config=True, help="Frames per second that the panel gets at most (1 to 4)."
-    )
+    updates_per_second = Float(2.0, config=True, help="Updates of the panel per second, 1 to 4.")
 
     backends = List(
-        Unicode(), None, allow_none=True, config=True, help="Back-ends that profiles may use; None for all."
+        Unicode(), None, allow_none=True, config=True, help="Back-ends that profiles may use; None: all."
     )
     hosts = List(
         Unicode(),
         None,
         allow_none=True,
         config=True,
-        help='Patterns of SSH hosts and login nodes that profiles may name ("gpu-*"); None for all.',
+        help='Patterns of SSH hosts and login nodes that profiles may name ("gpu-*"); None: all.',
     )
     allow_environments = Bool(
-        True, config=True, help="May the request of a job name the folder of the environment that it runs in?"
+        True, config=True, help="Whether a request of a job may name its environment's folder."
     )
-    allow_options = Bool(True, config=True, help="May profiles pass options of their own to the scheduler?")
+    allow_options = Bool(True, config=True, help="Whether profiles may pass extra options to the scheduler.")
     ports = Unicode(
         None,
         allow_none=True,
         config=True,
-        help='Ports that worlds on other machines may use ("20000-20999"); None for any.',
+        help='Ports that clusters and jobs on other machines may use ("20000-20999"); None: any.',
     )
     idle_limit = Float(
-        1800.0, config=True, help="Seconds without a cell after which a world on other machines ends."
+        1800.0, config=True, help="Seconds without a cell after which a cluster on other machines ends."
     )
-    poll_floor = Float(30.0, config=True, help="Seconds between two questions to a scheduler, at least.")
+    poll_floor = Float(30.0, config=True, help="Fewest seconds between two queries of a scheduler.")
     stop_clusters = Bool(
         config=True,
-        help="Do this machine's clusters stop with the server? If not, they wait ten minutes for another one"
-        " of their user. By default they wait under a JupyterHub, which stops servers that nobody uses.",
+        help="Whether this machine's clusters stop with the server. Otherwise they wait ten minutes for"
+        " another server of their user. Default: False under JupyterHub, else True.",
     )
 
     worlds: Worlds

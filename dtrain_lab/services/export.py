@@ -74,7 +74,7 @@ def write(points: Sequence[Point], path: Path) -> Path:
     kind = {".csv": "csv", ".json": "json", "": "tensorboard"}.get(path.suffix)
     if kind is None:
         raise BadRequest(
-            f"{path.name}: the ending says no format.",
+            f"{path.name}: the file's ending names no known format.",
             "End it in .csv or .json, or name a folder (TensorBoard).",
         )
     content, name = export(points, kind)

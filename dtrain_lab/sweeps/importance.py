@@ -29,23 +29,27 @@ def importance(record: SweepRecord) -> Importance:
     if not varied:
         return _untold("no_parameter", "No parameter varies.")
     if len(varied) == 1:
-        return _untold("one_parameter", "Only one parameter varies: it alone decides.")
+        return _untold("one_parameter", "Only one parameter varies, so there is nothing to compare.")
     if len(done) < LEAST_TRIALS:
         values = {"done": len(done), "least": LEAST_TRIALS}
         return _untold(
-            "few_trials", f"It can be told from {LEAST_TRIALS} trials on; {len(done)} are done.", values
+            "few_trials",
+            f"Importance needs {LEAST_TRIALS} finished trials; {len(done)} have finished.",
+            values,
         )
     if len({trial.value for trial in done}) == 1:
-        return _untold("all_alike", "All trials have the same value: no parameter decides.")
+        return _untold("all_alike", "All trials have the same objective, so no parameter matters.")
     try:
         found = study.shares(record, varied, max(BEST_SHARE, LEAST_BEST / len(done)))
     except EnvironmentUnfit as error:
         return _untold(error.code, f"{error.message} {error.hint}")
     except Exception as error:  # noqa: BLE001 # by its own note its interface may change; a sweep is shown without
-        return _untold("optuna_failed", f"Optuna could not tell it: {error!r}.")
+        return _untold("optuna_failed", f"Optuna could not compute the importance: {error!r}.")
     total = sum(found.values())
     if not total:
-        return _untold("all_alike", "Good trials have the same parameters as the others: none decides.")
+        return _untold(
+            "all_alike", "The best trials have the same parameters as the others, so no parameter matters."
+        )
     return Importance({name: share / total for name, share in sorted(found.items(), key=lambda i: -i[1])})
 
 

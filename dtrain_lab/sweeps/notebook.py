@@ -79,7 +79,7 @@ def check_values(cells: Sequence[Cell], space: Space) -> None:
             called = RANGE.match(text)
             hint = f"Choose the range {called[1]} in the place of a list." if called else "Give numbers."
             raise BadRequest(
-                f'{name} has "{text}", which is a text; the notebook has {usual[name]!r}.',
+                f'{name} has "{text}", which is a string; the notebook has {usual[name]!r}.',
                 hint,
                 code="bad_value",
                 details={"field": "space", "parameter": name},

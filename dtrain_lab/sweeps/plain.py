@@ -28,6 +28,6 @@ def kind(given: Any) -> str:
     """Return what a value is, in words: "a list", "None"."""
     if given is None:
         return "None"
-    words = {"int": "a number", "float": "a number", "str": "a text", "bool": "True or False"}
+    words = {"int": "a number", "float": "a number", "str": "a string", "bool": "True or False"}
     name = type(given).__name__
     return words.get(name, f"{'an' if name[0] in 'aeiou' else 'a'} {name}")

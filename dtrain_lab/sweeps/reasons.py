@@ -9,14 +9,14 @@ from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import Report, Rung
 
-DELETED = Summary("job_deleted", {}, "Its job was deleted.")
-CANCELLED = Summary("job_cancelled", {}, "Its job was cancelled.")
-FAILED = Summary("job_failed", {}, "Its job failed.")
+DELETED = Summary("job_deleted", {}, "The trial's job was deleted.")
+CANCELLED = Summary("job_cancelled", {}, "The trial's job was cancelled.")
+FAILED = Summary("job_failed", {}, "The trial's job failed.")
 
 
 def not_finite(objective: str, last: Report) -> Summary:
     """Say that a trial ended with an objective that is NaN or infinite."""
-    text = f"Its {objective} is {last.value} at the end, at step {last.step}."
+    text = f"The last {objective} is {last.value}, at step {last.step}."
     return Summary("not_finite", _at(objective, last), text)
 
 
@@ -30,8 +30,8 @@ def behind(objective: str, rung: Rung, trials: int) -> Summary:
     """
     values = {"objective": objective, "value": rung.value, "step": rung.step, "trials": trials}
     if rung.value is None:
-        return Summary("not_finite_early", values, f"Its {objective} was not finite at step {rung.step}.")
-    was = f"Its {objective} was {rung.value:.6g} at step {rung.step}"
+        return Summary("not_finite_early", values, f"{objective} was not finite at step {rung.step}.")
+    was = f"{objective} was {rung.value:.6g} at step {rung.step}"
     text = f"{was}, not among the best third of {trials} trials there."
     return Summary("behind", values, text)
 
@@ -43,9 +43,9 @@ def no_objective(objective: str, names: Sequence[str]) -> Summary:
         objective: Name of the objective.
         names: What it has reported.
     """
-    said = f"it reported {', '.join(names)}" if names else "it reported nothing"
+    said = f"the trial reported {', '.join(names)}" if names else "the trial reported nothing"
     values = {"objective": objective, "names": list(names)}
-    return Summary("no_objective", values, f'It never reported "{objective}"; {said}.')
+    return Summary("no_objective", values, f'"{objective}" was never reported; {said}.')
 
 
 def of_job(job: Job) -> Summary | None:

@@ -88,7 +88,7 @@ def randint(low: int, high: int) -> RandInt:
     """
     ends = _ordered("randint", _number("randint", low), _number("randint", high))
     if any(end != int(end) for end in ends):
-        raise BadRequest(f"randint({low}, {high}) has a number that is not whole.", "Use uniform instead.")
+        raise BadRequest(f"randint({low}, {high}) needs whole numbers.", "Use uniform for others.")
     return RandInt(int(ends[0]), int(ends[1]))
 
 
@@ -107,7 +107,7 @@ def parse(space: Mapping[str, Any]) -> Space:
     """
     if not isinstance(space, Mapping):
         raise BadRequest(
-            f"The search space is {plain.kind(space)}; it has to be a dict of names and values.",
+            f"The search space is {plain.kind(space)}; it must be a dict of names and values.",
             'As {"lr": dt.loguniform(1e-5, 1e-1), "layers": [2, 4, 8]}.',
             details={"field": "space"},
         )
@@ -123,7 +123,7 @@ def parse(space: Mapping[str, Any]) -> Space:
             raise _bad(
                 repr(name),
                 f"The search space has the name {name!r}, which is {plain.kind(name)}.",
-                "Name parameters by texts, as the notebook's tagged cell assigns them.",
+                "Use strings: the names that the notebook's tagged cell assigns.",
                 "bad_value",
             )
     return {name: _domain(name, value) for name, value in space.items()}
@@ -174,7 +174,7 @@ def from_text(text: str) -> tuple[str, Any, bool]:
         raise BadRequest(f'--param {text}: there is no "=".', "Write it as --param name=value.")
     name = name.strip()
     if not name.isidentifier():
-        problem = f'"{name}" is no name' if name else 'there is no name before "="'
+        problem = f'"{name}" is not a Python name' if name else 'there is no name before "="'
         raise BadRequest(f"--param {text}: {problem}.", "Name a parameter that the tagged cell assigns.")
     match = CALL.fullmatch(value)
     if match is not None:
@@ -217,7 +217,7 @@ def _domain(name: str, value: Any) -> Domain:
 def _range(name: str, text: str) -> Range:
     match = CALL.fullmatch(text)
     if match is None:
-        raise _bad(name, f'{name}: "{text}" is no range.', 'As "loguniform(1e-5, 1e-1)".', "no_range")
+        raise _bad(name, f'{name}: "{text}" is not a range.', 'As "loguniform(1e-5, 1e-1)".', "no_range")
     kind = match[1]
     if kind not in KINDS:
         near = difflib.get_close_matches(kind, KINDS, 1, 0.5)
@@ -228,7 +228,7 @@ def _range(name: str, text: str) -> Range:
     except ValueError:
         numbers = []
     if len(numbers) != 2:
-        raise _bad(name, f'{name}: "{text}" has no two numbers.', LOW_HIGH.format(name=kind), "no_range")
+        raise _bad(name, f'{name}: "{text}" must have two numbers.', LOW_HIGH.format(name=kind), "no_range")
     try:
         return KINDS[kind](*numbers)
     except BadRequest as error:
@@ -243,11 +243,11 @@ def _values(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
             raise _bad(
                 name,
                 f"{name} has {value!r}, which is {_kind(value)}.",
-                "Give numbers, texts, true or false.",
+                "Give numbers, strings, true or false.",
                 "bad_value",
             )
         if isinstance(value, float) and not math.isfinite(value):
-            raise _bad(name, f"{name} has {value}, which is no number.", "Leave it out.", "bad_value")
+            raise _bad(name, f"{name} contains {value}, which is not finite.", "Leave it out.", "bad_value")
     kinds = sorted({_kind(value) for value in values if value is not None})
     if len(kinds) > 1:
         raise _bad(
@@ -258,7 +258,7 @@ def _values(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
         )
     twice = next((v for i, v in enumerate(values) if v in values[:i]), None)
     if twice is not None:
-        raise _bad(name, f"{name} has {twice!r} twice.", "Give each value once.", "bad_value")
+        raise _bad(name, f"{name} lists {twice!r} twice.", "Give each value once.", "bad_value")
     return tuple(values)
 
 
@@ -267,7 +267,7 @@ def _kind(value: Any) -> str:
         return "true or false"
     if isinstance(value, int | float):
         return "numbers"
-    return "texts" if isinstance(value, str) else plain.kind(value)
+    return "strings" if isinstance(value, str) else plain.kind(value)
 
 
 def _number(kind: str, value: Any) -> float:
@@ -281,7 +281,7 @@ def _ordered(kind: str, low: float, high: float) -> tuple[float, float]:
     if low < high:
         return low, high
     raise BadRequest(
-        f"{kind}({low:g}, {high:g}) has no room: {low:g} is not below {high:g}.",
+        f"{kind}({low:g}, {high:g}) is empty: {low:g} is not below {high:g}.",
         "Give the lower number first.",
         code="empty_space",
     )

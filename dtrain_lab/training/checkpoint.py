@@ -92,7 +92,7 @@ def checkpoint(step: int) -> Checkpoint:
         ValueError: `step` is not an integer of 0 or more.
     """
     if not isinstance(step, int) or step < 0:
-        raise ValueError(f"dt.checkpoint: the step is {step!r}; it has to be a whole number of 0 or more")
+        raise ValueError(f"dt.checkpoint: the step is {step!r}; it must be a whole number of 0 or more")
     made = Checkpoint(step)
     use = _use(sys._getframe(1))
     if use != "block":

@@ -111,4 +111,4 @@ def _number(name: str, value: Any) -> float:
     try:
         return float(item() if callable(item) else value)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"dt.log: {name} is no number: {type(value).__name__}") from error
+        raise TypeError(f"dt.log: {name} is not a number but {type(value).__name__}") from error

@@ -162,7 +162,7 @@ def _check(model: Any, optimizer: Any, every: object, cap: object) -> None:
     import torch
 
     if not isinstance(model, torch.nn.Module):
-        raise BadRequest(f"dt.optimize: {type(model).__name__} is no torch.nn.Module.")
+        raise BadRequest(f"dt.optimize: {type(model).__name__} is not a torch.nn.Module.")
     if hasattr(model, "set_requires_gradient_sync"):
         raise BadRequest(
             "dt.optimize: the model is sharded by FSDP2, which averages gradients in its own way.",

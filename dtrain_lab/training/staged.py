@@ -23,7 +23,9 @@ def staged(path: str | os.PathLike[str]) -> Path:
         BadRequest: it is no path.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise BadRequest(f"dt.staged: {path!r} is no path.", "Give the path that the job was asked to copy.")
+        raise BadRequest(
+            f"dt.staged: {path!r} is not a path.", "Give the path that the job was asked to copy."
+        )
     original = Path(path).expanduser().absolute()
     folder = os.environ.get(names.VARIABLE)
     if not folder:

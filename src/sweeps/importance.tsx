@@ -11,15 +11,17 @@ function missingText(sweep: Sweep, trans: TranslationBundle): string {
     case 'no_parameter':
       return trans.__('No parameter varies.');
     case 'one_parameter':
-      return trans.__('Only one parameter varies: it alone decides.');
+      return trans.__(
+        'Only one parameter varies, so there is nothing to compare.'
+      );
     case 'few_trials':
       return trans.__(
-        'It can be told from %1 trials on; %2 are done.',
+        'Importance needs %1 finished trials; %2 have finished.',
         Number(missing.values.least),
         Number(missing.values.done)
       );
     case 'all_alike':
-      return trans.__('All trials are alike: no parameter decides.');
+      return trans.__('No parameter matters: the trials do not differ.');
     default:
       return missing?.text ?? trans.__('Reading…');
   }

@@ -100,14 +100,14 @@ export function faultText(
   const words: Record<ISweepFault['code'], string> = {
     'no values': trans.__('%1 has no values. Write them with commas.', name),
     'mixed types': trans.__('The values of %1 are of mixed types.', name),
-    twice: trans.__('%1 has a value twice.', name),
+    twice: trans.__('%1 lists a value twice.', name),
     'no number': trans.__('%1 needs two numbers: from and to.', name),
     'not whole': trans.__('%1 needs whole numbers.', name),
     'not above 0': trans.__(
-      '%1 has to begin above 0: it has no logarithm.',
+      '%1 must begin above 0 for a logarithmic scale.',
       name
     ),
-    'no room': trans.__('%1 has no room: from is not below to.', name),
+    'no room': trans.__('%1 is empty: from is not below to.', name),
     'no parameters': trans.__(
       'No cell that assigns values is tagged “parameters”.'
     ),
@@ -118,7 +118,7 @@ export function faultText(
       'Name a value that the notebook passes to dt.log.'
     ),
     'no grid': trans.__(
-      'A grid needs lists or whole numbers; a range has no end of values.'
+      'A grid needs lists or whole numbers; a range has infinitely many values.'
     ),
     'no count': trans.__('Enter a whole number, 1 to 10,000.')
   };

@@ -84,7 +84,7 @@ def test_diff_names_the_first_parameter_its_ranks_and_how_far(pair: dt.Cluster) 
     [
         (lambda c: c.pull("never"), "never could not be pulled: NameError"),
         (lambda c: c.diff("never"), "never could not be compared: NameError"),
-        (lambda c: c.pull("a b"), "no name of a variable"),
+        (lambda c: c.pull("a b"), "not the name of a variable"),
         (lambda c: c.push(bad=(i for i in ())), "bad can't be pushed: TypeError"),
     ],
 )

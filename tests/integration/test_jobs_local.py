@@ -582,7 +582,7 @@ def test_bad_input_is_told_and_leaves_nothing(tmp_path: Path, home: Path) -> Non
         (lambda: dt.submit(good, "nowhere"), NotFound, "no profile"),
         (lambda: dt.submit(good, ranks=0), BadSize, "at least one rank"),
         (lambda: dt.submit(good, ranks=1, launcher="srun"), BadRequest, "for Slurm"),
-        (lambda: dt.submit(good, ranks=1, parameters={"a b": 1}), BadRequest, "no name in Python"),
+        (lambda: dt.submit(good, ranks=1, parameters={"a b": 1}), BadRequest, "not a Python name"),
         (lambda: dt.submit(good, ranks=1, after="no such"), NotFound, "no job"),
     ]
     for act, kind, text in cases:
@@ -626,7 +626,7 @@ def test_jobs_that_clash(tmp_path: Path) -> None:
         [f"import os, time\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.05)"],
     )
     job: Job = dt.submit(waits, ranks=1, name="mine")
-    with pytest.raises(Conflict, match="is there already"):
+    with pytest.raises(Conflict, match="already exists"):
         dt.submit(waits, ranks=1, name="mine")
     with pytest.raises(Conflict, match="still runs"):
         job.delete()
@@ -635,7 +635,7 @@ def test_jobs_that_clash(tmp_path: Path) -> None:
     job.cancel()
     assert job.wait(30) == "cancelled"
     again = job.resume()
-    with pytest.raises(Conflict, match="goes on from there already"):
+    with pytest.raises(Conflict, match="has already resumed from there"):
         job.resume()
     (tmp_path / "go").touch()
     wait_until(lambda: not of_job(again.id), 60, "its end, at which nobody looks")

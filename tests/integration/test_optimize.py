@@ -329,7 +329,7 @@ REFUSED = {
     "complex": "only real floating-point",
     "steps": "gradient_accumulation_steps is 0",
     "cap": "bucket_cap_mb is 'large'",
-    "model": "NoneType is no torch.nn.Module",
+    "model": "NoneType is not a torch.nn.Module",
     "optimizer": "NoneType is not an optimizer",
 }
 

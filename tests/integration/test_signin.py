@@ -65,7 +65,7 @@ def test_who_gives_no_right_answer_is_refused_and_not_asked_by_itself(guarded: G
             ask(**request)
         assert refused.value.code == "sign_in"
         request = {"id": refused.value.details["id"], "answers": ("wrong",)}
-    with pytest.raises(SignInNeeded, match="refused to let us in"):
+    with pytest.raises(SignInNeeded, match="refused the sign-in"):
         ask(**request)
     assert guarded.answers == ["wrong"] * 3
     with pytest.raises(NotFound, match="No profile names"):

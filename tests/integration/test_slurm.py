@@ -195,7 +195,7 @@ def test_a_world_that_waits_says_why_and_can_be_cancelled(hosts: Hosts) -> None:
     info = wait_until(why, 20, "the scheduler's reason")
     assert info.state == "pending"
     assert info.summary.text == "later waits in the queue."
-    assert info.reason.message == "It waits for nodes to become free."
+    assert info.reason.message == "The job waits for free nodes."
     assert (info.reason.final, info.reason.ahead) == (False, 0)
     assert info.may == ("stop",)
     slurm(hosts, "scancel", job)
@@ -255,13 +255,18 @@ def test_a_queued_world_is_cancelled(hosts: Hosts) -> None:
             '[slurm]\npartition = "short"\ntime = "01:00:00"\n',
             {"ranks": 1},
             BadSize,
-            "never start: partition short ends jobs at 00:05:00",
+            "never start: partition short limits jobs to 00:05:00",
         ),
         ('[slurm]\npartition = "short"\n', {"nodes": 2, "ranks_per_node": 1}, BadSize, "partition short"),
         ('[slurm]\ngres = "gpu:9"\n', {"ranks": 1}, StartFailed, "Slurm refuses"),
         ('[slurm]\noptions = ["--no-such"]\n', {"ranks": 1}, StartFailed, "Slurm refuses"),
         ('[slurm]\naccount = "a\\nb"\n', {"ranks": 1}, BadProfile, "line break"),
-        ('[slurm]\nallocation = "current"\n', {"ranks": 1}, BadProfile, "this process is in none"),
+        (
+            '[slurm]\nallocation = "current"\n',
+            {"ranks": 1},
+            BadProfile,
+            "this process is not inside a Slurm job",
+        ),
     ],
 )
 def test_what_can_never_run_is_refused_before_it_is_queued(

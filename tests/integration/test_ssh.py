@@ -423,7 +423,7 @@ def test_profile_check_asks_every_host_and_starts_nothing(hosts: Hosts) -> None:
     ("name", "text", "kind", "part"),
     [
         ("nowhere", '[ssh]\nhosts = ["no-such-host"]\n', Unreachable, "no-such-host"),
-        ("none", "", Exception, "names no hosts"),
+        ("none", "", Exception, "lists no hosts"),
         (
             "nopython",
             '[environment]\nkind = "venv"\npath = "/no/venv"\n[ssh]\nhosts = ["node1"]\n',

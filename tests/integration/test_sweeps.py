@@ -106,7 +106,7 @@ def test_a_sweep_whose_driver_is_killed_ends_each_trial_once(tmp_path: Path) -> 
     assert best is not None
     assert (best["number"], round(best["value"], 3), best["checkpoint_step"]) == (1, 0.433, 3)
     assert sweep.sweep().summary.text == "4 of 4 trials done; best loss 0.4333 in trial 1."
-    with pytest.raises(Conflict, match=r"Nothing of train is left to run\."):
+    with pytest.raises(Conflict, match=r"All trials of train have run\."):
         sweep.resume()
     wait_until(lambda: driver_of(sweep) is None, 20, "the driver's end")
 
@@ -137,7 +137,7 @@ def test_a_bad_trial_is_stopped_at_a_rung_with_its_checkpoint_and_one_that_ends_
     job = next(job for job in dt.jobs() if job.id == bad["job"])
     kept = Path(job.info()["directory"], "checkpoints", f"step-{bad['checkpoint_step']}")
     assert (kept / "lr.txt").read_text() == "5.0"
-    assert (nan["state"], nan["reason"]["text"]) == ("failed", "Its loss is nan at the end, at step 59.")
+    assert (nan["state"], nan["reason"]["text"]) == ("failed", "The last loss is nan, at step 59.")
     best = sweep.best()
     assert best is not None
     assert best["number"] == 0
@@ -162,7 +162,7 @@ def test_a_dry_run_tells_all_that_is_refused_and_begins_nothing(tmp_path: Path) 
     plan = json.loads(text)
     problems = [finding for finding in plan["findings"] if finding["severity"] == "problem"]
     assert (code, [finding["field"] for finding in problems]) == (2, ["trials", "objective"])
-    assert problems[0]["message"] == "trials is 0; it has to be 1 to 10000."
+    assert problems[0]["message"] == "trials is 0; it must be 1 to 10000."
     code, text = told("loss")
     assert (code, text.splitlines()[-1]) == (0, "The sweep can begin.")
     assert list(folders.base().iterdir()) == []
@@ -184,7 +184,7 @@ def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> Non
     stopped = terminal("sweep", "stop", made["id"])
     assert (stopped["state"], stopped["may"]) == ("stopped", ["resume"])
     assert stopped["trials"][0]["state"] == "stopped"
-    assert terminal("sweep", "stop", "search", code=4)["message"] == "search does not run: it is stopped."
+    assert terminal("sweep", "stop", "search", code=4)["message"] == "search is not running: it is stopped."
     assert terminal("sweep", "resume", "search")["state"] == "running"
     dt.sweeps()[0].wait(120)
     shown = terminal("sweep", "show", "search")
@@ -205,7 +205,7 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(
     assert "dtrain-lab: warning: cell [2], line 7: No call of dt.log with" in capfd.readouterr().err
     assert sweep.wait(60) == "failed"
     reason = sweep.info()["reason"]
-    assert reason["message"] == 'Trial 0: It never reported "accuracy"; it reported loss, other.'
+    assert reason["message"] == 'Trial 0: "accuracy" was never reported; the trial reported loss, other.'
     sweep = dt.sweep(book(tmp_path), {"lr": [0.1]}, "loss", parameters={"steps": 16, "pause": 0.5})
     wait_until(lambda: (t := sweep.trials()) and t[0]["checkpoint_step"], 60, "a checkpoint")
 
@@ -229,28 +229,32 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(
     ("change", "kind", "said"),
     [
         ({"space": {}}, BadRequest, "The search space is empty: nothing would vary."),
-        ({"space": {"lr": [1, "x"]}}, BadRequest, "The values of lr are of mixed types: numbers and texts."),
+        (
+            {"space": {"lr": [1, "x"]}},
+            BadRequest,
+            "The values of lr are of mixed types: numbers and strings.",
+        ),
         ({"space": {"lrr": [1, 2]}}, BadNotebook, "has no lrr; it has lr, pause, steps. Did you mean lr?"),
         (
             {"sampler": "grid", "space": {"lr": dt.uniform(0, 1)}},
             BadRequest,
             "A grid needs a list of values for lr",
         ),
-        ({"parameters": {"lr": 1}}, BadRequest, "lr is fixed, and it varies."),
+        ({"parameters": {"lr": 1}}, BadRequest, "lr is both fixed and varied."),
         (
             {"objective": "a b"},
             BadRequest,
-            'The objective "a b" is no name that dt.log',
+            'The objective "a b" is not a name that dt.log takes',
         ),
         (
             {"objective": "accuracy"},
             BadNotebook,
             'Cell [2], line 7: No trial would report "accuracy": dt.log gets loss, other.',
         ),
-        ({"trials": 0}, BadRequest, "trials is 0; it has to be 1 to 10000."),
+        ({"trials": 0}, BadRequest, "trials is 0; it must be 1 to 10000."),
         ({"ranks_per_node": 10_000}, BadSize, "10,000 ranks are more than this machine can hold"),
-        ({"ranks_per_node": 20}, BadSize, "A trial of 20 ranks is larger than all slots: there are"),
-        ({"objective": "step"}, BadRequest, 'The objective "step" is no name that dt.log'),
+        ({"ranks_per_node": 20}, BadSize, "A trial needs 20 slots; the profile has"),
+        ({"objective": "step"}, BadRequest, 'The objective "step" is not a name that dt.log takes'),
         ({"name": "a" * 60}, BadRequest, "The name is too long. Use up to 50 letters."),
         ({"notebook": "gone.ipynb"}, NotFound, "There is no notebook"),
     ],
@@ -278,7 +282,7 @@ def test_a_second_sweep_of_a_notebook_has_a_name_of_its_own(tmp_path: Path) -> N
     first = dt.sweep(file, {"lr": [0.1]}, "loss", parameters={"pause": 5})
     second = dt.sweep(file, {"lr": [0.1]}, "loss", parameters={"pause": 5})
     assert (first.name, second.name) == ("train", "train-2")
-    with pytest.raises(Conflict, match=r"A sweep .train. is there already"):
+    with pytest.raises(Conflict, match=r"A sweep .train. already exists"):
         dt.sweep(file, {"lr": [0.1]}, "loss", name="train")
     assert first.sweep().total == 1
     second.stop()

@@ -330,7 +330,7 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     choose(page, "Profile", "queue")
     choose(page, "Launcher", "srun")
     fill(page, "Time limit", "2-00:00:00")
-    page.locator(".jp-DtrainJob-fieldError").get_by_text("main ends jobs at 01:00:00").wait_for()
+    page.locator(".jp-DtrainJob-fieldError").get_by_text("main limits jobs to 01:00:00").wait_for()
     choose(page, "Partition", "main")
     page.locator(".jp-DtrainJob-submitReport").get_by_role("tab", name="Job file").click()
     page.locator(".jp-DtrainJob-lineMark").get_by_text("Ask for at most 01:00:00.").wait_for()

@@ -63,7 +63,7 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     assert "ranks are more than this machine can hold" in bar(form)
     slots = 8 * len(os.sched_getaffinity(0))
     form.get_by_label("Ranks on each", exact=True).fill(str(slots + 1))
-    larger = f"A trial of {slots + 1} ranks is larger than all slots: there are {slots}."
+    larger = f"A trial needs {slots + 1} slots; the profile has {slots}."
     form.get_by_role("status").get_by_text(larger).wait_for()
     form.get_by_label("Ranks on each", exact=True).fill("2")
     form.get_by_label("Name of the objective").fill("accuracy")

@@ -28,8 +28,8 @@ def test_a_request_as_it_should_be_stays_as_it_is() -> None:
         ("pruner", "hyperband", "dt.sweep: pruner can't be 'hyperband': choose \"asha\" or None."),
         ("sampler", "x", 'sampler can\'t be \'x\': choose "tpe" or "random" or "grid".'),
         ("direction", "min", 'direction can\'t be \'min\': choose "minimize" or "maximize".'),
-        ("parameters", {1: 2}, "parameters has a name that is no text."),
-        ("trials", 2.5, "trials can't be 2.5: it has to be a whole number or None."),
+        ("parameters", {1: 2}, "parameters has a name that is not a string."),
+        ("trials", 2.5, "trials can't be 2.5: it must be a whole number or None."),
         ("trials", "3", "trials can't be '3'"),
     ],
 )

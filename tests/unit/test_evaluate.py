@@ -85,10 +85,10 @@ def test_samples_that_are_dicts() -> None:
     ("call", "words"),
     [
         (lambda n: dt.evaluate(n, X, right), "needs samples with a target, and the dataset's have none"),
-        (lambda n: dt.evaluate(n, DATA, "accuracy"), "str is no metric: its type is str"),
+        (lambda n: dt.evaluate(n, DATA, "accuracy"), "str is not a metric: its type is str"),
         (
             lambda n: dt.evaluate(n, DATA, {"acc": MulticlassAccuracy}),
-            "acc is no metric: its type is",
+            "acc is not a metric: its type is",
         ),
         (lambda n: dt.evaluate(n, DATA, {}), "no metric to compute"),
         (lambda n: dt.evaluate(n, DATA, [right, right]), "Two metrics are called right"),

@@ -92,11 +92,11 @@ def test_what_is_not_known_is_said(
 
 @pytest.mark.parametrize("nodes", [0, -3])
 def test_no_nodes_are_refused_as_such(nodes: int) -> None:
-    with pytest.raises(BadRequest, match=f"{nodes} is no number of nodes"):
+    with pytest.raises(BadRequest, match=f"{nodes} is not a number of nodes"):
         check_advise(None, nodes, None, None)
-    with pytest.raises(BadRequest, match=f"{nodes} is no number of nodes"):
+    with pytest.raises(BadRequest, match=f"{nodes} is not a number of nodes"):
         forecast(LOOP, 1, nodes, 4, GIGABIT)
-    with pytest.raises(BadRequest, match=f"{nodes} is no number of ranks"):
+    with pytest.raises(BadRequest, match=f"{nodes} is not a number of ranks"):
         check_advise(None, 2, nodes, None)
 
 

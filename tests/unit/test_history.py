@@ -65,7 +65,7 @@ def test_files_are_read_by_what_they_are_for(tmp_path: Path) -> None:
             found.setdefault(value.tag, []).append((event.step, value.simple_value))
         data = data[16 + size :]
     assert found["loss"] == [(10, 0.5), (30, 0.25)]
-    with pytest.raises(BadRequest, match="says no format"):
+    with pytest.raises(BadRequest, match="names no known format"):
         write(POINTS, tmp_path / "a.xls")
     with pytest.raises(BadRequest, match='no format "pdf"'):
         export(POINTS, "pdf")

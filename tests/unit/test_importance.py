@@ -53,11 +53,11 @@ def test_the_parameter_that_decides_is_the_important_one(sign: int, direction: s
 def test_importance_that_can_not_be_told_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     record = searched(far)
     few = replace(record, trials=record.trials[:9])
-    assert told_in_a_line(importance(few)) == "It can be told from 10 trials on; 9 are done."
+    assert told_in_a_line(importance(few)) == "Importance needs 10 finished trials; 9 have finished."
     alike = searched(lambda *_: 1.0)
-    assert told_in_a_line(importance(alike)) == "All trials have the same value: no parameter decides."
+    assert told_in_a_line(importance(alike)) == "All trials have the same objective, so no parameter matters."
     one = replace(record, request=replace(record.request, space={"lr": [1, 2], "seed": [1]}))
-    assert told_in_a_line(importance(one)) == "Only one parameter varies: it alone decides."
+    assert told_in_a_line(importance(one)) == "Only one parameter varies, so there is nothing to compare."
     none = replace(record, request=replace(record.request, space={"lr": [1], "seed": [1]}))
     assert told_in_a_line(importance(none)) == "No parameter varies."
     monkeypatch.setitem(sys.modules, "optuna", None)
@@ -72,7 +72,7 @@ def test_any_error_of_optunas_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> 
     missing = importance(searched(far)).missing
     assert missing is not None
     assert missing.code == "optuna_failed"
-    assert missing.text.startswith("Optuna could not tell it: NotImplementedError")
+    assert missing.text.startswith("Optuna could not compute the importance: NotImplementedError")
 
 
 def test_importance_changes_no_filter_of_warnings_which_all_threads_share(

@@ -73,7 +73,7 @@ def test_deleting_asks_first(jobs: Jobs, tmp_path: Path) -> None:
 
 def test_days_are_a_number_and_a_closed_stdin_is_nobody(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     for days in ("-1", "nan"):
-        assert "is no number of days" in terminal("job", "prune", "--older-than", days, code=2).stderr
+        assert "is not a number of days" in terminal("job", "prune", "--older-than", days, code=2).stderr
     assert terminal("job", "prune", "--older-than", "inf", "--dry-run").stdout == "0 would be deleted.\n"
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(BadRequest, match="There is no terminal to answer at"):
@@ -125,7 +125,7 @@ def test_a_job_that_does_not_end_in_time_is_no_traceback(jobs: Jobs, monkeypatch
     monkeypatch.setattr(Jobs, "job", answer)
     monkeypatch.setattr(Jobs, "cancel", answer)
     monkeypatch.setattr(cli, "CANCEL_WITHIN_S", 0.1)
-    assert "n is told to end, and has not after" in terminal("job", "cancel", "n", code=1).stderr
+    assert "n was told to end, and still runs after" in terminal("job", "cancel", "n", code=1).stderr
 
 
 def test_jobs_are_found_again(jobs: Jobs, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_link_out_of_the_project_is_not_packed(tmp_path: Path) -> None:
 
 def test_an_allocation_is_a_number() -> None:
     assert [allocation._number(text) for text in ("12", "12_3", "12+1")] == ["12", "12_3", "12+1"]
-    with pytest.raises(BadProfile, match="is no number of a job"):
+    with pytest.raises(BadProfile, match="is not a job number"):
         allocation._number("12; touch /tmp/x")
 
 

@@ -55,7 +55,7 @@ def error(rank: int, time: float, message: str = "boom", kind: str = "ValueError
     return JobError(rank, "[2]", "id", 3, kind, message, time=time)
 
 
-WAITS = Reason("Resources", "It waits for nodes to become free.")
+WAITS = Reason("Resources", "The job waits for free nodes.")
 RUNS, ENDED = Status("running"), Status("ended")
 
 

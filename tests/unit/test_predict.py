@@ -188,7 +188,7 @@ def test_samples_are_collated_by_the_user_and_loaded_by_workers(net: Net) -> Non
         (lambda n: dt.predict(n, DataLoader(X)), "not_a_dataset", "this is a DataLoader"),
         (lambda n: dt.predict(n, 7), "not_a_dataset", "of type int"),
         (lambda n: dt.predict("net", X), "not_a_model", "dt.predict needs a model, and this is of type str"),
-        (lambda n: dt.predict(n, X, batch_size=0), "bad_request", "batch_size is 0; it has to be a whole"),
+        (lambda n: dt.predict(n, X, batch_size=0), "bad_request", "batch_size is 0; it must be a whole"),
         (lambda n: dt.predict(n, X, batch_size=2.5), "bad_request", "batch_size is 2.5"),
         (lambda n: dt.predict(n, X, num_workers=-1), "bad_request", "num_workers is -1"),
         (lambda n: dt.predict(n, Counted(25, 20), batch_size=4), "wrong_length", "gives 20 samples"),

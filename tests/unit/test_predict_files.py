@@ -145,7 +145,7 @@ def test_results_of_other_parameters_or_samples_are_not_gone_on_with(
 
 
 def test_a_collate_fn_that_is_no_function(net: nn.Module) -> None:
-    with pytest.raises(BadRequest, match=r"dt\.predict: collate_fn is 3; it has to be a function"):
+    with pytest.raises(BadRequest, match=r"dt\.predict: collate_fn is 3; it must be a function"):
         dt.predict(net, X, collate_fn=3)  # type: ignore[arg-type]
 
 

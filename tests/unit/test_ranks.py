@@ -24,8 +24,8 @@ def test_sets_are_read(text: str, expected: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("1,1", "Rank 1 stands twice"),
-        ("0-2,1", "Rank 1 stands twice"),
+        ("1,1", "Rank 1 appears twice"),
+        ("0-2,1", "Rank 1 appears twice"),
         ("4", "There is no rank 4: the world has 4 ranks, ranks 0-3"),
         ("3-1", "runs backwards"),
         ("x", "is not a rank set"),

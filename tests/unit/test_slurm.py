@@ -48,7 +48,7 @@ def test_times(text: str, seconds: int | None) -> None:
 
 
 def test_a_time_that_is_none() -> None:
-    with pytest.raises(BadProfile, match="is no time"):
+    with pytest.raises(BadProfile, match="is not a time"):
         slurm.time_s("soon")
 
 
@@ -136,9 +136,9 @@ def test_what_never_fits_names_the_nearest_that_does(asked: dict[str, int], part
 def test_memory_and_time_are_checked_before_anything_is_queued() -> None:
     with pytest.raises(BadSize, match="memory_per_node = 1T is more"):
         plan(Profile(backend="slurm", memory_per_node="1T"))
-    with pytest.raises(BadSize, match="never start: partition gpu ends jobs at 1-00:00:00"):
+    with pytest.raises(BadSize, match="never start: partition gpu limits jobs to 1-00:00:00"):
         plan(Profile(backend="slurm", slurm=Slurm(time="2-00:00:00")))
-    with pytest.raises(BadProfile, match="is no size"):
+    with pytest.raises(BadProfile, match="is not a size"):
         plan(Profile(backend="slurm", memory_per_node="much"))
 
 
@@ -217,7 +217,7 @@ def test_every_kind_of_environment_starts_its_python() -> None:
 @pytest.mark.parametrize(
     ("code", "state", "part", "final"),
     [
-        ("Resources", "PENDING", "nodes to become free", False),
+        ("Resources", "PENDING", "waits for free nodes", False),
         ("PartitionTimeLimit", "PENDING", "more time", True),
         ("(ReqNodeNotAvail, UnavailableNodes:n1)", "PENDING", "down or reserved", False),
         ("None", "TIMEOUT", "time was over", True),

@@ -73,7 +73,7 @@ def test_what_two_change_at_once_is_both_kept(tmp_path: Path) -> None:
     assert store.add(replace(RECORD, handle=None)) is None
     elsewhere.change(RECORD.id, cancelled_at=195.0)
     assert store.change(RECORD.id, handle=RECORD.handle) == replace(RECORD, cancelled_at=195.0)
-    with pytest.raises(NotFound, match="deleted meanwhile"):
+    with pytest.raises(NotFound, match="deleted in the meantime"):
         store.change("none", cancelled_at=1.0)
 
 

@@ -61,24 +61,24 @@ def test_points_are_counted_and_walked() -> None:
     [
         ({}, "empty_space", "The search space is empty: nothing would vary."),
         ({"a": []}, "empty_space", "The list of a is empty."),
-        ({"a": [1, "x"]}, "mixed_types", "The values of a are of mixed types: numbers and texts."),
+        ({"a": [1, "x"]}, "mixed_types", "The values of a are of mixed types: numbers and strings."),
         ({"a": [1, True]}, "mixed_types", "of mixed types: numbers and true or false."),
         ({"a": [1, [2]]}, "bad_value", "a has [2], which is a list."),
-        ({"a": [1.0, math.nan]}, "bad_value", "a has nan, which is no number."),
-        ({"a": [1, 2, 1]}, "bad_value", "a has 1 twice."),
-        (["a"], "bad_request", "The search space is a list; it has to be a dict"),
+        ({"a": [1.0, math.nan]}, "bad_value", "a contains nan, which is not finite."),
+        ({"a": [1, 2, 1]}, "bad_value", "a lists 1 twice."),
+        (["a"], "bad_request", "The search space is a list; it must be a dict"),
         ({1: [0.1]}, "bad_value", "The search space has the name 1, which is a number."),
         ({"a": np.ones((2, 2))}, "bad_value", "a has [1.0, 1.0], which is a list."),
         ({"a": np.float64(3)}, "no_range", "a has one value, 3.0: it would not vary."),
         ({"a": 3}, "no_range", "a has one value, 3: it would not vary."),
-        ({"a": "loguniform"}, "no_range", 'a: "loguniform" is no range.'),
+        ({"a": "loguniform"}, "no_range", 'a: "loguniform" is not a range.'),
         ({"a": "loguniforn(1, 2)"}, "no_range", 'there is no range "loguniforn". Did you mean loguniform?'),
-        ({"a": "uniform(1)"}, "no_range", 'a: "uniform(1)" has no two numbers.'),
-        ({"a": "uniform(__import__('os'), 2)"}, "no_range", "has no two numbers."),
-        ({"a": "uniform(2, 1)"}, "empty_space", "uniform(2, 1) has no room: 2 is not below 1."),
+        ({"a": "uniform(1)"}, "no_range", 'a: "uniform(1)" must have two numbers.'),
+        ({"a": "uniform(__import__('os'), 2)"}, "no_range", "must have two numbers."),
+        ({"a": "uniform(2, 1)"}, "empty_space", "uniform(2, 1) is empty: 2 is not below 1."),
         ({"a": "uniform(nan, 1)"}, "no_range", "a: uniform got nan."),
         ({"a": "loguniform(0, 1)"}, "bad_request", "begins at 0, which has no logarithm."),
-        ({"a": "randint(0.5, 3)"}, "bad_request", "has a number that is not whole."),
+        ({"a": "randint(0.5, 3)"}, "bad_request", "needs whole numbers."),
     ],
 )
 def test_a_bad_space_is_refused_in_a_sentence(given: Any, code: str, said: str) -> None:
@@ -113,13 +113,13 @@ def test_arrays_tensors_sets_and_their_scalars_are_lists_of_plain_values(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lr=a,b", 'lr has "a", which is a text; the notebook has 0.1. Give numbers.'),
-        ('lr=["0.1;0.2"]', 'lr has "0.1;0.2", which is a text'),
+        ("lr=a,b", 'lr has "a", which is a string; the notebook has 0.1. Give numbers.'),
+        ('lr=["0.1;0.2"]', 'lr has "0.1;0.2", which is a string'),
         (
             'lr=["uniform(0", "1)"]',
-            'lr has "uniform(0", which is a text; the notebook has 0.1. Choose the range',
+            'lr has "uniform(0", which is a string; the notebook has 0.1. Choose the range',
         ),
-        ("sure=yes,no", 'sure has "yes", which is a text; the notebook has True.'),
+        ("sure=yes,no", 'sure has "yes", which is a string; the notebook has True.'),
     ],
 )
 def test_texts_for_a_number_are_refused(text: str, said: str) -> None:
@@ -154,7 +154,7 @@ def test_the_notebook_has_to_have_the_parameters() -> None:
     [
         ("lr", 'there is no "="'),
         ("=1,2", 'there is no name before "="'),
-        ("l r=1,2", '"l r" is no name'),
+        ("l r=1,2", '"l r" is not a Python name'),
     ],
 )
 def test_a_parameter_of_the_terminal_needs_a_name(text: str, said: str) -> None:

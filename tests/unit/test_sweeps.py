@@ -124,7 +124,7 @@ def test_a_driver_that_died_before_the_hand_over_loses_nothing() -> None:
 
 def test_a_job_that_was_seen_and_is_gone_is_not_run_again() -> None:
     record, actions = through(sweep(1), *begun(0, "a"), Looked(0, "running", 1.0), Missing(0, 3.0))
-    assert said(record) == ("job_deleted", {}, "Its job was deleted.")
+    assert said(record) == ("job_deleted", {}, "The trial's job was deleted.")
     assert (record.state, actions) == ("failed", ())
 
 
@@ -169,7 +169,7 @@ def test_an_objective_that_is_never_reported_stops_the_sweep_with_a_sentence() -
     record, _ = step(record, ended(1, state="cancelled"))
     assert record.state == "failed"
     assert record.reason is not None
-    assert record.reason.message == 'Trial 0: It never reported "loss"; it reported accuracy, lr.'
+    assert record.reason.message == 'Trial 0: "loss" was never reported; the trial reported accuracy, lr.'
     assert "dt.log(step, loss=" in record.reason.hint
 
 
@@ -178,7 +178,7 @@ def test_an_objective_that_is_no_number_fails_its_trial() -> None:
     trial = record.trials[0]
     assert (trial.state, trial.value) == ("failed", None)
     values = {"objective": "loss", "value": "nan", "step": 1}
-    assert said(record) == ("not_finite", values, "Its loss is nan at the end, at step 1.")
+    assert said(record) == ("not_finite", values, "The last loss is nan, at step 1.")
     assert record.state == "running"
 
 
@@ -330,7 +330,7 @@ def test_the_terminal_lists_sweeps_that_can_not_be_read(unreadable: str) -> None
 
 def test_a_name_is_taken_while_its_sweep_runs_whatever_version_wrote_it(unreadable: str) -> None:
     request = SweepRequest("train.ipynb", space={}, objective="loss", name="train")
-    with pytest.raises(Conflict, match='A sweep "train" is there already'):
+    with pytest.raises(Conflict, match='A sweep "train" already exists'):
         check._name(request, Path("train.ipynb"))
     assert check._name(replace(request, name=None), Path("train.ipynb")) == "train-2"
     file = folders.base() / unreadable / folders.RECORD
@@ -366,7 +366,7 @@ def test_a_stop_that_takes_long_says_that_it_goes_on() -> None:
 
     portal = SimpleNamespace(sweeps=Slow(), call=asyncio.run)
     target = ApiSweep(portal, info)  # type: ignore[arg-type]
-    with pytest.raises(TimeoutError, match=r"told to stop, and its trials have not ended in 0\.01 s"):
+    with pytest.raises(TimeoutError, match=r"told to stop, but its trials still run after 0\.01 s"):
         target.stop(timeout=0.01)
     target.stop(wait=False)
 
@@ -401,7 +401,7 @@ def test_who_falls_behind_at_a_rung_is_ended_there_and_keeps_what_it_has() -> No
     trial = record.trials[1]
     assert (trial.state, trial.checkpoint_step, trial.value) == ("pruned", 1, 9.0)
     assert trial.reason is not None
-    assert trial.reason.text == "Its loss was 9 at step 1, not among the best third of 2 trials there."
+    assert trial.reason.text == "loss was 9 at step 1, not among the best third of 2 trials there."
     assert trial.reason.code == "behind"
     assert trial.reason.values == {"objective": "loss", "value": 9.0, "step": 1, "trials": 2}
 

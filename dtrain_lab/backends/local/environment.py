@@ -36,8 +36,8 @@ def _secrets(paths: dict[str, str]) -> dict[str, str]:
         except (OSError, ValueError) as error:
             raise BadProfile(
                 f"{environment.no_secret(name, path, 'this machine')}: "
-                f"{error.strerror if isinstance(error, OSError) else 'it is no text'}.",
-                "Write the value into that file, for your eyes only (chmod 600), or name another.",
+                f"{error.strerror if isinstance(error, OSError) else 'it is not text'}.",
+                "Write the value into that file, readable by you only (chmod 600), or name another.",
                 code="no_secret",
             ) from error
     return read

@@ -77,6 +77,6 @@ async def ask(
         return msgspec.json.decode(out.strip().splitlines()[-1], type=answer)
     except (IndexError, msgspec.DecodeError) as error:
         raise EnvironmentUnfit(
-            f"{python} gave no answer that can be read: its dtrain-lab may be another version.",
+            f"{python} gave an unreadable answer: its dtrain-lab may be another version.",
             "Install the same version of dtrain-lab there as here.",
         ) from error

@@ -102,10 +102,10 @@ def must_be_here(record: JobRecord, host: str, system: str) -> None:
         here = host == socket.gethostname()
     if not here:
         name = socket.gethostname()
-        place = host if host != name else f"another system of the name {host}"
+        place = host if host != name else f"another machine named {host}"
         raise Unreachable(
-            f"It was started on {place}; from {name} nobody can see whether it runs.",
-            f"Look there: dtrain-lab job show {record.id}",
+            f"It was started on {place}; from {name} its processes can't be seen.",
+            f"Run there: dtrain-lab job show {record.id}",
             code="elsewhere",
         )
 

@@ -61,7 +61,7 @@ def job_of(profile: Profile) -> str:
     job = os.environ.get("SLURM_JOB_ID")
     if not job:
         raise BadProfile(
-            '[slurm] allocation = "current", and this process is in none.',
+            '[slurm] allocation = "current", and this process is not inside a Slurm job.',
             'Start Jupyter inside a job (salloc, srun), or set allocation = "new".',
             code="no_allocation",
         )
@@ -109,7 +109,7 @@ def _number(text: str) -> str:
     """
     if re.fullmatch(r"\d+([_+]\d+)?", text) is None:
         raise BadProfile(
-            f'[slurm] allocation = "{text}" is no number of a job.',
+            f'[slurm] allocation = "{text}" is not a job number.',
             'Write "new", "current" or a job\'s number.',
         )
     return text

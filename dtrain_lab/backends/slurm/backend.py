@@ -178,8 +178,8 @@ class SlurmBackend(Backend):
             with suppress(Unreachable):
                 await transport(submission.profile.ssh.login).remove(submission.directory)
             raise error
-        message = f"{error.message} It may have taken the job all the same."
-        raise Unreachable(message, "It is asked again by itself.", code=UNSURE) from error
+        message = f"{error.message} Slurm may have accepted the job anyway."
+        raise Unreachable(message, "dtrain-lab keeps asking.", code=UNSURE) from error
 
     async def _with_folder(self, cluster: ClusterRecord) -> tuple[ClusterRecord, dict[str, bytes]]:
         """Return a cluster with its folder and the files in it; the head will write its endpoints there."""

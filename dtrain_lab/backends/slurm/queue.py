@@ -81,9 +81,7 @@ class Queue:
         self._at = time.monotonic()
         if done.code:
             self._every = min(SLOWEST_S, self._every * 2)
-            raise Unreachable(
-                f"Slurm does not answer: {slurm.said(done.err)}.", "It is asked again by itself."
-            )
+            raise Unreachable(f"Slurm does not answer: {slurm.said(done.err)}.", "dtrain-lab keeps asking.")
         self._every = floor_s()
         self._jobs = {}
         for line in done.out.decode("utf-8", "replace").splitlines():

@@ -216,7 +216,7 @@ async def _slots(profile: Profile, host: str, *stop: str) -> NodeSlots:
 def _hosts(profile: Profile) -> tuple[str, ...]:
     if not profile.ssh.hosts:
         raise BadProfile(
-            f'The profile "{profile.name}" names no hosts.',
+            f'The profile "{profile.name}" lists no hosts.',
             'Set [ssh] hosts = ["gpu-01", …].',
             code="no_hosts",
         )

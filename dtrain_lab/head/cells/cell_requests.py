@@ -82,7 +82,9 @@ class CellRequests:
             NotFound: The cell is not known.
         """
         if not self._cells.follow(order.cell, client, order.shown):
-            raise NotFound("This cell is not known any more.", "Its output may still be in the journal.")
+            raise NotFound(
+                "The cluster no longer knows this cell.", "Its output may still be in the journal."
+            )
 
     def calls_lost(self) -> None:
         """ipyparallel's controller has ended: calls in flight get no answer, so their turns end."""

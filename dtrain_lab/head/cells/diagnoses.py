@@ -80,7 +80,7 @@ class Diagnoses:
             info = self._cluster()
             if info.running:
                 if info.metrics.step_s is None:
-                    raise Conflict("A cell runs, and it does not train.", "Diagnose once it has ended.")
+                    raise Conflict("The running cell is not training.", "Diagnose once it has ended.")
                 return from_live(info.metrics)
         reports = await self._measured(client, order.cell, "diagnose", None)
         diagnosis = conclude(reports, self._loop.slow)

@@ -97,8 +97,8 @@ def _judge(
     return one.finding(
         "warning",
         "file_left_behind",
-        f"{path} does not travel with the job.",
-        "Put it beside the notebook and below the size limit, or where all nodes can read it.",
+        f"{path} is not copied with the job.",
+        "Put it into the notebook's folder, below the size limit, or where all nodes can read it.",
         node,
     )
 
@@ -138,7 +138,7 @@ def _habit(one: Parsed, node: ast.AST) -> Finding | None:
             return one.finding(
                 "problem",
                 "input",
-                f"{name}() waits for someone to type, and a job has no one.",
+                f"{name}() waits for keyboard input, which a job doesn't have.",
                 "Use a parameter.",
                 node,
             )

@@ -100,7 +100,7 @@ def _assignments(parameters: Mapping[str, Any]) -> list[str]:
     for name, value in parameters.items():
         if not name.isidentifier() or keyword.iskeyword(name):
             raise BadRequest(
-                f'The parameter "{name}" is no name in Python.',
+                f'The parameter "{name}" is not a Python name.',
                 "Use letters, digits and _.",
                 details={"field": "parameters"},
             )
@@ -110,7 +110,7 @@ def _assignments(parameters: Mapping[str, Any]) -> list[str]:
         except (ValueError, SyntaxError) as error:
             raise BadRequest(
                 f"The value of the parameter {name} can't be written into a script.",
-                "Give numbers, texts, lists or dictionaries of them.",
+                "Use numbers, strings, or lists and dicts of them.",
                 details={"field": "parameters"},
             ) from error
         lines.append(f"{name} = {text}")

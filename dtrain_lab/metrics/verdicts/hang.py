@@ -135,7 +135,7 @@ def _judged(
             "halted", stopped, peers, first, since, None,
             f"{rank_names.sentence_name(stopped)} {verb} stopped by a signal. "
             f"{rank_names.count(len(peers))} {wait} for {they}.",
-            "Somebody sent SIGSTOP, or a debugger holds it; SIGCONT lets it go on.",
+            "A SIGSTOP was sent, or a debugger holds the process; SIGCONT resumes it.",
         )  # fmt: skip
     lately = min(PROGRESS_S, SUSPECT_SHARE * threshold_s)
     working = _working([s for s in samples if s.rank in missing and s.rank in busy], activities or {}, lately)

@@ -220,7 +220,7 @@ class ForkSource:
             self._printed.pop(news.key, None)
             try:
                 last = self._with_last_words(last, rank)
-            except Exception as error:  # noqa: BLE001 # its exit has to be reported all the same
+            except Exception as error:  # noqa: BLE001 # its exit must be reported all the same
                 supervision.here().fault("node.order", error)
         self._say(last)
 

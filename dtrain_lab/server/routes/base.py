@@ -73,13 +73,13 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         try:
             found = int(text)
         except ValueError:
-            raise BadRequest(f'{name} is "{text[:80]}".', "It has to be a whole number.") from None
+            raise BadRequest(f'{name} is "{text[:80]}".', "Give a whole number.") from None
         if not least <= found <= MOST_NUMBER:
-            raise BadRequest(f"{name} is {found}.", f"It has to be {least} to {MOST_NUMBER}.")
+            raise BadRequest(f"{name} is {found}.", f"It must be {least} to {MOST_NUMBER}.")
         return found
 
     def below_root(self, path: str) -> Path:
-        """Resolve a path of the request, following links; it has to be below the server's root.
+        """Resolve a path of the request, following links; it must be below the server's root.
 
         Raises:
             BadRequest: The path is not a valid file name.

@@ -183,7 +183,8 @@ class SlotsHandler(BaseHandler):
         profile = self.get_query_argument("profile", "local")
         if profiles.load(profile).ssh.names and not await self.may_write():
             raise Forbidden(
-                "Who may only watch can't have hosts asked.", "Ask for the slots of this machine."
+                "You may only watch, so hosts can't be asked for you.",
+                "Look at the slots of this machine instead.",
             )
         self.answer(await slots.look(profile))
 

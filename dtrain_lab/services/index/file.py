@@ -82,7 +82,7 @@ class IndexFile:
             except (sqlite3.Error, OSError) as error:
                 raise Unreachable(
                     f"The index of jobs, {self._path}, can't be used: {error}.",
-                    "Is there room, and is the folder yours? Jobs that run go on.",
+                    "Check the disk's free space and who owns the folder. Running jobs go on.",
                     code="no_index",
                 ) from error
 

@@ -88,7 +88,9 @@ class Store:
                 parent is not None
                 and not base.execute("SELECT 1 FROM jobs WHERE id = ?", (parent,)).fetchone()
             ):
-                raise NotFound(f'There is no job "{parent}".', "It was deleted meanwhile.", code="no_job")
+                raise NotFound(
+                    f'There is no job "{parent}".', "The job was deleted in the meantime.", code="no_job"
+                )
             others = self._unended(base, ENDED)
             read = {known.id for known in others}
             for key, name, folder in _checkpoints(base, "WHERE ended != 1"):
@@ -118,7 +120,9 @@ class Store:
         def change(base: sqlite3.Connection) -> JobRecord:
             row = base.execute("SELECT record FROM jobs WHERE id = ?", (identity,)).fetchone()
             if row is None:
-                raise NotFound(f'There is no job "{identity}".', "It was deleted meanwhile.", code="no_job")
+                raise NotFound(
+                    f'There is no job "{identity}".', "The job was deleted in the meantime.", code="no_job"
+                )
             known = msgspec.json.decode(row[0]) | msgspec.to_builtins(changes)
             data = msgspec.json.encode(known)
             base.execute("UPDATE jobs SET record = ?, ended = 0 WHERE id = ?", (data, identity))
@@ -127,7 +131,7 @@ class Store:
         return self._file.write(change)
 
     def see(self, record: JobRecord, seen: Job) -> None:
-        """Save a job's last seen state, unless its record has changed since: then it has to be read again."""
+        """Save a job's last seen state, unless its record has changed since: then it must be read again."""
         ended = LOST if seen.state == "lost" else ENDED if seen.state in JOB_ENDED else ACTIVE
         data = msgspec.json.encode(seen)
         row = self._file.read(

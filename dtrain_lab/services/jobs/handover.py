@@ -123,13 +123,11 @@ class HandOver:
                 ended.add(other.id)
             elif goes_on(other):
                 raise Conflict(
-                    f"{other.name} ({other.id}) goes on from there already.",
+                    f"{other.name} ({other.id}) has already resumed from there.",
                     f"Cancel it first: dtrain-lab job cancel {other.id}",
                 )
             else:
-                raise Conflict(
-                    f'A job "{other.name}" is there already.', "Choose another name, or cancel it."
-                )
+                raise Conflict(f'A job "{other.name}" already exists.', "Choose another name, or cancel it.")
 
     async def known(self, name: str) -> tuple[JobRecord, Job | None]:
         """Return a job's record, and its state as last seen.

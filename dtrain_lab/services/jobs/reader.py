@@ -93,7 +93,7 @@ class JobReader:
         if text:
             found = await job_log.find(self._record, self._places, text, offset, before)
             if found is None and search:
-                raise NotFound(f'"{search}" is not in the log from here on.', "", code="not_in_log")
+                raise NotFound(f'"{search}" was not found in the rest of the log.', "", code="not_in_log")
             offset = found or (job_log.END if first_error else offset)
         lines, reached, more = await job_log.read(self._record, self._places, offset, ranks)
         return LogPiece(lines, reached, self._job.state in JOB_ENDED and not more, error)
@@ -129,10 +129,10 @@ class JobReader:
         """
         record, name = self._record, self._job.name
         if self._job.state in JOB_ENDED or record.handle is None:
-            raise Conflict(f"{name} does not run.", "Its log has what it wrote.", code="not_running")
+            raise Conflict(f"{name} does not run.", "Its log has its output so far.", code="not_running")
         text = await self._places[0].transport.read(f"{record.directory}/{job_files.ENDPOINTS}")
         if text is None:
-            raise Unreachable(f"{name} has no head that could be asked.", "See head.log in its folder.")
+            raise Unreachable(f"{name} has no running head.", "See head.log in its folder.")
         try:
             endpoints = lenient.decode(text, Endpoints)
         except msgspec.DecodeError as error:
@@ -169,7 +169,7 @@ class JobReader:
         found = await self._places[0].transport.read(f"{self._record.directory}/{job_files.EXECUTED}")
         if found is None:
             raise NotFound(
-                f"{self._job.name} has no executed notebook.", "It is written from the first cell on."
+                f"{self._job.name} has no executed notebook.", "The file is written when the first cell runs."
             )
         return found
 

@@ -31,19 +31,21 @@ def check_request(request: JobRequest) -> None:
         names.check(request.name, spaces=True)
     if not 0 <= request.retries <= 100:
         raise BadRequest(
-            f"retries is {request.retries}; it has to be 0 to 100.",
-            "A job that fails begins again so many times.",
+            f"retries is {request.retries}; it must be 0 to 100.",
+            "A failed job is started again this many times.",
             details={"field": "retries"},
         )
     if not 0 <= request.warn_s <= 86400:
         raise BadRequest(
-            f"warn_s is {request.warn_s:g}; it has to be 0 to 86400 seconds.",
-            "Ranks are told so long before the time limit.",
+            f"warn_s is {request.warn_s:g}; it must be 0 to 86400 seconds.",
+            "Ranks are warned this long before the time limit.",
             details={"field": "warn_s"},
         )
     if request.mail is not None and not _is_mail(request.mail):
         raise BadRequest(
-            f'mail: "{request.mail}" is no address.', "Write it as name@host.", details={"field": "mail"}
+            f'mail: "{request.mail}" is not an e-mail address.',
+            "Write it as name@host.",
+            details={"field": "mail"},
         )
     if request.time is not None:
         slurm.time_s(request.time)

@@ -245,8 +245,8 @@ def still_runs(made: Job, force: str) -> Conflict:
     """
     if unsure(made) and made.reason is not None:
         return Conflict(
-            f"It is not known whether {made.name} still runs: {made.reason.message}",
-            f"If you know that it does not run any more: {force}",
+            f"It is unknown whether {made.name} still runs: {made.reason.message}",
+            f"If you are sure that the job has ended: {force}",
             code="unknown",
         )
     return Conflict(f"{made.name} still runs.", f"Cancel it first: dtrain-lab job cancel {made.id}")

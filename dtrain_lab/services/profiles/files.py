@@ -116,7 +116,7 @@ def _parse(text: str, name: str, file: str) -> Profile:
 
 def _path(name: str) -> Path:
     if "/" in name or "\0" in name or name.startswith(".") or len(name.encode()) > LONGEST_NAME:
-        raise NotFound(f'"{name[:80]}" is no name of a profile.', f"There are: {', '.join(names())}.")
+        raise NotFound(f'"{name[:80]}" is not the name of a profile.', f"There are: {', '.join(names())}.")
     return folders.profiles() / f"{name}.toml"
 
 

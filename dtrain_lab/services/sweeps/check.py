@@ -111,17 +111,17 @@ def _fields(request: SweepRequest, space: Space) -> None:
     both = sorted(space.keys() & request.parameters.keys())
     if both:
         details = {"field": "space", "parameter": both[0]}
-        raise BadRequest(f"{both[0]} is fixed, and it varies.", "Leave out one of the two.", details=details)
+        raise BadRequest(f"{both[0]} is both fixed and varied.", "Remove one of the two.", details=details)
     if not objective.can_be(request.objective):
         raise BadRequest(
-            f'The objective "{request.objective}" is no name that dt.log could be called with.',
+            f'The objective "{request.objective}" is not a name that dt.log takes.',
             "Name a value that the notebook logs, as in dt.log(step, loss=loss).",
             details={"field": "objective"},
         )
     for field, least, most in (("trials", 1, MOST_TRIALS), ("parallel", 1, MOST_TRIALS)):
         given = getattr(request, field)
         if given is not None and not least <= given <= most:
-            message = f"{field} is {given}; it has to be {least} to {most}."
+            message = f"{field} is {given}; it must be {least} to {most}."
             raise BadRequest(message, "Choose another number.", details={"field": field})
 
 
@@ -130,8 +130,8 @@ def _total(request: SweepRequest, space: Space) -> int:
     if request.sampler == "grid" and count is None:
         endless = next(name for name, domain in space.items() if points({name: domain}) is None)
         raise BadRequest(
-            f"A grid needs a list of values for {endless}; {space[endless]} has no end of them.",
-            "Give a list, or choose the sampler tpe or random.",
+            f"A grid needs a list of values for {endless}; {space[endless]} has infinitely many.",
+            "Give a list, or use the sampler tpe or random.",
             code="no_grid",
             details={"field": "space", "parameter": endless},
         )
@@ -156,7 +156,7 @@ def _name(request: SweepRequest, file: Path) -> str:
         names.check(request.name, spaces=True)
         if request.name in taken:
             raise Conflict(
-                f'A sweep "{request.name}" is there already.',
+                f'A sweep "{request.name}" already exists.',
                 "Choose another name, or stop it.",
                 details=of_name,
             )
@@ -183,7 +183,7 @@ def _at_once(facts: Facts, size: JobSize) -> int:
     most = sum(slots.total(node) for node in nodes)
     if ranks > most:
         raise BadSize(
-            f"A trial of {ranks} ranks is larger than all slots: there are {most}.",
+            f"A trial needs {ranks} slots; the profile has {most}.",
             "Ask for fewer ranks a trial, or another profile.",
             details={"most": most, "field": "ranks_per_node"},
         )

@@ -110,7 +110,7 @@ class Sweeps:
         folder = await self._find(name)
         record = await asyncio.to_thread(folders.read, folder)
         if record.state in SWEEP_ENDED:
-            raise Conflict(f"{record.name} does not run: it is {record.state}.", "", code="not_running")
+            raise Conflict(f"{record.name} is not running: it is {record.state}.", "", code="not_running")
         return await self._wish(folder, "stop")
 
     async def resume(self, name: str) -> Sweep:
@@ -126,7 +126,7 @@ class Sweeps:
                 raise Conflict(f"{record.name} is still being stopped.", "Wait for its end, then resume it.")
             raise Conflict(f"{record.name} is running.", "Wait for its end, or stop it.")
         if not can_resume(record):
-            raise Conflict(f"Nothing of {record.name} is left to run.", "Begin another sweep.")
+            raise Conflict(f"All trials of {record.name} have run.", "Start another sweep.")
         return await self._wish(folder, "run")
 
     async def wait(self, name: str, told: Told | None = None, every_s: float = 0.5) -> Sweep:
@@ -208,7 +208,8 @@ class Sweeps:
             return
         if not _is_of_here(record):
             raise Conflict(
-                f"{record.name} is driven on {record.host}.", f"Look there: dtrain-lab sweep show {record.id}"
+                f"The driver of {record.name} runs on {record.host}.",
+                f"Run there: dtrain-lab sweep show {record.id}",
             )
         self._started[record.id] = now
         own.start(

@@ -217,7 +217,7 @@ class Worlds:
             per_node = cluster.world.size // nodes
             if ranks % per_node:
                 raise BadSize(
-                    f"{ranks} ranks are no whole nodes of {per_node}.",
+                    f"{ranks} ranks don't fill whole nodes of {per_node} ranks.",
                     f"Ask for a multiple of {per_node}.",
                 )
             request = Request(cluster.profile, nodes=ranks // per_node, ranks_per_node=per_node)

@@ -35,7 +35,7 @@ class Metrics:
                 self.functions[name] = metric
             else:
                 raise BadRequest(
-                    f"{name} is no metric: its type is {type(metric).__name__}.",
+                    f"{name} is not a metric: its type is {type(metric).__name__}.",
                     "Pass metrics of torchmetrics, or functions of (predictions, targets).",
                     code="not_a_metric",
                 )

@@ -50,7 +50,7 @@ def agreed(ranks: Ranks, asked: Asked, also: Callable[[], Any] = lambda: None) -
         models.check(ranks.call, asked.model)
         if asked.collate_fn is not None and not callable(asked.collate_fn):
             raise BadRequest(
-                f"{ranks.call}: collate_fn is {asked.collate_fn!r}; it has to be a function.",
+                f"{ranks.call}: collate_fn is {asked.collate_fn!r}; it must be a function.",
                 "It makes a batch of a list of samples; leave it out for torch's own.",
             )
         samples = source.length(ranks.call, asked.dataset)
@@ -78,4 +78,4 @@ def agreed(ranks: Ranks, asked: Asked, also: Callable[[], Any] = lambda: None) -
 
 def _whole(call: str, name: str, value: Any, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise BadRequest(f"{call}: {name} is {value!r}; it has to be a whole number of {least} or more.")
+        raise BadRequest(f"{call}: {name} is {value!r}; it must be a whole number of {least} or more.")

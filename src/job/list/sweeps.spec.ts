@@ -17,15 +17,15 @@ const at = { objective: 'loss', value: 1.25, step: 12 };
 it.each<[Reason, string]>([
   [
     { code: 'behind', values: { ...at, trials: 6 }, text: '' },
-    'Its loss was 1.25 at step 12, not among the best third of 6 trials there.'
+    'loss was 1.25 at step 12, not among the best third of 6 trials there.'
   ],
   [
     { code: 'not_finite', values: { ...at, value: 'nan' }, text: '' },
-    'Its loss is nan at the end, at step 12.'
+    'The last loss is nan, at step 12.'
   ],
   [
     { code: 'not_finite_early', values: { ...at, value: null }, text: '' },
-    'Its loss was not finite at step 12.'
+    'loss was not finite at step 12.'
   ],
   [
     {
@@ -33,7 +33,7 @@ it.each<[Reason, string]>([
       values: { objective: 'loss', names: ['a', 'b'] },
       text: ''
     },
-    'It never reported “loss”; it reported a, b.'
+    '“loss” was never reported; the trial reported a, b.'
   ],
   [
     {
@@ -41,7 +41,7 @@ it.each<[Reason, string]>([
       values: { objective: 'loss', names: [] },
       text: ''
     },
-    'It never reported “loss”; it reported nothing.'
+    '“loss” was never reported; the trial reported nothing.'
   ],
   [
     {
@@ -51,9 +51,15 @@ it.each<[Reason, string]>([
     },
     'Rank 1, cell [2], line 3: E: why'
   ],
-  [{ code: 'job_deleted', values: {}, text: '' }, 'Its job was deleted.'],
-  [{ code: 'job_cancelled', values: {}, text: '' }, 'Its job was cancelled.'],
-  [{ code: 'job_failed', values: {}, text: '' }, 'Its job failed.'],
+  [
+    { code: 'job_deleted', values: {}, text: '' },
+    "The trial's job was deleted."
+  ],
+  [
+    { code: 'job_cancelled', values: {}, text: '' },
+    "The trial's job was cancelled."
+  ],
+  [{ code: 'job_failed', values: {}, text: '' }, "The trial's job failed."],
   [
     { code: 'job_failed', values: { why: 'exit code 3.', took: '' }, text: '' },
     'Failed: exit code 3.'
@@ -64,7 +70,7 @@ it.each<[Reason, string]>([
   ],
   [
     { code: 'job_lost', values: { total: 2 }, text: '' },
-    'Nothing is known of its job any more.'
+    "The trial's job is lost."
   ]
 ])('says by its code why a trial is as it is: %o', (reason, words) => {
   expect(reasonText(reason, trans)).toBe(words);
@@ -96,11 +102,11 @@ it('says in the sentence of a sweep why none of its trials has succeeded', () =>
     summary: { values: { done: 0, total: 4, failed: 1 } }
   } as unknown as Sweep;
   expect(sweepSentence(sweep, trans)).toBe(
-    'Failed: 0 of 4 trials done, 1 failed. Trial 0: It never reported “loss”; it reported a.'
+    'Failed: 0 of 4 trials done, 1 failed. Trial 0: “loss” was never reported; the trial reported a.'
   );
   expect(sweepHint(sweep, trans)).toContain('Call dt.log(step, loss=…)');
   const none = { ...sweep, reason: { ...reason, code: 'no_success' } } as Sweep;
   expect(sweepSentence(none, trans)).toContain(
-    'No trial has succeeded. It never reported'
+    'No trial has succeeded. “loss” was never reported'
   );
 });

@@ -126,19 +126,26 @@ export function reasonText(
   switch (code) {
     case 'behind':
       return trans.__(
-        'Its %1 was %2 at step %3, not among the best third of %4 trials there.',
+        '%1 was %2 at step %3, not among the best third of %4 trials there.',
         ...at,
         value('trials')
       );
     case 'not_finite_early':
-      return trans.__('Its %1 was not finite at step %2.', at[0], at[2]);
+      return trans.__('%1 was not finite at step %2.', at[0], at[2]);
     case 'not_finite':
-      return trans.__('Its %1 is %2 at the end, at step %3.', ...at);
+      return trans.__('The last %1 is %2, at step %3.', ...at);
     case 'no_objective': {
       const names = Array.isArray(values.names) ? values.names.join(', ') : '';
       return names
-        ? trans.__('It never reported “%1”; it reported %2.', at[0], names)
-        : trans.__('It never reported “%1”; it reported nothing.', at[0]);
+        ? trans.__(
+            '“%1” was never reported; the trial reported %2.',
+            at[0],
+            names
+          )
+        : trans.__(
+            '“%1” was never reported; the trial reported nothing.',
+            at[0]
+          );
     }
     case 'rank_failed':
       return trans.__(
@@ -149,17 +156,17 @@ export function reasonText(
         values.message ? `${value('type')}: ${value('message')}` : value('type')
       );
     case 'job_deleted':
-      return trans.__('Its job was deleted.');
+      return trans.__("The trial's job was deleted.");
     case 'job_cancelled':
-      return trans.__('Its job was cancelled.');
+      return trans.__("The trial's job was cancelled.");
     case 'job_failed':
       return values.why === undefined
-        ? trans.__('Its job failed.')
+        ? trans.__("The trial's job failed.")
         : values.took
           ? trans.__('Failed after %1: %2', value('took'), value('why'))
           : trans.__('Failed: %1', value('why'));
     case 'job_lost':
-      return trans.__('Nothing is known of its job any more.');
+      return trans.__("The trial's job is lost.");
     default:
       return text;
   }

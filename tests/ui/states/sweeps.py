@@ -135,7 +135,7 @@ NO_OBJECTIVE = _sweep(
     ended_at=NOW - 60,
     reason=Reason(
         "no_objective",
-        'Trial 0: It never reported "loss"; it reported accuracy.',
+        'Trial 0: "loss" was never reported; the trial reported accuracy.',
         "Call dt.log(step, loss=…) in the notebook, or name another objective.",
         final=True,
     ),
@@ -176,7 +176,7 @@ def _can_not_begin(stage: Stage) -> None:
     large = Finding(
         "problem",
         "bad_size",
-        "A trial of 64 ranks is larger than all slots: there are 16.",
+        "A trial needs 64 slots; the profile has 16.",
         "Ask for fewer ranks a trial, or another profile.",
         field="ranks_per_node",
     )
@@ -199,7 +199,7 @@ def _can_not_begin(stage: Stage) -> None:
 
 def _too_large(stage: Stage) -> None:
     _form(stage)
-    message = "A trial of 2 ranks is larger than all slots: there are 1."
+    message = "A trial needs 2 slots; the profile has 1."
     refused = Error("bad_size", message, "Ask for fewer ranks a trial.", {"field": "ranks_per_node"})
     stage.answers("POST", "sweeps", refused, 400)
     form = stage.page.locator(FORM)
