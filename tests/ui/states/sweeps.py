@@ -165,7 +165,7 @@ def _refused(stage: Stage) -> None:
     form.get_by_label("Values of width, with commas").fill("32, wide")
     form.get_by_label("lr from").fill("0")
     form.get_by_label("Sampler").select_option("grid")
-    form.get_by_text("has to begin above 0").first.wait_for()
+    form.get_by_text("must begin above 0").first.wait_for()
     form.locator("h1").first.click()
     stage.page.mouse.move(0, 0)
 
