@@ -11,6 +11,7 @@ import torch
 
 import dtrain_lab as dt
 from dtrain_lab.errors import CellFailed
+from dtrain_lab.training.inference.loop import AHEAD
 from tests.books import write
 from tests.integration.predicting import SETUP, read, said
 from tests.waiting import wait_until
@@ -99,7 +100,9 @@ try:
     dt.predict(model_, x, batch_size=1)
 except Exception:
     print(calls)"""
-    assert said(ranks, code) == ["1", "1"]
+    calls = [int(text) for text in said(ranks, code)]
+    assert calls[1] == 1
+    assert 1 <= calls[0] <= 1 + AHEAD, "rank 0 may be ahead"
 
 
 def test_a_rank_that_is_killed_costs_its_chunk_and_no_more(ranks: dt.Cluster, tmp_path: Path) -> None:
@@ -124,7 +127,7 @@ print(path, seen)"""
     assert "goes on with x.parquet: " in lines[0]
     assert [line.splitlines()[-1].split()[0] for line in lines] == [str(tmp_path / "x.parquet")] * 2
     there = int(lines[0].split("x.parquet: ")[1].split()[0])
-    assert 18 <= there <= 19, "rank 0 may have one chunk more"
+    assert 18 <= there <= 19 + AHEAD, "rank 0 may be ahead"
     assert sum(int(line.split()[-1]) for line in lines) == 101 - there
     torch.manual_seed(0)
     assert read(tmp_path / "x.parquet") == torch.randn(101, 8)[:, 0].tolist()

@@ -44,6 +44,8 @@ class Splitter:
         self._with_target = with_target
 
     def __call__(self, batch: Any) -> Call:
+        if isinstance(batch, torch.Tensor):
+            return Call((batch,), {})
         if isinstance(batch, Mapping):
             return self._from_mapping(batch)
         if not isinstance(batch, tuple | list):

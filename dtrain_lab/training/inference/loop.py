@@ -1,8 +1,9 @@
-"""The loop over a rank's batches. Ranks meet after each round, so that the failure of one ends it on all."""
+"""The loop over a rank's batches. Ranks tell one another of each round: the failure of one ends it on all."""
 
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,13 +14,17 @@ from tqdm import tqdm
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference.inputs import Call, Splitter, placed
-from dtrain_lab.training.inference.ranks import Ranks
+from dtrain_lab.training.inference.ranks import Ranks, Sums
 from dtrain_lab.training.inference.shares import Plan
 
 Take = Callable[[int, Any, Call], None]
 """Called with a batch's number, the model's output and what the model was called with."""
 BAR_AFTER_S = 1.0
 """A call that is over sooner shows no bar."""
+BAR_EVERY_S = 0.5
+"""Each refresh of the bar is an output of the cell, which costs processor time on its way."""
+AHEAD = 4
+"""Rounds that a rank may be ahead of another: those that are slow in turn don't wait for each other then."""
 
 
 @dataclass
@@ -60,23 +65,23 @@ class Loop:
         done = batches.samples - sum(len(batches.span(chunk)) for chunk in self.plan.chunks)
         loaded = _Loaded(self)
         with self._bar(done) as bar:
+            told = _Told(self.ranks, 0 if self.in_step else AHEAD, bar)
             for number in range(self.plan.rounds):
                 chunk = self.plan.chunk(number, self.ranks.number)
                 turn = self._together if self.in_step else self._alone
                 try:
-                    with self.chunk(chunk):
-                        turn(loaded, chunk, number, bar)
-                    if chunk and chunk.stop - 1 == loaded.last:
-                        loaded.end()
+                    if error is None and not told.failed():
+                        with self.chunk(chunk):
+                            turn(loaded, chunk, number, bar)
+                        if chunk and chunk.stop - 1 == loaded.last:
+                            loaded.end()
                 except _Forward as failed:
                     raise failed.error from None
                 except Exception as failed:  # noqa: BLE001 # raised again, once the other ranks know
                     error = failed
-                failures, samples = self.ranks.sums(int(error is not None), len(batches.span(chunk)))
-                done += samples
-                if failures:
+                if told.tell(error, len(batches.span(chunk))):
                     break
-                bar.update(done - bar.n)  # with what the other ranks have taken
+            told.end()
         self.ranks.outcomes(None, error)
 
     def _alone(self, loaded: _Loaded, chunk: range, _: int, bar: tqdm[Any]) -> None:
@@ -113,8 +118,47 @@ class Loop:
     def _bar(self, done: int) -> tqdm[Any]:
         return tqdm(
             total=self.plan.batches.samples, initial=done, desc=self.ranks.call, unit=" samples",
-            delay=BAR_AFTER_S, disable=self.ranks.number > 0, file=sys.stderr,
+            delay=BAR_AFTER_S, mininterval=BAR_EVERY_S, disable=self.ranks.number > 0, file=sys.stderr,
         )  # fmt: skip
+
+
+class _Told:
+    """What ranks tell one another after each round: whether one failed, and how many samples it took.
+
+    A rank hears of a round no later than `ahead` rounds after it, and all ranks stop after the same round:
+    they have then begun the same collectives.
+    """
+
+    def __init__(self, ranks: Ranks, ahead: int, bar: tqdm[Any]) -> None:
+        self._ranks = ranks
+        self._ahead = ahead
+        self._bar = bar
+        self._begun: deque[tuple[int, Sums]] = deque()
+
+    def failed(self) -> bool:
+        """Whether it is known by now that a rank has failed, and no further batch is worth its time."""
+        return any(sums.wait()[0] for _, sums in self._begun if sums.there)
+
+    def tell(self, error: Exception | None, samples: int) -> bool:
+        """Tell how a round went here.
+
+        Returns:
+            Whether to stop, on all ranks alike.
+        """
+        self._begun.append((samples, self._ranks.sums_begun(int(error is not None), samples)))
+        return len(self._begun) > self._ahead and self._hear()
+
+    def end(self) -> None:
+        """Hear of all rounds that are left."""
+        while self._begun:
+            self._hear()
+
+    def _hear(self) -> bool:
+        own, sums = self._begun.popleft()
+        failures, samples = sums.wait()
+        if not failures:
+            self._bar.update(samples - own)  # with what the other ranks have taken
+        return failures > 0
 
 
 class _Forward(Exception):

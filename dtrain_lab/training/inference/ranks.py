@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,6 +15,32 @@ from dtrain_lab.errors import PeerFailed
 from dtrain_lab.training import group
 
 T = TypeVar("T")
+AT_ONCE = 8
+"""Broadcasts that are on the way at once, at most."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over all ranks that are on their way.
+
+    Args:
+        tensor: gets the sums.
+        work: the collective; None where there is one rank.
+    """
+
+    tensor: torch.Tensor
+    work: dist.Work | None
+
+    @property
+    def there(self) -> bool:
+        """Whether `wait` would return at once."""
+        return self.work is None or bool(self.work.is_completed())
+
+    def wait(self) -> list[int]:
+        """The sums."""
+        if self.work is not None:
+            self.work.wait()
+        return [int(number) for number in self.tensor.tolist()]
 
 
 @dataclass(frozen=True)
@@ -76,22 +103,54 @@ class Ranks:
 
     def sums(self, *numbers: int) -> list[int]:
         """The sums of whole numbers over all ranks; a collective."""
-        if self.size == 1:
-            return list(numbers)
+        return self.sums_begun(*numbers).wait()
+
+    def sums_begun(self, *numbers: int) -> Sums:
+        """Begin to sum whole numbers over all ranks, and go on meanwhile; a collective."""
         tensor = torch.tensor(numbers, dtype=torch.int64, device=self.carrier)
-        dist.all_reduce(tensor)
-        return [int(number) for number in tensor.tolist()]
+        return Sums(tensor, None if self.size == 1 else dist.all_reduce(tensor, async_op=True))
 
     def broadcast(self, tensor: torch.Tensor, source: int) -> None:
         """Replace a tensor's values by those of a rank, in place; a collective. Any data type will do."""
-        if self.size == 1 or not tensor.numel():
+        self.broadcast_all([([tensor], source)])
+
+    def broadcast_all(self, some: Iterable[tuple[list[torch.Tensor], int]]) -> None:
+        """The same for lists of tensors, each list with the rank that has its values.
+
+        Tensors of a list have one data type; they are sent as one message. A few messages are on the way at
+        once.
+        """
+        if self.size == 1:
             return
-        straight = tensor.is_contiguous() and tensor.device.type == self.carrier.type
-        sent = tensor if straight else tensor.detach().to(self.carrier).contiguous()
+        begun: deque[Callable[[], None]] = deque()
+        for tensors, source in some:
+            if any(tensor.numel() for tensor in tensors):
+                begun.append(self._broadcast_begun(tensors, source))
+            if len(begun) > AT_ONCE:
+                begun.popleft()()
+        for end in begun:
+            end()
+
+    def _broadcast_begun(self, tensors: list[torch.Tensor], source: int) -> Callable[[], None]:
+        first = tensors[0]
+        straight = len(tensors) == 1 and first.is_contiguous() and first.device.type == self.carrier.type
+        sent = first.view(-1) if straight else self._packed(tensors, source)
         # as bytes: back-ends differ in the types that they send
-        dist.broadcast(sent.view(-1).view(torch.uint8), source)
-        if not straight:
-            tensor.copy_(sent)
+        work = dist.broadcast(sent.view(torch.uint8), source, async_op=True)
+
+        def end() -> None:
+            work.wait()
+            if not straight and source != self.number:
+                for tensor, values in zip(tensors, sent.split([t.numel() for t in tensors]), strict=True):
+                    tensor.copy_(values.view(tensor.shape))
+
+        return end
+
+    def _packed(self, tensors: list[torch.Tensor], source: int) -> torch.Tensor:
+        if source == self.number:
+            return torch.cat([tensor.detach().to(self.carrier).reshape(-1) for tensor in tensors])
+        size = sum(tensor.numel() for tensor in tensors)
+        return torch.empty(size, dtype=tensors[0].dtype, device=self.carrier)
 
 
 def ranks(call: str) -> Ranks:

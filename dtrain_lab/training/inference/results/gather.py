@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -15,6 +16,8 @@ from dtrain_lab.training.inference.shares import Plan
 
 Shape = tuple[str, torch.dtype | None, tuple[int, ...]]
 """Kind of a part; of rows also their type and the shape of one."""
+MESSAGE_BYTES = 4_000_000
+"""Results that ranks send as one message, at most: many small ones cost more time than they take to copy."""
 
 
 def gathered(ranks: Ranks, plan: Plan, mine: dict[int, Output]) -> Any:
@@ -101,10 +104,28 @@ def _rows(ranks: Ranks, plan: Plan, own: dict[int, torch.Tensor], shape: Shape) 
     for number in list(own):
         span = plan.batches.of(number)
         result[span.start : span.stop] = own.pop(number)
-    for number, chunk in enumerate(plan.chunks):
-        span = plan.batches.span(chunk)
-        ranks.broadcast(result[span.start : span.stop], number % ranks.size)
+    row_bytes = result.element_size() * prod(shape[2])
+    ranks.broadcast_all(
+        ([result[span.start : span.stop] for span in spans], rank)
+        for rank in range(ranks.size)
+        for spans in messages(
+            [plan.batches.span(chunk) for chunk in plan.chunks[rank :: ranks.size]], row_bytes
+        )
+    )
     return result
+
+
+def messages(spans: Sequence[range], row_bytes: int) -> list[list[range]]:
+    """Spans of samples that are sent together: as many as a message may have bytes, and one at least."""
+    found: list[list[range]] = []
+    size = 0
+    for span in spans:
+        size += len(span) * row_bytes
+        if not found or size > MESSAGE_BYTES:
+            found.append([])
+            size = len(span) * row_bytes
+        found[-1].append(span)
+    return found
 
 
 def _listed(ranks: Ranks, own: dict[int, Any], whole: bool) -> list[Any]:

@@ -65,11 +65,11 @@ def title(path: Path) -> str:
 
 
 def _collect(output: Any, samples: int, path: Path, found: Output) -> None:
-    if isinstance(output, Mapping):
+    if isinstance(output, torch.Tensor):
+        found[path] = Part("rows", _rows(output, samples, path))
+    elif isinstance(output, Mapping):
         for name, part in output.items():
             _collect(part, samples, (*path, ("key", name)), found)
-    elif isinstance(output, torch.Tensor):
-        found[path] = Part("rows", _rows(output, samples, path))
     elif isinstance(output, np.ndarray):
         _array(output, samples, path, found)
     elif isinstance(output, list) and len(output) == samples:
