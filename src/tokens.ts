@@ -36,6 +36,7 @@ export type Holder = Schemas['Holder'];
 export type Slots = Schemas['Slots'];
 export type Sweep = Schemas['Sweep'];
 export type SweepPlan = Schemas['SweepPlan'];
+export type UnreadableSweep = Schemas['UnreadableSweep'];
 export type Trial = Schemas['Trial'];
 export type SweepRequest = Schemas['SweepRequest'];
 
@@ -199,6 +200,8 @@ export type WantedSweep = Partial<SweepRequest> &
 export interface ISweeps {
   /** Newest first. */
   all(): Promise<Sweep[]>;
+  /** Those whose records can't be read: another version wrote them, or they are damaged. */
+  unreadable(): Promise<UnreadableSweep[]>;
   get(id: string): Promise<Sweep>;
   /** What would begin; nothing does. `ask`: the scheduler, too. */
   plan(wanted: WantedSweep, ask: boolean): Promise<SweepPlan>;

@@ -17,6 +17,7 @@ import msgspec
 from rich.console import Console
 
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError, EnvironmentUnfit, NotFound
+from dtrain_lab.wire.jobs.finding import Finding, problems
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,6 +34,9 @@ EXIT_CODES: tuple[tuple[type[DtrainError], int], ...] = (
     (Conflict, 4),
     (EnvironmentUnfit, 5),
 )
+
+WOULD_BE_REFUSED = 2
+"""Exit code of a dry run that finds problems, as of an invalid request."""
 
 
 def print_json(value: Any) -> None:
@@ -80,6 +84,12 @@ def confirm(question: str, *, yes: bool, as_json: bool) -> None:
 def exit_code(error: DtrainError) -> int:
     """Return the exit code of an error."""
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1)
+
+
+def end_dry_run(findings: tuple[Finding, ...]) -> None:
+    """Exit as the command itself would that the check refuses; return where it finds no problem."""
+    if problems(findings):
+        sys.exit(WOULD_BE_REFUSED)
 
 
 def reports_errors(command: Callable[P, R]) -> Callable[P, R]:

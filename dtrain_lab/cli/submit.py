@@ -14,6 +14,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.show import (
     as_json,
     console,
+    end_dry_run,
     print_json,
     reports_errors,
 )
@@ -113,7 +114,9 @@ def submit(
     )
     file = Path(notebook).expanduser().absolute()
     if dry_run:
-        _show_plan(portal.call(portal.jobs.plan(request, file, ask=True)), as_json)
+        plan = portal.call(portal.jobs.plan(request, file, ask=True))
+        _show_plan(plan, as_json)
+        end_dry_run(plan.findings)
         return
     info = portal.call(portal.jobs.submit(request, file, print_findings))
     if as_json:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.sweep import STOP_WITHIN_S, Sweep, find, sweeps
-from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.cli.show import as_json, console, end_dry_run, print_json, reports_errors
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.metrics.units import duration
@@ -23,9 +23,6 @@ from dtrain_lab.wire.sweeps import Sweep as Info
 from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest, Trial
 
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
-
-WOULD_BE_REFUSED = 2
-"""Exit code of a dry run that finds problems, as of a request that makes no sense."""
 
 
 @click.group("sweep")
@@ -86,8 +83,7 @@ def run(
     if dry_run:
         plan = portal.call(portal.sweeps.plan(request, file, ask=True))
         _show_plan(plan, as_json)
-        if problems(plan.findings):
-            sys.exit(WOULD_BE_REFUSED)
+        end_dry_run(plan.findings)
         return
     info = portal.call(portal.sweeps.create(request, file, print_findings))
     if as_json:
@@ -104,8 +100,9 @@ def listing(as_json: bool) -> None:
     """List sweeps, newest first."""
     infos = [one._info for one in sweeps()]
     portal = Portal.get("terminal")
-    for known, error in portal.call(portal.sweeps.unreadable()):
-        click.echo(f"{known.name} ({known.id}) can't be shown: {error}", err=True)
+    for one in portal.call(portal.sweeps.unreadable()):
+        called = f"{one.name} ({one.id})" if one.name else one.id
+        click.echo(f"{called} can't be shown: {one.message} {one.hint}", err=True)
     if as_json:
         print_json(infos)
     elif not infos:

@@ -39,7 +39,7 @@ from dtrain_lab.wire.site import (
     Size,
 )
 from dtrain_lab.wire.stacks import Stack
-from dtrain_lab.wire.sweeps import Sweep, SweepPlan, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import Sweep, SweepPlan, SweepRequest, Trial, UnreadableSweep
 
 DEBUGGER = (DebugView, AcrossRow)
 """Types that the notebook's panel receives from the kernel's debugger, not from a route."""
@@ -134,6 +134,7 @@ OPERATIONS = (
     Operation(
         "post", "/sweeps/plan", "What would begin; nothing does.", SweepPlan, 200, SweepRequest, ("ask",)
     ),
+    Operation("get", "/sweeps/unreadable", "Sweeps that can't be read, and why.", list[UnreadableSweep]),
     Operation("get", "/sweeps/{identity}", "One sweep, by id or name.", Sweep),
     Operation("get", "/sweeps/{identity}/trials", "Its trials, in order.", list[Trial]),
     Operation("post", "/sweeps/{identity}/stop", "End its trials; checkpoints are kept.", Sweep, 202),

@@ -6,7 +6,7 @@ import ast
 import difflib
 import re
 import symtable
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dtrain_lab.errors import BadNotebook, BadRequest
@@ -59,25 +59,31 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
             )
 
 
-def check_values(cells: Sequence[Cell], space: Space) -> None:
-    """Check that no parameter varies over texts where the tagged cell assigns a number, or true or false.
+def check_values(cells: Sequence[Cell], space: Space, fixed: Mapping[str, Any] | None = None) -> None:
+    """Check that no parameter gets a string where the tagged cell assigns a number, or true or false.
 
     Args:
         cells: Code cells of the notebook.
         space: What varies.
+        fixed: Values that are the same in all trials.
 
     Raises:
-        BadRequest: A list has a text: it was a number with a typing error, or a range.
+        BadRequest: A list or a fixed value is a string: it was a number with a typing error, or a range.
     """
     tagged = next((cell for cell in cells if cell.runs and PARAMETERS in cell.tags), None)
     parsed = parse(tagged) if tagged is not None else None
     usual = _numbers(parsed.tree) if parsed is not None else {}
-    for name, domain in space.items():
-        given = domain.values if isinstance(domain, Choices) and name in usual else ()
-        text = next((value for value in given if isinstance(value, str)), None)
+    given = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
+    given |= {name: (value,) for name, value in (fixed or {}).items()}
+    for name, values in given.items():
+        some = values if name in usual else ()
+        text = next((value for value in some if isinstance(value, str)), None)
         if text is not None:
             called = RANGE.match(text)
-            hint = f"Choose the range {called[1]} in the place of a list." if called else "Give numbers."
+            one = name not in space
+            usually = "Give a number." if one else "Give numbers."
+            instead = "Let it vary over that range." if one else "Choose the range {} in the place of a list."
+            hint = instead.format(called[1]) if called else usually
             raise BadRequest(
                 f'{name} has "{text}", which is a string; the notebook has {usual[name]!r}.',
                 hint,

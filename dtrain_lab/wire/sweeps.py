@@ -126,6 +126,19 @@ class SweepRecord(Struct, frozen=True):
     ended_at: float | None = None
 
 
+class UnreadableSweep(Struct, frozen=True):
+    """A sweep whose record can't be read: another version wrote it, or it is damaged.
+
+    `name`: empty where the record does not tell it. `message`, `hint`: why, and what to do.
+    """
+
+    id: str
+    name: str
+    directory: str
+    message: str
+    hint: str
+
+
 class Asked(Struct, frozen=True):
     """What a client wants of a sweep, in `asked.json`; its `number` grows by one."""
 

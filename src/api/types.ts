@@ -2103,6 +2103,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sweeps/unreadable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sweeps that can't be read, and why. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UnreadableSweep"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3856,6 +3901,19 @@ export interface components {
             message: string;
             name: string;
             times: number;
+        };
+        /**
+         * UnreadableSweep
+         * @description A sweep whose record can't be read: another version wrote it, or it is damaged.
+         *
+         *     `name`: empty where the record does not tell it. `message`, `hint`: why, and what to do.
+         */
+        UnreadableSweep: {
+            directory: string;
+            hint: string;
+            id: string;
+            message: string;
+            name: string;
         };
         /**
          * Verdict

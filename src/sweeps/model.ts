@@ -1,7 +1,13 @@
 import { ServerConnection } from '@jupyterlab/services';
 
 import { request } from '../request/rest';
-import { ISweeps, Sweep, SweepPlan, WantedSweep } from '../tokens';
+import {
+  ISweeps,
+  Sweep,
+  SweepPlan,
+  UnreadableSweep,
+  WantedSweep
+} from '../tokens';
 
 /** Sweeps over REST. */
 export class Sweeps implements ISweeps {
@@ -9,6 +15,10 @@ export class Sweeps implements ISweeps {
 
   all(): Promise<Sweep[]> {
     return request(this._settings, 'GET', 'sweeps');
+  }
+
+  unreadable(): Promise<UnreadableSweep[]> {
+    return request(this._settings, 'GET', 'sweeps/unreadable');
   }
 
   get(id: string): Promise<Sweep> {

@@ -52,8 +52,11 @@ def hosts() -> Iterator[Hosts]:
 def asked(book: Path, *options: str) -> Any:
     """The plan, as the terminal shows it: it asks the scheduler."""
     words = ["submit", str(book), "--dry-run", *options]
-    done = subprocess.run(["dtrain-lab", *words, "--json"], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    done = subprocess.run(["dtrain-lab", *words, "--json"], capture_output=True, text=True, check=False)
+    plan = json.loads(done.stdout)
+    refused = any(finding["severity"] == "problem" for finding in plan["findings"])
+    assert done.returncode == (2 if refused else 0), done.stderr
+    return plan
 
 
 def left(book: Path) -> float:

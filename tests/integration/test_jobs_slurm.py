@@ -269,7 +269,9 @@ def test_the_scheduler_is_asked_before_when_a_person_wants_it(hosts: Hosts, tmp_
     assert abs(plan["expected_start_at"] - time.time()) < 120
     write_profile("odd", f'backend = "slurm"\nworkdir = "{hosts.root}/work"\n[slurm]\ngres = "tpu:1"\n')
     run[4] = "odd"
-    plan = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    plan = json.loads(done.stdout)
     assert [f["code"] for f in plan["findings"] if f["severity"] == "problem"] == ["refused"]
     assert slurm(hosts, "squeue", "-h") == ""
 

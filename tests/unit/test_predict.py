@@ -17,6 +17,7 @@ import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.training.inference import model as models
 from dtrain_lab.training.inference.inputs import Splitter
+from dtrain_lab.training.inference.results.gather import MESSAGE_BYTES, messages
 from dtrain_lab.training.inference.results.outputs import built, parts, title
 
 X = torch.arange(50.0).view(25, 2)
@@ -263,3 +264,11 @@ def test_errors_read_as_one_sentence_and_one_hint(net: Net) -> None:
         "The dataset (Endless) has no length, and without one its samples can't be shared among ranks. "
         "Give its class a __len__, or make a list of it: list(dataset)."
     )
+
+
+def test_small_results_are_sent_together_and_large_ones_alone() -> None:
+    spans = [range(start, start + 10) for start in range(0, 60, 20)]
+    assert messages(spans, 4) == [spans]
+    assert messages(spans, MESSAGE_BYTES // 20) == [spans[:2], spans[2:]]
+    assert messages(spans, MESSAGE_BYTES) == [[span] for span in spans]
+    assert messages([], 4) == []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from dtrain_lab.cli.submit import _parameter, submit
 from dtrain_lab.jobs.command import submit_command
 from dtrain_lab.wire.jobs.job import JobRequest
+from tests.books import write
 
 
 def given(request: JobRequest) -> dict[str, Any]:
@@ -90,3 +94,15 @@ def test_parameters_keep_their_kind(value: Any) -> None:
     (text,) = given(JobRequest("x", parameters={"größe": value}))["params"]
     assert _parameter(text) == ("größe", value)
     assert type(_parameter(text)[1]) is type(value)
+
+
+@pytest.mark.parametrize(("source", "code"), [("print(rank)", 0), ("x = = 1", 2)])
+def test_a_dry_run_that_finds_problems_ends_as_a_refusal_does(
+    source: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    book = write(tmp_path / "book" / "train.ipynb", [source])
+    found = CliRunner().invoke(submit, [str(book), "--dry-run", "--json"])
+    problems = [f for f in json.loads(found.stdout)["findings"] if f["severity"] == "problem"]
+    assert (found.exit_code, bool(problems)) == (code, code > 0), found.output
+    assert not (tmp_path / ".dtrain-lab" / "jobs").exists(), "nothing is submitted"

@@ -132,6 +132,23 @@ def test_texts_for_a_number_are_refused(text: str, said: str) -> None:
     check_values(cells, space.parse({"opt": ["a", "b"], "n": ["a", "b"], "lr": [None, 1], "sure": [0, 1]}))
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("0,1", 'lr has "0,1", which is a string; the notebook has 0.1. Give a number.'),
+        ("uniform(0, 1)", "Let it vary over that range."),
+    ],
+)
+def test_a_fixed_text_for_a_number_is_refused(value: str, said: str) -> None:
+    cells = [cell("lr = 0.1\nopt = 'sgd'\nn = None", "parameters")]
+    with pytest.raises(BadRequest) as error:
+        check_values(cells, {}, {"lr": value})
+    assert said in str(error.value)
+    assert error.value.details["parameter"] == "lr"
+    check_values(cells, {}, {"lr": 1, "opt": "adam", "n": "text"})
+    check_values(cells, {}, {"lr": None})
+
+
 def cell(source: str, *tags: str) -> Cell:
     return Cell("[1]", "a", source, tags)
 

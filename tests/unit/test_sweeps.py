@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.api.sweep import Sweep as ApiSweep
 from dtrain_lab.cli.sweep import sweep_group
-from dtrain_lab.errors import Conflict, EnvironmentUnfit, NotFound, WireMismatch
+from dtrain_lab.errors import Conflict, EnvironmentUnfit, NotFound, Unreachable, WireMismatch
 from dtrain_lab.services.sweeps import check
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.sweeps import Sweeps
@@ -318,8 +318,18 @@ async def test_a_sweep_that_can_not_be_read_is_said_to_be(unreadable: str, name:
     with pytest.raises(NotFound):
         await ours.sweep("another")
     assert await ours.listing() == []
-    ((known, error),) = await ours.unreadable()
-    assert (known, error.code) == (folders.Known(unreadable, "train", False), "wire_mismatch")
+    (one,) = await ours.unreadable()
+    assert (one.id, one.name, one.directory) == (unreadable, "train", str(folders.base() / unreadable))
+    assert one.directory in one.hint
+
+
+async def test_a_damaged_record_is_said_to_be_damaged(unreadable: str) -> None:
+    (folders.base() / unreadable / folders.RECORD).write_bytes(OLD[:99] + b"\xff")
+    ours = Sweeps(None)  # type: ignore[arg-type]
+    with pytest.raises(Unreachable, match=f"The record of the sweep {unreadable} is damaged: .* Restore /"):
+        await ours.sweep(unreadable)
+    (one,) = await ours.unreadable()
+    assert (one.id, one.name) == (unreadable, "")
 
 
 def test_the_terminal_lists_sweeps_that_can_not_be_read(unreadable: str) -> None:

@@ -41,6 +41,7 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/jobs/{ID}/(?P<action>cancel|resume)", jobs.JobActionHandler),
         (r"/dtrain-lab/sweeps", sweeps.SweepsHandler),
         (r"/dtrain-lab/sweeps/plan", sweeps.SweepPlanHandler),
+        (r"/dtrain-lab/sweeps/unreadable", sweeps.UnreadableHandler),
         (rf"/dtrain-lab/sweeps/{ID}", sweeps.SweepHandler),
         (rf"/dtrain-lab/sweeps/{ID}/trials", sweeps.TrialsHandler),
         (rf"/dtrain-lab/sweeps/{ID}/(?P<action>stop|resume)", sweeps.SweepActionHandler),

@@ -49,6 +49,16 @@ class SweepPlanHandler(_SweepsHandler):
         self.answer(await self.ours.sweeps.plan(replace(request, python=None), file, ask=ask))
 
 
+class UnreadableHandler(_SweepsHandler):
+    """`sweeps/unreadable`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Return the sweeps whose records can't be read, and what to do."""
+        self.answer(await self.ours.sweeps.unreadable())
+
+
 class SweepHandler(_SweepsHandler):
     """`sweeps/{id}`."""
 

@@ -78,7 +78,7 @@ async def check_sweep(
     text = await asyncio.to_thread(read_notebook, file)
     cells = cells_of(text, str(file))
     await collect(check_names, cells, (*space, *request.parameters), file.name)
-    await collect(check_values, cells, space)
+    await collect(check_values, cells, space, request.parameters)
     name = await collect(_name, request, file, otherwise="")
     plan, made = await jobs.planned(trial_request(request, first_of(space), None), file, ask=ask)
     found = await asyncio.to_thread(objective.finding, made.code.everything, request.objective)

@@ -58,10 +58,16 @@ def read(folder: Path) -> SweepRecord:
             return lenient.decode(data, SweepRecord)
         except msgspec.ValidationError:
             return lenient.decode(_with_summaries(data), SweepRecord)
-    except msgspec.DecodeError as error:
+    except msgspec.ValidationError as error:
         raise WireMismatch(
             f"The sweep {folder.name} was written by another version of dtrain-lab: {error}.",
-            "Use that version, or update this one.",
+            f"Use that version, update this one, or delete {folder}: the jobs of its trials stay.",
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unreachable(
+            f"The record of the sweep {folder.name} is damaged: {error}.",
+            f"Restore {folder / RECORD}, or delete {folder}: the jobs of its trials stay.",
+            code="damaged_sweep",
         ) from error
     except OSError as error:
         raise Unreachable(f"{folder / RECORD} can't be read: {error.strerror}.", "Is it there?") from error
@@ -145,7 +151,7 @@ def readable() -> Iterator[tuple[Path, SweepRecord]]:
 
 
 def unreadable() -> list[tuple[Known, DtrainError]]:
-    """Return the sweeps that this version can't read, and why."""
+    """Return the sweeps whose records can't be read, and why."""
     found: list[tuple[Known, DtrainError]] = []
     for folder in all_of():
         try:

@@ -12,7 +12,7 @@ import msgspec
 
 from dtrain_lab.backends.local import processes as own
 from dtrain_lab.backends.local.environment import variables
-from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
+from dtrain_lab.errors import Conflict, NotFound, Unreachable
 from dtrain_lab.machine import processes
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import policy
@@ -29,6 +29,7 @@ from dtrain_lab.wire.sweeps import (
     SweepPlan,
     SweepRecord,
     SweepRequest,
+    UnreadableSweep,
     Wish,
 )
 
@@ -88,9 +89,12 @@ class Sweeps:
         found.sort(key=lambda one: -one[1].created_at)
         return [shown(record, str(folder)) for folder, record in found]
 
-    async def unreadable(self) -> list[tuple[folders.Known, DtrainError]]:
-        """Return the sweeps that this version can't read, and why."""
-        return await asyncio.to_thread(folders.unreadable)
+    async def unreadable(self) -> list[UnreadableSweep]:
+        """Return the sweeps that can't be read here, and why."""
+        return [
+            UnreadableSweep(known.id, known.name, str(folders.base() / known.id), error.message, error.hint)
+            for known, error in await asyncio.to_thread(folders.unreadable)
+        ]
 
     async def sweep(self, name: str) -> Sweep:
         """Return a sweep by its id, a prefix of its id, or its name (the newest of that name).
@@ -154,7 +158,7 @@ class Sweeps:
         for folder, record in found:
             if folders.Known(record.id, record.name, None).is_called(name):
                 return folder
-        for known, error in await self.unreadable():
+        for known, error in await asyncio.to_thread(folders.unreadable):
             if known.is_called(name):
                 raise error
         raise NotFound(f'There is no sweep "{name}".', "List them: dtrain-lab sweep list", code="no_sweep")

@@ -5,6 +5,7 @@ import React, { useEffect, useReducer, useState } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { IClusters, ISweeps, Job } from '../../tokens';
+import { Glyph } from '../../ui/glyph';
 import { submitIcon } from '../../ui/icons';
 import { sweepIcon } from '../../ui/views';
 import {
@@ -19,7 +20,7 @@ import { Jobs } from '../model/model';
 import { usePoll } from '../model/poll';
 import { SlotsSection } from './slots';
 import { SweepRow } from './sweeprow';
-import { useSweeps } from './sweeps';
+import { unreadableSentence, useSweeps, useUnreadable } from './sweeps';
 import { hasEnded, JobFilter } from '../model/words';
 
 export interface IJobsProps {
@@ -59,7 +60,9 @@ export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
 export function JobList(props: IJobsProps): JSX.Element {
   const { model, jobs, commands, trans } = props;
   const known = useJobs(model, jobs);
-  const all = entriesOf(known, useSweeps(props.sweeps, known));
+  const sweeps = useSweeps(props.sweeps, known);
+  const unreadable = useUnreadable(props.sweeps, sweeps.length);
+  const all = entriesOf(known, sweeps);
   const [text, setText] = useState('');
   const [filter, setFilter] = useState<JobFilter>('all');
   const [order, setOrder] = useState<Order | null>(null);
@@ -192,6 +195,12 @@ export function JobList(props: IJobsProps): JSX.Element {
           </button>
         </p>
       )}
+      {unreadable.map(sweep => (
+        <p key={sweep.id} className="jp-DtrainJob-unreadable">
+          <Glyph kind="failed" label={trans.__("Can't be read")} />
+          {unreadableSentence(sweep, trans)}
+        </p>
+      ))}
       <SlotsSection {...props} />
     </>
   );

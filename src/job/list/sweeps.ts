@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useState } from 'react';
 
 import { CommandIDs } from '../../commands';
-import { ISweeps, Job, Sweep, Trial } from '../../tokens';
+import { ISweeps, Job, Sweep, Trial, UnreadableSweep } from '../../tokens';
 import { formatValue } from '../../ui/format';
 import { GlyphKind } from '../../ui/glyph';
 import { IMenuItem } from '../../ui/menu';
@@ -33,6 +33,31 @@ export function useSweeps(
     return all.some(sweep => !sweepEnded(sweep));
   });
   return found;
+}
+
+/** Sweeps that can't be read: asked for when the list is drawn, and when another number of sweeps can be read. */
+export function useUnreadable(
+  sweeps: ISweeps | null,
+  readable: number
+): readonly UnreadableSweep[] {
+  const [found, setFound] = useState<readonly UnreadableSweep[]>([]);
+  usePoll(`unreadable sweeps ${readable}`, LOOK_MS, async () => {
+    if (sweeps) {
+      setFound(await sweeps.unreadable());
+    }
+    return false;
+  });
+  return found;
+}
+
+/** Why a sweep is not in the list, and what to do. */
+export function unreadableSentence(
+  sweep: UnreadableSweep,
+  trans: TranslationBundle
+): string {
+  const { id, name, message, hint } = sweep;
+  const called = name ? `${name} (${id})` : id;
+  return trans.__("Sweep %1 can't be shown: %2 %3", called, message, hint);
 }
 
 /** The glyph of a sweep's state. */

@@ -99,6 +99,7 @@ class Stage:
         self.answers("GET", "clusters", ())
         self.answers("GET", "jobs", ())
         self.answers("GET", "sweeps", ())
+        self.answers("GET", "sweeps/unreadable", ())
 
     def again(self) -> None:
         """Begin a state: nothing runs, nothing of the last state is open."""

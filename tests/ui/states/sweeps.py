@@ -15,7 +15,16 @@ from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.site import Error
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import Importance, Report, Rung, SweepPlan, SweepRecord, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import (
+    Importance,
+    Report,
+    Rung,
+    SweepPlan,
+    SweepRecord,
+    SweepRequest,
+    Trial,
+    UnreadableSweep,
+)
 from tests.ui.states import jobs
 from tests.ui.states.notebooks import code, notebook
 from tests.ui.states.stage import Stage
@@ -234,6 +243,15 @@ def _brushed(stage: Stage) -> None:
     stage.settle()
 
 
+UNREADABLE = UnreadableSweep(
+    "0ddba11",
+    "",
+    "/home/ada/sweeps/0ddba11",
+    "The record of the sweep 0ddba11 is damaged: JSON is malformed.",
+    "Restore /home/ada/sweeps/0ddba11/sweep.json, or delete /home/ada/sweeps/0ddba11: its jobs stay.",
+)
+
+
 def _in_jobs(stage: Stage) -> None:
     trials = tuple(
         replace(jobs.DONE, id=f"job{n}", name=f"search {n}", size=JobSize(1, 2), sweep="5eed")
@@ -241,9 +259,11 @@ def _in_jobs(stage: Stage) -> None:
     )
     every = (jobs.RUNNING, *trials, jobs.FAILED)
     stage.answers("GET", "sweeps", (RUNNING, replace(DONE, id="f00d", name="first search")))
+    stage.answers("GET", "sweeps/unreadable", (UNREADABLE,))
     stage.answers("GET", "jobs", every)
     stage.hear([], every)
     stage.command("dtrain-lab:show-jobs")
+    stage.page.locator(VIEW).get_by_text("Sweep 0ddba11 can't be shown").wait_for()
     stage.page.locator(VIEW).get_by_role("button", name="3 jobs of its trials").click()
     stage.page.locator(VIEW).get_by_role("button", name="search 2").wait_for()
     stage.page.locator(PANEL).get_by_role("button", name="first search").wait_for()
