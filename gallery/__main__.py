@@ -24,11 +24,12 @@ from typing import Any
 import nbformat
 
 import dtrain_lab as dt
+from matrix import tree
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "gallery.md"
-FOUND = HERE.parent / ".venv" / "gallery.json"
-"""Of all runs so far: a part can be run again."""
+FOUND = HERE / "found.json"
+"""Of all runs so far: a part can be run again, in another checkout, too."""
 WITHIN = 0.05
 LIMIT_S = 150
 PACKAGES = (
@@ -52,6 +53,12 @@ none, its device is CUDA all the same, and its trainer needs Triton.
 `make test` runs fourteen of the pieces in cells (`tests/integration/test_gallery.py`): accelerate_loop,
 arguments, averaged, by_hand, ddp, fsdp2, gpt, ignite_parallel, lightning_trainer, minigpt_ddp, mp_spawn,
 notebook_launch, processes, snapshots.
+"""
+WORDS = f"""*n of m samples/s*: what the panel shows after the cell or the job, and the loop's own count;
+*off* where they differ by more than {WITHIN:.0%}. *Runs*: both ranks trained the same model, and (after a
+cell) are fit for the next one. Without a DataLoader and without DDP nothing tells the samples of a batch,
+unless `dt.step(samples)` does. A printed script has no monitor: no figures of ours. *Run on*: the day, and
+the commit; + is one with changes that were not committed.
 """
 START = "import torch, torch.distributed as dist\n"
 
@@ -122,13 +129,14 @@ def as_job(path: Path) -> Ran:
     """As a job of two ranks."""
     job: Any = dt.submit(path, ranks=2)
     state = job.wait(LIMIT_S)
+    metrics = job.info()["metrics"] or {}
     log = job.logs()
     if state != "succeeded":
         return Ran(f"{state}: {log.strip().splitlines()[-1] if log.strip() else ''}")
     lines = log.splitlines()
     texts = ["\n".join(line for line in lines if line.startswith(f"[{rank}]")) for rank in (0, 1)]
     both = "\n".join(line for line in lines if not line.startswith(("[0]", "[1]")))
-    return judge([f"{text}\n{both}" for text in texts], None)
+    return judge([f"{text}\n{both}" for text in texts], metrics.get("samples_per_s"))
 
 
 def as_script(path: Path) -> Ran:
@@ -162,6 +170,7 @@ def main() -> None:
     chosen = sys.argv[1:]
     every = sorted((HERE / "code").glob("[a-z]*.py"))
     rows: dict[str, list[str]] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    ran_on = f"{date.today()}, {tree.commit(HERE.parent)}"
     with tempfile.TemporaryDirectory() as folder:
         for file in (f for f in every if not chosen or f.stem in chosen):
             if lacking := cannot_import(NEEDS.get(file.stem)):
@@ -173,10 +182,9 @@ def main() -> None:
             what = (ast.get_docstring(ast.parse(code)) or file.stem).split("\n")[0]
             if file.stem in NEEDS:  # it may have been run in another environment than the rest
                 what += f" ({versions('torch', NEEDS[file.stem])})"
-            rows[file.stem] = [what, *map(str, runs)]
+            rows[file.stem] = [what, *map(str, runs), ran_on]
             print(json.dumps(rows[file.stem], ensure_ascii=False), flush=True)
-            FOUND.parent.mkdir(exist_ok=True)
-            FOUND.write_text(json.dumps(rows))
+            FOUND.write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
     PAGE.write_text(page([rows[f.stem] for f in every if f.stem in rows]))
 
 
@@ -199,15 +207,12 @@ def page(rows: list[list[str]]) -> str:
     lines = [
         "# Training code that runs unchanged",
         "",
-        f"Made by `make gallery` on {date.today()}: two ranks on one machine, CPU, gloo; Python "
+        "Made by `make gallery`: two ranks on one machine, CPU, gloo; Python "
         f"{sys.version.split()[0]}, {versions(*PACKAGES)}. Each piece stands in `gallery/code/`.",
         "",
-        "*n of m samples/s*: what the panel shows after the cell, and the loop's own count. *Runs*: both",
-        "ranks trained the same model, and (after a cell) they are fit for the next one. Without a",
-        "DataLoader and without DDP nothing tells the samples of a batch, unless `dt.step(samples)` does.",
-        "",
-        "| Code | In a cell | As a job | Printed script under torchrun |",
-        "|---|---|---|---|",
+        WORDS,
+        "| Code | In a cell | As a job | Printed script under torchrun | Run on |",
+        "|---|---|---|---|---|",
         *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows),
         AFTER,
     ]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-WRITTEN = ("docs/matrix.md", "matrix/found.json")
-"""What a run writes itself: no change of what it runs."""
+WRITTEN = ("docs/matrix.md", "matrix/found.json", "docs/gallery.md", "gallery/found.json")
+"""What runs of the matrix and the gallery write themselves: no change of what they run."""
 NONE = "–"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import dtrain_lab as dt
@@ -47,3 +49,37 @@ print(PartialState().num_processes, CPUAccelerator.auto_device_count(),
 
 def test_frameworks_with_their_defaults_find_the_ranks(pair: dt.Cluster) -> None:
     assert pair.run(DEFAULTS, timeout=90).stdout == dict.fromkeys((0, 1), "2 2 2\n")
+
+
+FIT = """
+import lightning as L, time, torch
+class Module(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net, self.seen = torch.nn.Linear(4, 1), 0
+    def training_step(self, batch, i):
+        self.seen += 1
+        time.sleep(0.05)
+        return self.net(batch).sum()
+    def configure_optimizers(self): return torch.optim.SGD(self.parameters(), lr=0.01)
+trainer = L.Trainer(strategy="ddp", accelerator="cpu", devices=2, max_epochs=9, enable_progress_bar=False,
+                    logger=False, enable_checkpointing=False, enable_model_summary=False)
+module = Module()
+trainer.fit(module, torch.utils.data.DataLoader(torch.randn(800, 4), batch_size=1))
+"""
+
+
+def steps(pair: dt.Cluster) -> int:
+    return sum(rank["step"] or 0 for rank in pair.info()["ranks"])
+
+
+def test_an_interrupt_of_lightning_is_an_interrupt(pair: dt.Cluster) -> None:
+    """Its trainer takes the interrupt and ends by `SystemExit: 1`."""
+    before = steps(pair)
+    with ThreadPoolExecutor() as threads:
+        cell = threads.submit(pair.run, FIT, check=False, timeout=90)
+        wait_until(lambda: steps(pair) > before, 90, "Lightning to train")
+        pair.interrupt()
+    assert cell.result().sentence == "Ranks 0-1 were interrupted; variables are kept."
+    assert pair.run("print(module.seen > 0)").stdout == dict.fromkeys((0, 1), "True\n")
+    assert fit(pair)
