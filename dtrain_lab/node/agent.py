@@ -14,7 +14,7 @@ from dtrain_lab.debugger.faulthandler import main_frames
 from dtrain_lab.machine import supervision
 from dtrain_lab.metrics import ring
 from dtrain_lab.node.link import Link
-from dtrain_lab.node.samples.devices import Devices
+from dtrain_lab.node.samples.devices import Devices, Use
 from dtrain_lab.node.samples.host import Host
 from dtrain_lab.node.samples.sampler import sample
 from dtrain_lab.wire import links
@@ -64,6 +64,8 @@ class Agent:
     def __init__(self, source: Source, count: int) -> None:
         self._source = source
         self._devices = Devices(count)
+        self._uses: dict[int, Use] = {}
+        """Last known use of each rank."""
         self._host = Host()
         self.link = Link(f"node-{source.node}", self._obey)
         kept = supervision.here()
@@ -80,6 +82,11 @@ class Agent:
             keys: CURVE keys, for a link over TCP.
         """
         self.link.connect(url, keys, self._source.hello())
+
+    def ended(self, process: Process) -> None:
+        """Report what a rank that has ended did since its last sample."""
+        last = sample(process.rank, process.ring, self._uses.get(process.rank, Use()))
+        self.link.say(links.Samples(node=self._source.node, samples=(last,), host=None))
 
     def close(self) -> None:
         """Stop sampling and close the link; queued messages still leave."""
@@ -105,7 +112,8 @@ class Agent:
             found = self._source.processes() if self.link.connected.is_set() else ()
             if not found:
                 continue
-            samples = [sample(p.rank, p.ring, self._devices.use(p.pid, p.gpu)) for p in found]
+            self._uses.update((p.rank, self._devices.use(p.pid, p.gpu)) for p in found)
+            samples = [sample(p.rank, p.ring, self._uses[p.rank]) for p in found]
             host = self._host.use()
             self.link.say(links.Samples(node=self._source.node, samples=tuple(samples), host=host))
             moves = any(s.operation is not None or (s.cpu_utilization or 0.0) > IDLE_CPU for s in samples)

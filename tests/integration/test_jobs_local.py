@@ -204,6 +204,27 @@ def test_jobs_go_on_are_copied_cancelled_and_deleted_from_the_terminal(tmp_path:
     assert "There is no job" in terminal("job", "show", "first", code=3)
 
 
+SHORT = """from torch.nn.parallel import DistributedDataParallel as DDP
+import os, time, torch
+model = DDP(torch.nn.Linear(16, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(60):
+    model(torch.randn(8, 16)).sum().backward()
+    optimizer.step(); optimizer.zero_grad()
+    time.sleep(0.02)
+os._exit(0)"""
+
+
+def test_figures_of_a_job_that_has_ended_are_of_its_last_steps(tmp_path: Path) -> None:
+    """Ranks are sampled each second, and end between two samples."""
+    job: Job = dt.submit(write(tmp_path / "short.ipynb", [SHORT]), ranks=2)
+    assert job.wait(60) == "succeeded", job.logs()
+    shown = job.info()
+    assert [rank["step"] for rank in shown["ranks"]] == [60, 60]
+    assert [rank["memory_bytes"] is not None for rank in shown["ranks"]] == [True, True]
+    assert 0 < shown["metrics"]["samples_per_s"] < 16 / 0.02
+
+
 def test_what_it_shows_is_kept_and_the_notebook_is_filled(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("def double(x):\n    return 2 * x\n")
     (tmp_path / "big.bin").write_bytes(b"x" * (2 << 20))

@@ -109,9 +109,11 @@ class JobHead:
 
     def ended(self, kept: Kept, code: int) -> None:
         """Report the exit of a rank."""
-        self._processes.pop(kept.rank, None)
+        process = self._processes.pop(kept.rank, None)
         self._ended.append(links.Exited(key=kept.rank, pid=kept.pid, code=code))
         if self.connected.is_set():
+            if process is not None:
+                self._agent.ended(process)
             self._agent.link.say(self._ended[-1])
 
     async def others_end(self, within_s: float) -> None:
