@@ -5,6 +5,7 @@ import React, { useRef, useState } from 'react';
 import { CommandIDs } from '../commands';
 import { reasonText } from '../job/list/sweeps';
 import { Sweep, Trial } from '../tokens';
+import { FilterChips } from '../ui/chips';
 import { formatSpan, formatValue, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { IMenuItem, openContextMenu } from '../ui/menu';
@@ -54,25 +55,15 @@ export function Trials(props: {
   return (
     <section className="jp-DtrainSweep-trials">
       <h2 className="jp-DtrainUi-hidden">{trans.__('Trials')}</h2>
-      <div
-        className="jp-DtrainSweep-chips"
-        role="group"
-        aria-label={trans.__('Which trials')}
-      >
-        {filters.map(([key, label]) => (
-          <button
-            key={key}
-            type="button"
-            className="jp-DtrainSweep-chip"
-            aria-pressed={filter === key}
-            onClick={() => setFilter(key)}
-          >
-            {label} {sweep.trials.filter(t => passes(t, key)).length}
-          </button>
-        ))}
-      </div>
+      <FilterChips<TrialFilter>
+        label={trans.__('Which trials')}
+        filters={filters}
+        chosen={filter}
+        count={key => sweep.trials.filter(t => passes(t, key)).length}
+        choose={setFilter}
+      />
       <div className="jp-DtrainSweep-scroll">
-        <table className="jp-DtrainSweep-table">
+        <table className="jp-DtrainUi-table jp-DtrainSweep-table">
           <thead>
             <tr>
               <th scope="col">{trans.__('Trial')}</th>
@@ -161,7 +152,7 @@ function Row(props: {
           {trial.job ? (
             <button
               type="button"
-              className="jp-DtrainSweep-name"
+              className="jp-DtrainUi-name"
               onClick={() =>
                 void commands.execute(CommandIDs.openJob, {
                   id: trial.job,

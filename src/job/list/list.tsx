@@ -5,6 +5,7 @@ import React, { useEffect, useReducer, useState } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { IClusters, ISweeps, Job } from '../../tokens';
+import { FilterChips } from '../../ui/chips';
 import { Glyph } from '../../ui/glyph';
 import { submitIcon } from '../../ui/icons';
 import { sweepIcon } from '../../ui/views';
@@ -134,25 +135,15 @@ export function JobList(props: IJobsProps): JSX.Element {
           </button>
         )}
       </div>
-      <div
-        className="jp-DtrainJob-chips"
-        role="group"
-        aria-label={trans.__('State')}
-      >
-        {filters.map(([key, label]) => (
-          <button
-            key={key}
-            type="button"
-            className="jp-DtrainJob-chip"
-            aria-pressed={filter === key}
-            onClick={() => setFilter(key)}
-          >
-            {label} {all.filter(e => entryPasses(e, key)).length}
-          </button>
-        ))}
-      </div>
+      <FilterChips<JobFilter>
+        label={trans.__('State')}
+        filters={filters}
+        chosen={filter}
+        count={key => all.filter(e => entryPasses(e, key)).length}
+        choose={setFilter}
+      />
       {all.length > 0 && (
-        <table className="jp-DtrainJob-table">
+        <table className="jp-DtrainUi-table jp-DtrainJob-table">
           <thead>
             <tr>
               {head('name', trans.__('Job'))}

@@ -33,7 +33,7 @@ export function JobRow(props: {
         <div>
           <button
             type="button"
-            className="jp-DtrainJob-name"
+            className="jp-DtrainUi-name"
             onClick={() =>
               void commands.execute(CommandIDs.openJob, {
                 id: job.id,

@@ -42,7 +42,7 @@ export function SweepRow(props: {
           <div>
             <button
               type="button"
-              className="jp-DtrainJob-name"
+              className="jp-DtrainUi-name"
               onClick={() =>
                 void commands.execute(CommandIDs.openSweep, {
                   id: sweep.id,

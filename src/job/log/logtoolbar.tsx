@@ -60,7 +60,7 @@ export function LogToolbar(props: {
       </span>
       <button
         type="button"
-        className="jp-DtrainJob-chip"
+        className="jp-DtrainUi-chip"
         aria-pressed={fold}
         title={trans.__('The same line again is counted, not shown')}
         onClick={() => props.setFold(!fold)}

@@ -35,69 +35,66 @@ export function Charts(props: {
   const marks = job.ended_at
     ? [{ at: job.ended_at * 1000, label: jobState(job, trans) }]
     : [];
+  const chart = { times, window: span, until, marks, end };
   return (
     <div className="jp-DtrainUi-charts">
-      <section className="jp-DtrainJob-chartBox">
-        <h2>
-          {trans.__('Throughput')}
-          <span>
-            <b>{formatRate(last.samples_per_s)}</b>{' '}
-            {trans.__(
-              'samples/s · communication %1',
-              formatShare(last.comm_overhead)
-            )}
-          </span>
-        </h2>
-        <TimeChart
-          times={times}
-          window={span}
-          until={until}
-          marks={marks}
-          end={end}
-          height={HEIGHT}
-          series={[
-            {
-              label: trans.__('samples/s'),
-              values: points.map(p => p.samples_per_s),
-              colour: '--jp-brand-color1'
-            }
-          ]}
-          summary={trans.__(
-            'Throughput: %1 samples per second at last',
-            formatRate(last.samples_per_s)
-          )}
-        />
-      </section>
-      <section className="jp-DtrainJob-chartBox">
-        <h2>
-          {trans.__('Memory')}
-          <span>
-            <b>{formatGiB(last.memory_bytes)}</b>{' '}
-            {trans.__('GiB, the rank with most')}
-          </span>
-        </h2>
-        <TimeChart
-          times={times}
-          window={span}
-          until={until}
-          marks={marks}
-          end={end}
-          height={HEIGHT}
-          series={[
-            {
-              label: trans.__('GiB'),
-              values: points.map(p =>
-                p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
-              ),
-              colour: '--jp-brand-color1'
-            }
-          ]}
-          summary={trans.__(
-            'Memory: %1 GiB at last',
-            formatGiB(last.memory_bytes)
-          )}
-        />
-      </section>
+      <JobChart
+        {...chart}
+        title={trans.__('Throughput')}
+        figure={formatRate(last.samples_per_s)}
+        words={trans.__(
+          'samples/s · communication %1',
+          formatShare(last.comm_overhead)
+        )}
+        label={trans.__('samples/s')}
+        values={points.map(p => p.samples_per_s)}
+        summary={trans.__(
+          'Throughput: %1 samples per second at last',
+          formatRate(last.samples_per_s)
+        )}
+      />
+      <JobChart
+        {...chart}
+        title={trans.__('Memory')}
+        figure={formatGiB(last.memory_bytes)}
+        words={trans.__('GiB, the rank with most')}
+        label={trans.__('GiB')}
+        values={points.map(p =>
+          p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
+        )}
+        summary={trans.__(
+          'Memory: %1 GiB at last',
+          formatGiB(last.memory_bytes)
+        )}
+      />
     </div>
+  );
+}
+
+/** A chart with its last figure in the heading. */
+function JobChart(
+  props: Omit<React.ComponentProps<typeof TimeChart>, 'series' | 'height'> & {
+    title: string;
+    figure: string;
+    words: string;
+    label: string;
+    values: (number | null)[];
+  }
+): JSX.Element {
+  const { title, figure, words, label, values, ...chart } = props;
+  return (
+    <section className="jp-DtrainJob-chartBox">
+      <h2>
+        {title}
+        <span>
+          <b>{figure}</b> {words}
+        </span>
+      </h2>
+      <TimeChart
+        {...chart}
+        height={HEIGHT}
+        series={[{ label, values, colour: '--jp-brand-color1' }]}
+      />
+    </section>
   );
 }
