@@ -44,6 +44,23 @@ class Own(Sampler):
 def net(seed):
     torch.manual_seed(seed)
     return torch.nn.Linear(8, 2)
+def without_ddp(model, average, sampler=None, epochs=2, told=False):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(epochs):
+        if told:
+            sampler.set_epoch(epoch)
+        for (x,) in DataLoader(data, batch_size=4, sampler=sampler, shuffle=sampler is None):
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            average(model)
+            optimizer.step()
+def sharded():
+    from torch.distributed.fsdp import fully_shard
+    return fully_shard(net(0))
+def flat(model):
+    flat = torch.cat([p.grad.flatten() for p in model.parameters()])
+    dist.all_reduce(flat)
+    torch.nn.utils.vector_to_parameters(flat / 2, [p.grad for p in model.parameters()])
 def by_hand(model):
     for p in model.parameters():
         dist.all_reduce(p.grad.data)
@@ -69,6 +86,20 @@ CASES = {
         "model = net(rank)\nsteps(model, lambda: by_hand(model))",
         "The parameters of 2 ranks differ before the first step (weight, bias), although their gradients are",
     ),
+    "by hand, in one tensor": (
+        "model = net(rank)\nsteps(model, lambda: flat(model))",
+        "The parameters of 2 ranks differ before the first step (weight, bias), although their gradients are",
+    ),
+    "no sampler, by hand": ("without_ddp(net(0), by_hand)", "2 ranks read the same data"),
+    "no epoch, by hand": (
+        "without_ddp(net(0), flat, DistributedSampler(data))",
+        "The DistributedSampler is never told the epoch",
+    ),
+    "no sampler, FSDP2": ("without_ddp(sharded(), lambda model: None)", "2 ranks read the same data"),
+    "one shard, FSDP2": (
+        f"without_ddp(sharded(), lambda model: None, {SHARD}, told=True)",
+        "Ranks 0, 1 read the same shard",
+    ),
     "loaded on one rank": (
         "model = DDP(net(0))\nif rank:\n    model.module.load_state_dict(net(1).state_dict())\n"
         "steps(model, lambda: None)",
@@ -91,7 +122,15 @@ FINE = {
     "steps(DDP(net(rank), process_group=mine), lambda: dist.barrier())",
     "same start": "model = net(0)\nsteps(model, lambda: by_hand(model))",
     "tensor parallel": "model = net(rank)\nsteps(model, lambda: dist.all_reduce(model.bias.grad))",
-    "FSDP2": "from torch.distributed.fsdp import fully_shard\nsteps(fully_shard(net(0)), lambda: None)",
+    "FSDP2": "steps(sharded(), lambda: None)\n"
+    "without_ddp(sharded(), lambda model: None, DistributedSampler(data), told=True)",
+    "FSDP2 in one of two dimensions": "from torch.distributed.device_mesh import init_device_mesh\n"
+    "from torch.distributed.fsdp import fully_shard\n"
+    "mesh = init_device_mesh('cpu', (1, 2), mesh_dim_names=('r', 's'))\n"
+    "without_ddp(fully_shard(net(0), mesh=mesh), lambda model: None)",
+    "by hand, with a sampler": "without_ddp(net(0), by_hand, DistributedSampler(data), told=True)",
+    "parameters averaged": "without_ddp(net(rank), lambda model: [dist.all_reduce(p.data) for p in "
+    "model.parameters()])",
     "local SGD": "model = DDP(net(0))\nwith model.no_sync():\n    steps(model, lambda: None)\n"
     "steps(model, lambda: None)",
 }

@@ -50,6 +50,7 @@ def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> Non
         if trains:
             with recorder.harmless():
                 samples, tokens = sizes(batch)
+                shards.gave(batch)
                 recorder.epoch(loaders.given(iterator), _length(iterator))
                 recorder.writer.cells[ring.WORKERS] = 1 + loaders.workers(iterator)
         recorder.fetched(began, iterator, samples, tokens)

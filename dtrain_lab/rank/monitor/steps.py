@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import torch
@@ -69,7 +70,11 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
             began = recorder.optimizer_began()
             alike.apart.stepped(optimizer)
             with recorder.harmless():
-                alike.start.stepping(optimizer)
+                group = alike.start.stepping(optimizer)
+                if alike.shards.waits:
+                    group = group or _sharded_over(optimizer)
+                    if group is not None:
+                        alike.shards.stepping(optimizer, group)
 
     @untraced
     def after(optimizer: Any, *_: Any) -> None:
@@ -94,6 +99,15 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
         return result
 
     GradScaler.step = step
+
+
+def _sharded_over(optimizer: Any) -> Any:
+    """The group over which FSDP2 averages an optimizer's gradients; None without FSDP2."""
+    if "torch.distributed.fsdp" not in sys.modules:
+        return None
+    from dtrain_lab.rank.torch import fsdp
+
+    return fsdp.group_of([p for group in optimizer.param_groups for p in group["params"]])
 
 
 def _watch_checkpoints(recorder: Recorder) -> None:

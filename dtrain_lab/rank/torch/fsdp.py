@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch.distributed.fsdp import FSDPModule
@@ -15,6 +16,22 @@ def roots() -> list[Any]:
         modules = list(names.find(names.SHARDED.names[0]).keys())
         return [m for m in modules if isinstance(m, FSDPModule) and m._get_fsdp_state()._is_root]
     return _outermost()
+
+
+def group_of(parameters: Sequence[Any]) -> Any:
+    """The ranks over which FSDP2 averages gradients of these parameters.
+
+    Returns:
+        None where none of them belongs to a sharded model, or its mesh has several dimensions: ranks of one
+        of them may share data on purpose.
+    """
+    mine = {id(p) for p in parameters}
+    for root in roots():
+        own = [p for p in root.parameters() if id(p) in mine]
+        mesh = getattr(own[0], "device_mesh", None) if own else None
+        if mesh is not None:
+            return mesh.get_group() if mesh.ndim == 1 else None
+    return None
 
 
 def reset(module: Any) -> bool:

@@ -1,7 +1,8 @@
 """Detects loaders whose ranks read the same samples: no DistributedSampler, equal shards, orders that differ.
 
-Looked at in the forward pass of a DDP model, since the ranks of its group are those that should read
-different samples. No sample is read for it; what is not sure is not told.
+Looked at in the forward pass of a DDP model, or the step of an optimizer whose gradients are averaged by hand
+or by FSDP2, since the ranks of that group are those that should read different samples. No sample is read for
+it; what is not sure is not told.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from torch.utils.data import (
     TensorDataset,
 )
 
+from dtrain_lab.rank.monitor.batches import first_tensor
 from dtrain_lab.rank.monitor.checks.missing_sync import MissingSync
 from dtrain_lab.rank.monitor.checks.shared_start import SharedStart, checksums
 from dtrain_lab.rank.torch import groups
@@ -63,6 +65,7 @@ class Shards:
     def begin_cell(self) -> None:
         """Called when a cell begins."""
         self._loader: Any = None
+        self._batch: torch.Tensor | None = None
         self._forwards = 0
         self._compared: set[tuple[int, int]] = set()
         """Models and data sets; a loop may make a loader for each epoch."""
@@ -75,6 +78,16 @@ class Shards:
         self._loader = loader if type(loader) is DataLoader else None
         self._forwards = 0
 
+    @property
+    def waits(self) -> bool:
+        """Whether a loader is read that has not been looked at."""
+        return self._loader is not None
+
+    def gave(self, batch: Any) -> None:
+        """Called when a loader that is trained on has given a batch."""
+        if self._loader is not None:
+            self._batch = first_tensor(batch)
+
     def forward(self, model: Any, first: torch.Tensor | None) -> None:
         """Called before a DDP model's forward pass in training.
 
@@ -82,19 +95,38 @@ class Shards:
             model: the DDP model.
             first: the first tensor of its batch; None without one.
         """
+        if self._loader is not None:
+            self._passed(model.process_group, id(model), first)
+
+    def stepping(self, optimizer: Any, group: Any) -> None:
+        """Called before the step of an optimizer whose gradients are averaged without DDP.
+
+        Args:
+            optimizer: the optimizer.
+            group: the ranks that average.
+        """
+        if self._loader is not None:
+            self._passed(group, id(optimizer), self._batch)
+
+    def _passed(self, group: Any, key: int, first: torch.Tensor | None) -> None:
+        """Count a pass with the loader's batch, and look at the loader in time.
+
+        Args:
+            group: the ranks that should read different samples.
+            key: id of the model or the optimizer that is trained.
+            first: the first tensor of the batch; None without one.
+        """
         loader = self._loader
-        if loader is None:
-            return
         self._forwards += 1
         if self._forwards < AT:
             return
-        self._loader = None
-        members = dist.get_process_group_ranks(model.process_group)
+        self._loader = self._batch = None
+        members = dist.get_process_group_ranks(group)
         mine = None if len(members) < 2 else _facts(loader)
         if mine is None:
             return
-        self._epoch(loader.sampler, id(model), leads=members[0] == dist.get_rank())
-        pair = id(model), id(loader.dataset)
+        self._epoch(loader.sampler, key, leads=members[0] == dist.get_rank())
+        pair = key, id(loader.dataset)
         if pair in self._compared or len(self._compared) >= MOST:
             return
         self._compared.add(pair)

@@ -46,7 +46,8 @@ class SharedStart:
         self._steps = STEPS
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()
         """DDP models that have been compared."""
-        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._optimizers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        """Optimizers whose gradients are averaged by hand → the group."""
         self._reduced: dict[tuple[int, int], Any] = {}
         """Address and size of a tensor that was reduced in this step → its group."""
         self._numbers: Counter[str] = Counter()
@@ -86,17 +87,27 @@ class SharedStart:
             self._reduced[_place(tensor)] = group
 
     @untraced
-    def stepping(self, optimizer: Any) -> None:
-        """Called before an optimizer steps."""
-        if not self._reduced or optimizer in self._optimizers:
-            return
+    def stepping(self, optimizer: Any) -> Any:
+        """Called before an optimizer steps.
+
+        Returns:
+            The group over which its gradients are averaged by hand; None where they aren't.
+        """
+        known = self._optimizers.get(optimizer)
+        if known is not None or not self._reduced:
+            return known
         own = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         # all of them: a single address may be that of an earlier tensor, whose memory was freed
         summed = {self._reduced.get(_place(p.grad)) for p in own if type(p.grad) is torch.Tensor}
-        if len(summed) == 1 and (group := summed.pop()) is not None:
-            self._optimizers.add(optimizer)
+        group = summed.pop() if len(summed) == 1 else None
+        if group is None and len(own) > 1:  # all of them in one flat tensor
+            total = sum(p.grad.numel() for p in own)
+            group = next((g for (_, size), g in self._reduced.items() if size == total), None)
+        if group is not None:
+            self._optimizers[optimizer] = group
             named = dict(zip(names_of(own, own), own, strict=True))
             self._compare(named, group, "their gradients are averaged")
+        return group
 
     def step_ended(self) -> None:
         """Called when a training step has ended."""
