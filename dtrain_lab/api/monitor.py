@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PERIOD_S = 0.5
 POINTS = 120
 MOST_ROWS = 16
+ROUGH, VAGUE = 0.15, 0.3
+"""Errors of the share of communication from which it is told as a range, and from which it tells nothing."""
 GLYPHS = {
     "starting": "◌",
     "idle": "○",
@@ -62,8 +64,7 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
         )
         share = "–"
         if metrics.comm_overhead is not None:
-            error = f" ± {metrics.comm_overhead_error * 100:.0f}" if metrics.comm_overhead_error else ""
-            share = f"{least_share(metrics.comm_overhead, metrics.comm_bound)}{error}"
+            share = _share(metrics.comm_overhead, metrics.comm_overhead_error or 0.0, metrics.comm_bound)
         self._figures.value = (
             f"{_number(metrics.samples_per_s)} samples/s {_sparkline(self._rates)}{_batch(info)}"
             f" · communication {share}{_parts(metrics)}{_network(info)}"
@@ -128,6 +129,15 @@ def _row(rank: Rank) -> str:
         f"{rank.cpu_utilization * 100:.0f} %" if rank.cpu_utilization is not None else "–",
     )
     return "<tr>" + "".join(f"<td style='text-align:right;padding:0 8px'>{v}</td>" for v in values) + "</tr>"
+
+
+def _share(share: float, error: float, bound: str) -> str:
+    """The share of communication as well as it is known; as the panel says it."""
+    if error >= VAGUE:
+        return "too unsteady to tell"
+    if error >= ROUGH:
+        return f"{100 * max(0.0, share - error):.0f}–{100 * min(1.0, share + error):.0f} %"
+    return least_share(share, bound) + (f" ± {max(1, round(100 * error))}" if error else "")
 
 
 def _number(value: float | None) -> str:

@@ -118,7 +118,8 @@ def weak_scaling(each: int, ranks_now: int, ranks: int, steps: int | None) -> st
         A sentence.
     """
     grows = f"the global batch is {each * ranks:,} in place of {each * ranks_now:,}"
-    shrinks = f"an epoch has {ranks_now / ranks:.2g} times the steps"
+    share = "half" if ranks == 2 * ranks_now else f"{ranks_now / ranks:.2g} times"
+    shrinks = f"an epoch has {share} the steps"
     if steps:
         shrinks = f"an epoch has {-(-steps * ranks_now // ranks):,} steps in place of {steps:,}"
     return (

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../tokens';
-import { batchText, weakScaling } from '../ui/batch';
+import { batchText, weakScaling, weakScalingShort } from '../ui/batch';
 import {
   errorPercent,
   formatRate,
@@ -13,6 +13,7 @@ import {
   UNKNOWN
 } from '../ui/format';
 import { shownFigures } from '../ui/now';
+import { isRough, isVague, shareAsKnown, vagueText } from '../ui/share';
 import { SPARK, Sparkline } from '../ui/sparkline';
 import { meanSplit, SplitBar, SplitLegend } from '../ui/split';
 import { alarmOf } from '../ui/verdict';
@@ -35,6 +36,7 @@ export function Figures(props: {
   const stands = alarmOf(metrics) !== null;
   const { error } = now;
   const batch = batchText(cluster, trans);
+  const grown = weakScalingShort(cluster, trans);
   const [step, ...units] = formatTime(metrics.step_s).split(NBSP);
   const unit = units.join(NBSP);
   return (
@@ -68,6 +70,7 @@ export function Figures(props: {
             title={weakScaling(cluster, trans) ?? undefined}
           >
             {batch}
+            {grown && <span>{grown}</span>}
           </small>
         )}
       </div>
@@ -91,35 +94,47 @@ export function Figures(props: {
         </span>
         <span>
           <b data-figure="overhead">
-            {now.current ? formatShare(now.overhead) : UNKNOWN}
+            {now.current ? shareAsKnown(now.overhead, error) : UNKNOWN}
           </b>{' '}
           <small>
             {!now.current && now.overhead !== null
-              ? metrics.measured
+              ? isVague(error)
                 ? trans.__(
-                    'measured: %1 ± %2 of the step',
-                    formatShare(now.overhead),
-                    errorPercent(error ?? 0)
+                    'last: %1',
+                    vagueText(now.overhead, error ?? 0, trans)
                   )
-                : now.atLeast
+                : metrics.measured
                   ? trans.__(
-                      'last: %1 of the step, or more',
-                      formatShare(now.overhead)
+                      'measured: %1 ± %2 of the step',
+                      formatShare(now.overhead),
+                      errorPercent(error ?? 0)
                     )
-                  : trans.__('last: %1 of the step', formatShare(now.overhead))
-              : now.current && now.atLeast
-                ? trans.__('of the step, or more')
-                : !error
-                  ? trans.__('of the step')
-                  : metrics.measured
+                  : now.atLeast
                     ? trans.__(
-                        '± %1 of the step, measured',
-                        errorPercent(error)
+                        'last: %1 of the step, or more',
+                        formatShare(now.overhead)
                       )
                     : trans.__(
-                        '± %1 of the step, estimated',
-                        errorPercent(error)
-                      )}
+                        'last: %1 of the step',
+                        shareAsKnown(now.overhead, error)
+                      )
+              : now.overhead !== null && error !== null && isVague(error)
+                ? vagueText(now.overhead, error, trans)
+                : now.current && now.atLeast
+                  ? trans.__('of the step, or more')
+                  : !error
+                    ? trans.__('of the step')
+                    : metrics.measured
+                      ? trans.__(
+                          '± %1 of the step, measured',
+                          errorPercent(error)
+                        )
+                      : isRough(error)
+                        ? trans.__('of the step, estimated')
+                        : trans.__(
+                            '± %1 of the step, estimated',
+                            errorPercent(error)
+                          )}
           </small>
         </span>
         <Sparkline

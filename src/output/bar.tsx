@@ -1,7 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { errorPercent, formatRate, formatShare, unbroken } from '../ui/format';
+import { formatRate, unbroken } from '../ui/format';
+import { shareInText } from '../ui/share';
 import { Glyph } from '../ui/glyph';
 import { shownFigures } from '../ui/now';
 import { sentence } from '../ui/sentence';
@@ -224,8 +225,6 @@ function figures(standing: IStanding, trans: TranslationBundle): string {
   return trans.__(
     '%1 samples/s · communication %2',
     formatRate(samples),
-    `${formatShare(overhead)}${
-      error && overhead !== null ? ` ± ${errorPercent(error)}` : ''
-    }`
+    shareInText(overhead, error, trans)
   );
 }

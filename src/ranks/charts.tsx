@@ -4,6 +4,7 @@ import React from 'react';
 import { Cluster, IPoint } from '../tokens';
 import { batchText, weakScaling } from '../ui/batch';
 import {
+  errorPercent,
   formatRate,
   formatShare,
   formatTime,
@@ -11,6 +12,7 @@ import {
   UNKNOWN
 } from '../ui/format';
 import { shownFigures } from '../ui/now';
+import { isRough, isVague, shareAsKnown, vagueText } from '../ui/share';
 import { meanSplit } from '../ui/split';
 import { alarmOf } from '../ui/verdict';
 import { IMark, TimeChart } from './chart';
@@ -70,14 +72,16 @@ export function Charts(props: {
       : UNKNOWN
     : formatRate(metrics.samples_per_s);
   const batch = batchText(cluster, trans);
-  const share = formatShare(metrics.comm_overhead);
+  const share = shareAsKnown(metrics.comm_overhead, error);
   const split = meanSplit(cluster.ranks);
   const ofStep =
     metrics.comm_bound === 'lower'
       ? trans.__('of the step, or more')
-      : error
-        ? trans.__('± %1 of the step', Math.max(1, Math.round(error * 100)))
-        : trans.__('of the step');
+      : metrics.comm_overhead !== null && error !== null && isVague(error)
+        ? vagueText(metrics.comm_overhead, error, trans)
+        : error && !isRough(error)
+          ? trans.__('± %1 of the step', errorPercent(error))
+          : trans.__('of the step');
   return (
     <div className="jp-DtrainUi-charts">
       <section>

@@ -12,6 +12,7 @@ import {
   UNKNOWN
 } from '../ui/format';
 import { stateWord } from '../ui/sentence';
+import { shareInText } from '../ui/share';
 
 /** What a rank does, in a few words. */
 export function doing(rank: Rank, trans: TranslationBundle): string {
@@ -54,13 +55,11 @@ export function Facts(props: {
 }): JSX.Element {
   const { rank, trans } = props;
   const unsure = rank.unsure ? ` (${trans.__('unsure')})` : '';
-  const error = rank.comm_overhead_error;
-  const overhead =
-    rank.comm_overhead === null
-      ? UNKNOWN
-      : error
-        ? `${formatShare(rank.comm_overhead)} ± ${Math.round(error * 100)}`
-        : formatShare(rank.comm_overhead);
+  const overhead = shareInText(
+    rank.comm_overhead,
+    rank.comm_overhead_error,
+    trans
+  );
   const facts: [string, string][] = [
     [trans.__('State'), stateWord(rank.state, trans)],
     [trans.__('Doing'), doing(rank, trans)],

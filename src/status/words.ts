@@ -5,7 +5,6 @@ import {
   formatCount,
   formatRate,
   formatRanks,
-  formatShare,
   formatSpan,
   formatTime,
   unbroken
@@ -19,6 +18,7 @@ import {
   stateWord
 } from '../ui/sentence';
 import { ranksIn } from '../ui/ranks';
+import { isVague, shareAsKnown } from '../ui/share';
 import { alarmOf } from '../ui/verdict';
 import { briefly } from '../ui/verdictWords';
 
@@ -167,7 +167,8 @@ export function statusText(
       : stateWord('paused', trans);
     return trans.__('%1: %2', name, words);
   }
-  const { samples_per_s, comm_overhead, current } = cluster.metrics;
+  const { samples_per_s, comm_overhead, comm_overhead_error, current } =
+    cluster.metrics;
   const starts = startWords(cluster, trans, now);
   if (starts) {
     return trans.__('%1: %2', name, starts);
@@ -181,8 +182,13 @@ export function statusText(
   if (current && samples_per_s !== null) {
     parts.push(trans.__('%1 samples/s', formatRate(samples_per_s)));
   }
-  if (current && comm_overhead !== null) {
-    parts.push(trans.__('communication %1', formatShare(comm_overhead)));
+  if (current && comm_overhead !== null && !isVague(comm_overhead_error)) {
+    parts.push(
+      trans.__(
+        'communication %1',
+        shareAsKnown(comm_overhead, comm_overhead_error)
+      )
+    );
   }
   return `${name}: ${parts.join(' · ')}`;
 }

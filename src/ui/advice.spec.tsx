@@ -59,7 +59,12 @@ it('says what to change, what it gains and what it costs', () => {
 
 it('says the error of a gain that is rough', () => {
   const said = text({ ...accumulate, gain: 1.45, gain_error: 0.6 }, null);
-  expect(said).toContain('about 45 % faster, ± 60');
+  expect(said).toContain('Accumulate 4 batches: may be faster|');
+  expect(said).toContain('Steps are too unsteady now to tell by how much.');
+  expect(said).not.toContain('→');
+  const rough = text({ ...accumulate, gain: 1.58, gain_error: 0.4 }, 100);
+  expect(rough).toContain('Accumulate 4 batches: 18 to 98 % faster|');
+  expect(rough).toContain('100 → 118 to 198 samples/s.');
 });
 
 it('takes the words of the head where it is newer', () => {
@@ -134,6 +139,14 @@ it('says what was measured when it was tried, and offers to keep it', () => {
   expect(said).toContain('|Try again|');
   expect(said).toContain('|Keep|');
   expect(text({ ...accumulate, tried } as never, 1286)).not.toContain('Keep');
+  const few = { ...tried, steps: 6 };
+  expect(text({ ...own, tried: few } as never, 1286)).toContain(
+    'Measured over 6 batches, which are few: 1.48 ± 0.05'
+  );
+  const noisy = { ...own, tried: { ...tried, gain: 1.4, gain_error: 0.6 } };
+  expect(text(noisy as never, 1286)).toContain(
+    'Accumulate 4 batches: not surely faster when it was tried|'
+  );
   const vain = { ...own, tried: { ...tried, gain: 1.02 } };
   expect(text(vain as never, 1286)).toContain('no faster when it was tried');
   expect(text(vain as never, 1286)).not.toContain('Keep');

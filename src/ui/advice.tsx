@@ -2,8 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Advice, Metrics } from '../tokens';
-import { adviceTitle, helped, triedText } from './adviceTried';
-import { formatRate } from './format';
+import { adviceTitle, helped, rateText, triedText } from './adviceTried';
 import { Icon } from './icon';
 import { words } from './adviceWords';
 
@@ -88,7 +87,6 @@ function Item(
     metrics.current === false
       ? (metrics.last?.samples_per_s ?? null)
       : metrics.samples_per_s;
-  const faster = item.gain > 1;
   const { tried } = item;
   const shows = item.diff !== '' || !!item.values?.code;
   return (
@@ -97,16 +95,7 @@ function Item(
         <b>{adviceTitle(change, item, trans)}</b>
       </p>
       <p>
-        {!tried && faster && rate !== null && (
-          <>
-            {trans.__(
-              '%1 → %2 samples/s.',
-              formatRate(rate),
-              formatRate(rate * item.gain)
-            )}{' '}
-          </>
-        )}
-        {cost}
+        {rateText(item, rate, trans)} {cost}
       </p>
       {tried && <p>{triedText(tried, trans)}</p>}
       <p className="jp-DtrainUi-links">

@@ -1,10 +1,26 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Advice, Tried } from '../tokens';
-import { formatShare } from './format';
+import { formatRate, formatShare } from './format';
 
-/** Share of a gain from which its error is told in a title. */
+/** Share of a gain from which its error is told in a title, as a range. */
 const ROUGH = 0.5;
+/** Fewer batches than these are few, as the head says it. */
+const FEW = 12;
+/** Least gain that is one. */
+const LEAST = 0.03;
+
+/** How well a predicted gain is known: well, roughly, or only that there may be one. */
+export type Sureness = 'sure' | 'rough' | 'unsure';
+
+export function sureness(advice: Advice): Sureness {
+  const more = advice.gain - 1;
+  return advice.gain_error < ROUGH * more
+    ? 'sure'
+    : advice.gain_error < more
+      ? 'rough'
+      : 'unsure';
+}
 
 /** Whether a change has surely made training faster when it was tried. */
 export function helped(tried: Tried): boolean {
@@ -19,7 +35,9 @@ export function adviceTitle(
 ): string {
   const { tried } = advice;
   if (tried && !helped(tried)) {
-    return trans.__('%1: no faster when it was tried', change);
+    return tried.gain < 1 + LEAST
+      ? trans.__('%1: no faster when it was tried', change)
+      : trans.__('%1: not surely faster when it was tried', change);
   }
   const gain = tried?.gain ?? advice.gain;
   if (gain <= 1) {
@@ -29,24 +47,68 @@ export function adviceTitle(
   if (tried) {
     return trans.__('%1: %2 faster, measured', change, more);
   }
-  return advice.gain_error < ROUGH * (gain - 1)
-    ? trans.__('%1: about %2 faster', change, more)
-    : trans.__(
-        '%1: about %2 faster, ± %3',
+  switch (sureness(advice)) {
+    case 'sure':
+      return trans.__('%1: about %2 faster', change, more);
+    case 'rough':
+      return trans.__(
+        '%1: %2 to %3 faster',
         change,
-        more,
-        Math.round(advice.gain_error * 100)
+        Math.max(1, Math.round((gain - 1 - advice.gain_error) * 100)),
+        formatShare(gain - 1 + advice.gain_error)
+      );
+    default:
+      return trans.__('%1: may be faster', change);
+  }
+}
+
+/** What a change would make of today's rate, as far as that can be told; empty once it was tried. */
+export function rateText(
+  advice: Advice,
+  rate: number | null,
+  trans: TranslationBundle
+): string {
+  const { gain, gain_error: error, tried, tryable } = advice;
+  if (tried || gain <= 1) {
+    return '';
+  }
+  const sure = sureness(advice);
+  if (sure === 'unsure') {
+    return tryable
+      ? trans.__(
+          'Steps are too unsteady now to tell by how much; Try it measures it.'
+        )
+      : trans.__('Steps are too unsteady now to tell by how much.');
+  }
+  if (rate === null) {
+    return '';
+  }
+  return sure === 'sure'
+    ? trans.__('%1 → %2 samples/s.', formatRate(rate), formatRate(rate * gain))
+    : trans.__(
+        '%1 → %2 to %3 samples/s.',
+        formatRate(rate),
+        formatRate(rate * (gain - error)),
+        formatRate(rate * (gain + error))
       );
 }
 
 /** What a change has gained when it was tried, beside what was predicted. */
 export function triedText(tried: Tried, trans: TranslationBundle): string {
-  return trans.__(
-    'Measured over %1 batches: %2 ± %3 times as fast (predicted %4 ± %5).',
+  const values = [
     tried.steps,
     tried.gain.toFixed(2),
     tried.gain_error.toFixed(2),
     tried.predicted.toFixed(2),
     tried.predicted_error.toFixed(2)
-  );
+  ];
+  return tried.steps < FEW
+    ? trans.__(
+        'Measured over %1 batches, which are few: %2 ± %3 times as fast (predicted %4 ± %5).',
+        ...values
+      )
+    : trans.__(
+        'Measured over %1 batches: %2 ± %3 times as fast (predicted %4 ± %5).',
+        ...values
+      );
 }

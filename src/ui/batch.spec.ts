@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
 import { Metrics } from '../tokens';
-import { batchText, weakScaling } from './batch';
+import { batchFact, batchText, weakScaling, weakScalingShort } from './batch';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -34,6 +34,22 @@ it('says both batches on a line of their own that does not break', () => {
     last: { samples_per_s: 5, rank_batch: 8, global_batch: 16 }
   });
   expect(batchText(ended, trans)).toContain('=\u00a016');
+});
+
+it('says both batches beside their name', () => {
+  expect(batchFact(trains, trans)).toBe('32 × 2 ranks = 64');
+  expect(batchFact(cluster({ global_batch: 60 }), trans)).toBe('60 on 2 ranks');
+  expect(batchFact(cluster({}), trans)).toBeNull();
+});
+
+it('says what more ranks do in a few words', () => {
+  expect(weakScalingShort(trains, trans)).toBe(
+    '× 4 ranks = 128, 51 steps an epoch'
+  );
+  expect(
+    weakScalingShort(cluster({ rank_batch: 32, global_batch: 64 }), trans)
+  ).toBe('× 4 ranks = 128, half the steps');
+  expect(weakScalingShort(cluster({ global_batch: 60 }), trans)).toBeNull();
 });
 
 it('says what more ranks do to batch and epoch', () => {

@@ -3,11 +3,14 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Cluster } from '../tokens';
 import { formatCount, NBSP } from './format';
 
+/** Ranks with what they take of the data: a cluster's or a job's. */
+export type Trains = Pick<Cluster, 'metrics' | 'world'>;
+
 /** What a rank and all ranks take of the data at once; of now, or of the loop that ran last. */
 export function batchOf(
-  cluster: Cluster
+  trains: Trains
 ): { each: number | null; all: number } | null {
-  const { metrics } = cluster;
+  const { metrics } = trains;
   const from = metrics.current && metrics.global_batch ? metrics : metrics.last;
   return from?.global_batch
     ? { each: from.rank_batch ?? null, all: from.global_batch }
@@ -16,14 +19,14 @@ export function batchOf(
 
 /** "batch 32 × 2 ranks = 64", which does not break; null where it is not known. */
 export function batchText(
-  cluster: Cluster,
+  trains: Trains,
   trans: TranslationBundle
 ): string | null {
-  const batch = batchOf(cluster);
+  const batch = batchOf(trains);
   if (!batch) {
     return null;
   }
-  const { size } = cluster.world;
+  const { size } = trains.world;
   const all = formatCount(batch.all);
   const text =
     batch.each === null
@@ -36,6 +39,50 @@ export function batchText(
           all
         );
   return text.replace(/ /g, NBSP);
+}
+
+/** Both batches where their name stands beside them: "32 × 2 ranks = 64"; null where they are not known. */
+export function batchFact(
+  trains: Trains,
+  trans: TranslationBundle
+): string | null {
+  const batch = batchOf(trains);
+  if (!batch) {
+    return null;
+  }
+  const { size } = trains.world;
+  const all = formatCount(batch.all);
+  return batch.each === null
+    ? trans._n('%2 on %1 rank', '%2 on %1 ranks', size, all)
+    : trans._n(
+        '%2 × %1 rank = %3',
+        '%2 × %1 ranks = %3',
+        size,
+        formatCount(batch.each),
+        all
+      );
+}
+
+/** `weakScaling` in a few words: "× 4 ranks = 128, 51 steps an epoch"; null where it is not known. */
+export function weakScalingShort(
+  cluster: Cluster,
+  trans: TranslationBundle
+): string | null {
+  const batch = batchOf(cluster);
+  if (!batch || batch.each === null) {
+    return null;
+  }
+  const ranks = formatCount(2 * cluster.world.size);
+  const grown = formatCount(2 * batch.all);
+  const steps = cluster.metrics.epoch?.total;
+  return steps
+    ? trans.__(
+        '× %1 ranks = %2, %3 steps an epoch',
+        ranks,
+        grown,
+        formatCount(Math.ceil(steps / 2))
+      )
+    : trans.__('× %1 ranks = %2, half the steps', ranks, grown);
 }
 
 /** What twice the ranks would do to batch and epoch where each keeps its batch; null where it is not known. */

@@ -179,7 +179,16 @@ def test_on_a_busy_machine_the_best_change_is_told_with_its_error() -> None:
         assert found["bf16"].gain == pytest.approx(1.13, abs=found["bf16"].gain_error)
     unsure = by_id(replace(busy, error=0.4))["accumulate"]
     lines = advice_text.lines(told(unsure), cluster(step_s=0.061))
-    assert "so it may gain nothing)" in lines[0]
+    assert "batches: may be faster (" in lines[0]
+    assert ": steps are too unsteady now to tell). The effective" in lines[0]
+    assert "    %distributed advise --try accumulate  # measures it" in lines
+
+
+def test_a_gain_is_told_as_well_as_it_is_known() -> None:
+    assert advice_text.faster(1.58, 0.1) == ": about 58 % faster (±10)"
+    assert advice_text.faster(1.58, 0.4) == ": 18 to 98 % faster"
+    assert advice_text.faster(1.58, 0.6) == ": may be faster (58 % ±60: steps are too unsteady now to tell)"
+    assert advice_text.faster(1.0, 0.1) == ""
 
 
 def test_a_small_gain_is_not_told_where_its_error_is_as_large() -> None:

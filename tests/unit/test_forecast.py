@@ -44,7 +44,7 @@ def test_more_ranks_with_the_same_batch_make_shorter_epochs_of_larger_batches() 
         "batch is 128 in place of 64, and an epoch has 51 steps in place of 101 where each rank reads its "
         "own part of the data."
     )
-    assert "an epoch has 0.5 times the steps" in forecast(replace(LOOP, rank_batch=32), 1, 2, 4, GIGABIT).text
+    assert "an epoch has half the steps" in forecast(replace(LOOP, rank_batch=32), 1, 2, 4, GIGABIT).text
 
 
 def test_turns_of_the_ring_take_half_a_round_trip_each_for_every_bucket() -> None:

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dtrain_lab.cells import rank_sets
+from dtrain_lab.metrics.advice.tried import NUMBERS as TRYABLE
 from dtrain_lab.metrics.forecast import weak_scaling
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.world import Metrics
 
 INDENT = "    "
+UNSURE = "may be faster"
+ROUGH = 0.5
+"""Share of a gain from which its error makes a range of it."""
 MEASURE = "Estimates give no advice then: end other work, or measure it between cells: %distributed diagnose"
 NOTHING = "No change that is known here would surely make this training faster."
 
@@ -29,10 +33,10 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster) -> list[str]:
     """
     told = []
     for one in advice:
-        more, error = round(100 * (one["gain"] - 1)), max(1, round(100 * one["gain_error"]))
-        unsure = ", so it may gain nothing" if error >= more else ""
-        faster = f": about {more} % faster (±{error}{unsure})" if one["gain"] > 1 else ""
-        told.append(f"{one['change']}{faster}. {one['cost']}".rstrip())
+        said = faster(one["gain"], one["gain_error"])
+        told.append(f"{one['change']}{said}. {one['cost']}".rstrip())
+        if one["id"] in TRYABLE and UNSURE in said:
+            told.append(f"{INDENT}%distributed advise --try {one['id']}  # measures it")
         code = one["diff"] or one["values"].get("code", "")
         told += [f"{INDENT}{line}" for line in code.splitlines()]
     if not told:
@@ -40,6 +44,23 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster) -> list[str]:
     # with one rank, and in a hang, the reason is said already
     doubts = cluster.metrics.unknown if advice or told[0] == NOTHING or told[0].endswith(MEASURE) else ()
     return [*told, *doubts, *(line for line in (sent(cluster), batches(cluster.metrics, cluster)) if line)]
+
+
+def faster(gain: float, error: float) -> str:
+    """Return how much faster a change is, as far as that can be told; empty where it gains nothing.
+
+    Args:
+        gain: Throughput over today's.
+        error: Its error.
+    """
+    if gain <= 1:
+        return ""
+    more, unsure = round(100 * (gain - 1)), max(1, round(100 * error))
+    if unsure >= more:
+        return f": {UNSURE} ({more} % ±{unsure}: steps are too unsteady now to tell)"
+    if error >= ROUGH * (gain - 1):
+        return f": {max(1, more - unsure)} to {more + unsure} % faster"
+    return f": about {more} % faster (±{unsure})"
 
 
 def sent(cluster: Cluster) -> str:

@@ -4,6 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
+import { batchFact } from '../../ui/batch';
 import { moment } from '../model/words';
 
 /** What is known of a job, in short: where, how large, when, how it ended. */
@@ -35,6 +36,7 @@ export function Facts(props: {
         job.world.size
       )
     ],
+    [trans.__('Batch'), batchFact(job, trans)],
     [
       trans.__('Cell'),
       cells ? trans.__('%1 of %2', cells.done, cells.total) : null
