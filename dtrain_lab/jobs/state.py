@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells.errors import CONNECTION_ERRORS
 from dtrain_lab.jobs.summary import running, summary_of
-from dtrain_lab.placement import slurm
+from dtrain_lab.placement import slurm, slurm_reasons
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
 from dtrain_lab.wire.jobs.job import Found, Job, JobError, JobRecord, JobSize
 from dtrain_lab.wire.kinds import JOB_ENDED, JobState
@@ -137,7 +137,7 @@ def _state(
         if found.exit.code == 0:
             return _all_ended(record, found, status, found.exit.at, now)
         if found.preempted:
-            return "failed", slurm.reason("None", "PREEMPTED")
+            return "failed", slurm_reasons.reason("None", "PREEMPTED")
         return "failed", status.reason if status is not None else None
     if record.handle is None:
         return _not_taken(record, status, now)

@@ -1,4 +1,4 @@
-"""Slurm: parsing of its output, planning on its partitions, its reasons in words. Pure: runs no command."""
+"""Slurm: parsing of its output, and planning on its partitions. Pure: runs no command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from dtrain_lab.errors import BadProfile, BadSize
 from dtrain_lab.placement.layout import default_ranks, make_plan, room, spread
-from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.plan import NodeFacts, Partition, Plan, Request, SlurmFacts
 from dtrain_lab.wire.profile import Profile
 
@@ -19,47 +18,6 @@ SINFO = "%P|%N|%t|%c|%m|%G|%l"
 SQUEUE = "%i|%T|%r|%S|%N|%k"
 """Format of `squeue -h`: id, state, reason, expected start, nodes, comment."""
 GONE = ("down", "drain", "drng", "fail", "maint", "unk", "futr", "pow_dn")
-WORDS: dict[str, tuple[str, str, bool]] = {
-    "Resources": ("The job waits for free nodes.", "", False),
-    "Priority": ("Jobs of higher priority are ahead.", "", False),
-    "Dependency": ("The job waits for another job.", "", False),
-    "BeginTime": ("The job's begin time has not come.", "", False),
-    "ReqNodeNotAvail": (
-        "A node that the job needs is down or reserved.",
-        "Ask for other nodes, or wait.",
-        False,
-    ),
-    "PartitionDown": ("The partition is down.", "Choose another partition.", False),
-    "PartitionInactive": ("The partition takes no jobs now.", "Choose another partition.", False),
-    "PartitionNodeLimit": (
-        "The partition does not give one job so many nodes.",
-        "Ask for fewer nodes, or choose another partition.",
-        True,
-    ),
-    "PartitionTimeLimit": (
-        "The job asks for more time than the partition allows.",
-        "Set a shorter [slurm] time, or choose another partition.",
-        True,
-    ),
-    "PartitionConfig": ("The partition has no such nodes.", "Check [slurm] gres and nodes.", True),
-    "AssocGrpCpuLimit": ("Your group uses all the CPUs it may.", "", False),
-    "AssocGrpGRES": ("Your group uses all the GPUs it may.", "", False),
-    "AssocMaxJobsLimit": ("You run as many jobs as you may.", "", False),
-    "QOSMaxJobsPerUserLimit": ("You run as many jobs as this QOS allows.", "", False),
-    "QOSMaxCpuPerUserLimit": ("You use all the CPUs that this QOS allows.", "", False),
-    "QOSGrpNodeLimit": ("All nodes of this QOS are in use.", "", False),
-    "InvalidAccount": ("Slurm does not know the account.", "Set [slurm] account.", True),
-    "InvalidQOS": ("Slurm does not know the QOS, or you may not use it.", "Set [slurm] qos.", True),
-    "BadConstraints": ("No node has the requested resources.", "Check [slurm] constraint.", True),
-    "JobHeldUser": ("It is held by you.", "Release it: scontrol release JOB", False),
-    "JobHeldAdmin": ("The job is held by an administrator.", "Ask them why.", False),
-    "Licenses": ("It waits for a licence.", "", False),
-    "Reservation": ("The job waits for its reservation.", "", False),
-    "NonZeroExitCode": ("It ended with an error.", "Its log has the details.", True),
-    "TimeLimit": ("Its time was over.", "Set a longer [slurm] time.", True),
-    "NodeDown": ("A node went down.", "Start it again.", True),
-    "OutOfMemory": ("The job needed more memory than it asked for.", "Raise memory_per_node.", True),
-}
 
 
 def time_s(text: str) -> int | None:
@@ -216,46 +174,6 @@ def mib(text: str | None) -> int | None:
     return int(int(match[1]) * scale[match[2].upper()])
 
 
-def reason(code: str, state: str) -> Reason | None:
-    """Describe why a job waits or how it ended.
-
-    Args:
-        code: Slurm's reason.
-        state: Slurm's state of the job.
-
-    Returns:
-        The reason in words; None if there is nothing to explain.
-    """
-    plain = code.strip("()").split(",")[0]
-    if plain in ("None", "") and state in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "COMPLETED"):
-        return None
-    if plain in WORDS:
-        message, hint, final = WORDS[plain]
-        return Reason(plain, message, hint, final=final)
-    if "Minutes" in plain:  # AssocGrpCPUMinutesLimit, AssocGrpGRESMinutes, QOSGrpGRESRunMinutes …
-        whose = "QOS" if plain.startswith("QOS") else "account"
-        message = f"It may take more hours than your {whose} has left."
-        return Reason(plain, message, "Ask for less time or fewer nodes, or use another account.")
-    if state in ("TIMEOUT", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY", "CANCELLED", "FAILED"):
-        told = {
-            "TIMEOUT": ("Its time was over.", "Set a longer [slurm] time."),
-            "PREEMPTED": ("A job of higher priority took its nodes.", "Start it again."),
-            "NODE_FAIL": ("A node failed.", "Start it again."),
-            "OUT_OF_MEMORY": ("The job needed more memory than it asked for.", "Raise memory_per_node."),
-            "CANCELLED": ("It was cancelled.", ""),
-            "FAILED": ("It ended with an error.", "Its log has the details."),
-        }[state]
-        return Reason(state.lower(), *told, final=True)
-    return Reason(plain, f"Slurm says: {plain}.", "")
-
-
-def said(words: str) -> str:
-    """Return the last line of a Slurm command's output, without the command's name."""
-    lines = [line.strip() for line in words.splitlines() if line.strip()]
-    last = re.sub(r"^[a-z]+: ((error|fatal): )?", "", lines[-1]) if lines else "it gave no reason"
-    return last.rstrip(".")
-
-
 def test_start(words: str) -> float | None:
     """Parse a job's expected start from `sbatch --test-only`, in seconds since 1970; None if unknown."""
     match = re.search(r"to start at (\S+)", words)
@@ -284,20 +202,3 @@ def end_time(text: str, now: float) -> float | None:
     except ValueError:
         return None
     return at if 0 < at - now < FAR_S else None
-
-
-def refusal(words: str) -> tuple[str, str]:
-    """Turn `sbatch`'s refusal into a message and a hint."""
-    lines = [line for line in words.splitlines() if "error" in line.lower()] or words.splitlines()
-    why = said("\n".join(lines))
-    for part, hint in (
-        ("account", "Set [slurm] account in the profile."),
-        ("partition", "Set [slurm] partition in the profile."),
-        ("qos", "Set [slurm] qos in the profile."),
-        ("generic resource", "Set [slurm] gres in the profile."),
-        ("node configuration", "Ask for fewer nodes, CPUs or GPUs, or less memory."),
-        ("time limit", "Set a shorter [slurm] time in the profile."),
-    ):
-        if part in why.lower():
-            return f"Slurm refuses: {why}.", hint
-    return f"Slurm refuses: {why}.", "Check [slurm] in the profile."

@@ -90,7 +90,7 @@ def test_a_job_that_its_account_has_no_hours_for_says_so(hosts: Hosts, tmp_path:
     accounting.manage(hosts, "modify", "account", "lab", "set", "GrpTRESMins=gres/gpu=300")
     job: Job = dt.submit(book, "gpu", ranks=4)
     wait_until(lambda: "hours" in job.info()["summary"]["text"], 60, "its reason")
-    assert job.info()["reason"]["message"] == "It may take more hours than your account has left."
+    assert job.info()["reason"]["message"] == "The job may need more hours than your account has left."
     job.cancel()
     assert job.wait(30) == "cancelled"
 

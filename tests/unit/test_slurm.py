@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadSize
-from dtrain_lab.placement import environment, slurm
+from dtrain_lab.placement import environment, slurm, slurm_reasons
 from dtrain_lab.placement.alternatives import sooner
 from dtrain_lab.wire.plan import NodeFacts, Partition, Request, SlurmFacts
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh
@@ -220,24 +220,24 @@ def test_every_kind_of_environment_starts_its_python() -> None:
         ("Resources", "PENDING", "waits for free nodes", False),
         ("PartitionTimeLimit", "PENDING", "more time", True),
         ("(ReqNodeNotAvail, UnavailableNodes:n1)", "PENDING", "down or reserved", False),
-        ("None", "TIMEOUT", "time was over", True),
+        ("None", "TIMEOUT", "reached its time limit", True),
         ("None", "PREEMPTED", "higher priority", True),
         ("SomethingNew", "PENDING", "Slurm says: SomethingNew", False),
     ],
 )
 def test_reasons_in_words(code: str, state: str, part: str, final: bool) -> None:
-    reason = slurm.reason(code, state)
+    reason = slurm_reasons.reason(code, state)
     assert reason is not None
     assert part in reason.message
     assert reason.final is final
 
 
 def test_no_reason_where_all_is_well() -> None:
-    assert slurm.reason("None", "RUNNING") is None
+    assert slurm_reasons.reason("None", "RUNNING") is None
 
 
 def test_refusals_keep_the_schedulers_words() -> None:
-    message, hint = slurm.refusal(
+    message, hint = slurm_reasons.refusal(
         "sbatch: error: Batch job submission failed: Invalid account or partition\n"
     )
     assert message == "Slurm refuses: Batch job submission failed: Invalid account or partition."

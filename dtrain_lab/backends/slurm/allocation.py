@@ -10,7 +10,7 @@ import socket
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import BadProfile, NotFound, StartFailed
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.placement import slurm
+from dtrain_lab.placement import slurm, slurm_reasons
 from dtrain_lab.wire.plan import NodeFacts, Partition, SlurmFacts
 from dtrain_lab.wire.processes.record import Handle
 from dtrain_lab.wire.profile import Profile
@@ -85,7 +85,7 @@ async def start(cluster: ClusterRecord, way: Transport) -> Handle:
     line = f'setsid {step} bash "$1/{job_files.BATCH}" >"$1/{log}" 2>&1 </dev/null & echo $! "$(began $!)"'
     done = await way.run(["bash", "-c", BEGAN + line, "bash", cluster.directory])
     if done.code:
-        raise StartFailed(*slurm.refusal(done.err), code="refused")
+        raise StartFailed(*slurm_reasons.refusal(done.err), code="refused")
     pid, *known = done.out.decode().strip().split(maxsplit=2)
     began, system = known or ("0", "")  # it has ended already
     host, folder = socket.gethostname(), cluster.directory

@@ -23,7 +23,7 @@ from dtrain_lab.backends.speed import Pair
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.placement import environment, slurm
+from dtrain_lab.placement import environment, slurm, slurm_reasons
 from dtrain_lab.placement.alternatives import sooner
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.jobs.finding import Finding
@@ -73,7 +73,9 @@ class SlurmBackend(Backend):
         if known is None or now - known[0] > FACTS_FOR_S:
             done = await transport(login).run(["sinfo", "-h", "-N", "-o", slurm.SINFO])
             if done.code:
-                raise Unreachable(f"Slurm does not answer: {slurm.said(done.err)}.", "Is the scheduler up?")
+                raise Unreachable(
+                    f"Slurm does not answer: {slurm_reasons.said(done.err)}.", "Is the scheduler up?"
+                )
             known = now, SlurmFacts(slurm.partitions(done.out.decode("utf-8", "replace").splitlines()))
             self._facts[login] = known
         return known[1]
@@ -87,7 +89,9 @@ class SlurmBackend(Backend):
         done = await self._step(profile, python, asked, words)
         if done.code:
             last = [line for line in done.err.strip().splitlines() if line.strip()]
-            raise StartFailed(*slurm.refusal(last[-1] if last else "no node is free now"), code="refused")
+            raise StartFailed(
+                *slurm_reasons.refusal(last[-1] if last else "no node is free now"), code="refused"
+            )
         found = [
             msgspec.json.decode(line, type=Check) for line in done.out.splitlines() if line.startswith(b"{")
         ]
@@ -155,7 +159,7 @@ class SlurmBackend(Backend):
             return await self._maybe_submitted(submission, error)
         if done.code:
             await way.remove(folder)
-            raise StartFailed(*slurm.refusal(done.err), code="refused")
+            raise StartFailed(*slurm_reasons.refusal(done.err), code="refused")
         self._queue(profile).hurry()
         return self._handle(submission, done.out.decode().strip().split(";")[0])
 
@@ -202,7 +206,7 @@ class SlurmBackend(Backend):
             job = await queue.job(number, fresh=True)
         if job is None:
             return Status("ended")
-        reason = slurm.reason(job.reason, job.state)
+        reason = slurm_reasons.reason(job.reason, job.state)
         if job.state in ("PENDING", "CONFIGURING", "REQUEUED", "RESIZING", "SUSPENDED"):
             if reason is not None and not reason.final:
                 reason = replace(
@@ -233,7 +237,7 @@ class SlurmBackend(Backend):
         done = await way.run(["scancel", job.job])
         self._queue(profile).hurry()
         if done.code:
-            raise Unreachable(f"Slurm did not cancel it: {slurm.said(done.err)}.", "Try again.")
+            raise Unreachable(f"Slurm did not cancel it: {slurm_reasons.said(done.err)}.", "Try again.")
 
     async def find(self, submission: Submission) -> Handle | None:
         """Find a job by its comment, also if a crash prevented its number from being recorded."""
@@ -268,7 +272,7 @@ class SlurmBackend(Backend):
             way.run(["sbatch", "--test-only"], text.encode()), hours.left(submission)
         )
         if done.code:
-            refused = Finding("problem", "refused", *slurm.refusal(done.err), field="profile")
+            refused = Finding("problem", "refused", *slurm_reasons.refusal(done.err), field="profile")
             return Forecast(refused=refused, budget=left)
         return Forecast(slurm.test_start(done.err), budget=left)
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dtrain_lab.backends.limits import limits
 from dtrain_lab.backends.transport import Transport
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.placement import slurm
+from dtrain_lab.placement import slurm, slurm_reasons
 
 HURRY_S = 20.0
 """Duration of faster polling after a submission or cancellation."""
@@ -81,7 +81,9 @@ class Queue:
         self._at = time.monotonic()
         if done.code:
             self._every = min(SLOWEST_S, self._every * 2)
-            raise Unreachable(f"Slurm does not answer: {slurm.said(done.err)}.", "dtrain-lab keeps asking.")
+            raise Unreachable(
+                f"Slurm does not answer: {slurm_reasons.said(done.err)}.", "dtrain-lab keeps asking."
+            )
         self._every = floor_s()
         self._jobs = {}
         for line in done.out.decode("utf-8", "replace").splitlines():
