@@ -27,6 +27,8 @@ UNSAID = Reason(
 )
 LATE_S = 20.0
 """How long after a job's last sign of life a network file system may still hide the file with its end."""
+LATE_HERE_S = 2.0
+"""The same on a disk of this machine, which hides nothing: what is left of the job may need it to end."""
 UNSAID_S = 600.0
 """How long other hosts may be unreachable after the first host is done."""
 STALE_S = 15.0
@@ -35,7 +37,6 @@ ENDED_BY_SIGNAL = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
 NOT_ASKED = Reason(
     "not_asked", "The machine where the job runs doesn't answer now.", "dtrain-lab keeps asking."
 )
-ENDING = Reason("ending", "The job's processes have ended; their exit code is not written yet.", "")
 
 
 def first_error(errors: tuple[JobError, ...]) -> JobError | None:
@@ -71,7 +72,7 @@ def from_outside(found: Found) -> bool:
     return ended and all(end.code in (0, *ENDED_BY_SIGNAL) for end in found.node_exits)
 
 
-def job(record: JobRecord, found: Found, status: Status | None, now: float) -> Job:
+def job(record: JobRecord, found: Found, status: Status | None, now: float, *, here: bool = False) -> Job:
     """Derive the current state of a job.
 
     Args:
@@ -79,10 +80,11 @@ def job(record: JobRecord, found: Found, status: Status | None, now: float) -> J
         found: contents of its folder.
         status: status of its process or scheduler's job; None if there is none yet.
         now: current time, in seconds since 1970.
+        here: whether it ran on this machine, and its folder is on a disk of this machine.
     """
     if found.exit is not None and found.exit.code and _may_run_again(record, status):
         found = replace(found, exit=None, preempted=False)
-    state, reason = _state(record, found, status, now)
+    state, reason = _state(record, found, status, now, LATE_HERE_S if here else LATE_S)
     failed = state in ("failed", "cancelled") and not from_outside(found)
     error = first_error(found.errors) if failed else None
     live = found.live if found.live is not None and found.live.at >= (found.started_at or 0) else None
@@ -126,7 +128,7 @@ def job(record: JobRecord, found: Found, status: Status | None, now: float) -> J
 
 
 def _state(
-    record: JobRecord, found: Found, status: Status | None, now: float
+    record: JobRecord, found: Found, status: Status | None, now: float, late_s: float
 ) -> tuple[JobState, Reason | None]:
     if record.problem is not None:
         return "failed", Reason("not_submitted", *record.problem, final=True)
@@ -154,8 +156,9 @@ def _state(
         failed = found.errors and not from_outside(found)
         if failed or any(end.code for end in found.node_exits):
             return "failed", None
-        if now - _heard_at(record, found) < LATE_S:
-            return "running", ENDING
+        if now - _heard_at(record, found) < late_s:
+            hint = f"It counts as lost {late_s:.0f} s after its last sign of life, unless the code appears."
+            return "running", Reason("ending", "The job's processes have ended without an exit code.", hint)
         return ("failed" if found.node_exits else "lost"), None
     if record.cancelled_at is not None:
         return "stopping", None

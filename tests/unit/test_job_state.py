@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dtrain_lab.jobs.folder import found_in
-from dtrain_lab.jobs.state import first_error, job
+from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, first_error, job
 from dtrain_lab.metrics.units import duration
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs.job import End, Found, Job, JobError, JobRecord, JobRequest, Live
@@ -125,6 +125,16 @@ def test_the_exit_file_of_a_run_that_is_requeued_ends_no_job(status: Status, cod
     assert cancelled.state == ("cancelled" if code else "succeeded")
     if code:
         assert told(found, status).state == "failed", "the scheduler runs no other job twice"
+
+
+@pytest.mark.parametrize(("here", "after_s"), [(True, LATE_HERE_S), (False, LATE_S)])
+def test_a_job_without_processes_and_exit_code_is_lost_after_a_while(here: bool, after_s: float) -> None:
+    found, over = Found(started_at=100.0), Status("ended")
+    waits = job(RECORD, found, over, 100 + after_s - 0.5, here=here)
+    assert (waits.state, waits.reason and waits.reason.code) == ("running", "ending")
+    assert waits.reason is not None
+    assert f"{after_s:.0f} s after" in waits.reason.hint
+    assert job(RECORD, found, over, 100 + after_s + 0.5, here=here).state == "lost"
 
 
 def test_over_ssh_the_ends_of_all_hosts_count() -> None:

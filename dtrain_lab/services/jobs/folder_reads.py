@@ -34,10 +34,14 @@ async def small(folder: str, place: Place) -> SmallFiles | DtrainError:
         return error
 
 
+def on_disk_here(record: JobRecord, place: Place) -> bool:
+    """Whether the job's folder is on a disk of this machine, where a file is seen once it is written."""
+    return isinstance(place.transport, Here) and filesystems.is_local(Path(record.directory))
+
+
 async def exit_file(record: JobRecord, place: Place) -> dict[str, bytes]:
     """Read the exit file, which may appear late on a network file system."""
-    here = isinstance(place.transport, Here) and filesystems.is_local(Path(record.directory))
-    for wait_s in (0.0,) if here else LATE_AFTER_S:
+    for wait_s in (0.0,) if on_disk_here(record, place) else LATE_AFTER_S:
         await asyncio.sleep(wait_s)
         found = await place.transport.small(record.directory, (job_files.EXIT,)) or {}
         if job_files.EXIT in found:

@@ -104,7 +104,8 @@ class Looks:
             await self._end_again(record)
         # records of earlier versions have no traits
         planned = replace(record.plan, traits=backend.traits)
-        made = job(replace(record, plan=planned), found, status, time.time())
+        here = backend.traits.one_machine and folder_reads.on_disk_here(record, places[0])
+        made = job(replace(record, plan=planned), found, status, time.time(), here=here)
         made = replace(made, checkpoint_step=await folder_reads.checkpoint(record, places[0]))
         self._looked[record.id] = time.monotonic(), made
         await self._note(record, made)
