@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import difflib
+import operator
 import re
 import symtable
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dtrain_lab.errors import BadNotebook, BadRequest
@@ -17,6 +18,12 @@ from dtrain_lab.sweeps.space import KINDS, Choices, Space
 
 RANGE = re.compile(rf"\s*({'|'.join(KINDS)})\s*\(")
 """A text that begins like a range; in a list, its comma has parted it."""
+OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+}  # fmt: skip
+LARGEST_OPERAND = 1e4
+"""Beyond this a power could take long."""
 
 
 def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
@@ -106,9 +113,14 @@ def _numbers(tree: ast.Module) -> dict[str, bool | int | float]:
 
 
 def _literal(node: ast.expr | None) -> Any:
+    """Return the value of a literal, or of numbers that are calculated with (`2**8`); None for others."""
     try:
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
+            left, right = _literal(node.left), _literal(node.right)
+            small = all(isinstance(v, int | float) and abs(v) <= LARGEST_OPERAND for v in (left, right))
+            return OPERATIONS[type(node.op)](left, right) if small else None
         return ast.literal_eval(node) if node is not None else None
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
         return None
 
 

@@ -30,10 +30,11 @@ DYNAMIC_METHODS = ("import_module", "run_path", "run_module", "run_cell", "run_c
 
 
 class _Known(NamedTuple):
-    """Names as imports bind them: `packages` of dtrain-lab, `functions` of its `log`."""
+    """Names as imports bind them: `packages` of dtrain-lab, `functions` of its `log`, `silent` modules."""
 
     packages: frozenset[str]
     functions: frozenset[str]
+    silent: frozenset[str]
 
 
 class _Seen:
@@ -71,11 +72,12 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
     seen = _Seen()
     bound = frozenset(name for one in parsed for name in _packages(one.tree))
     in_cells = frozenset(name for one in parsed if one.cell is not None for name in _functions(one.tree))
+    silent = frozenset(name for one in parsed for name in _silent(one.tree)) - bound
     own = {one.file.split("/")[0].removesuffix(".py") for one in parsed if one.cell is None}
     files = {one.file for one in parsed if one.cell is None}
     for one in parsed:
         functions = in_cells if one.cell is not None else frozenset(_functions(one.tree))
-        _read(one, _Known(bound, functions), files, seen)
+        _read(one, _Known(bound, functions, silent), files, seen)
         if one.cell is None and functions:  # a cell may have it from there, under any name
             seen.doubt(one.file)
         for name in _tops(one.tree):
@@ -112,6 +114,18 @@ def _packages(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (a.asname or PACKAGE for a in node.names if a.name == PACKAGE)
+
+
+def _silent(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that a cell or file gives what is of modules known not to call `dt.log`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if (top := alias.name.split(".")[0]) in SILENT:
+                    yield alias.asname or top
+        elif isinstance(node, ast.ImportFrom):
+            top = (node.module or "").split(".")[0]
+            yield from (a.asname or a.name for a in node.names if top in SILENT and not node.level)
 
 
 def _functions(tree: ast.AST) -> Iterator[str]:
@@ -174,6 +188,8 @@ def _is_dynamic(call: ast.Call, name: str, files: set[str], known: _Known) -> bo
         return not (isinstance(path, ast.Constant) and posixpath.normpath(str(path.value)) in files)
     if name == "getattr":
         asked = call.args[1] if len(call.args) > 1 else None
+        if call.args and dotted(call.args[0]).split(".")[0] in known.silent:  # as getattr(F, activation)
+            return False
         return not isinstance(asked, ast.Constant) or asked.value in ("log", *known.packages)
     return name in DYNAMIC or name in DYNAMIC_CALLS or name.rpartition(".")[2] in DYNAMIC_METHODS
 

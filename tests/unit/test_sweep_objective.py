@@ -74,6 +74,8 @@ def test_an_objective_that_no_call_passes_is_a_problem_with_its_place() -> None:
         "dt = 0.1\nx = x + dt",  # a step in time
         HEAD + "print(1)",
         HEAD + "print(dt.__version__, getattr(model, 'depth'))\ndt.optimize(model)",
+        HEAD
+        + "import torch.nn.functional as F\nfrom torch import nn\ngetattr(F, act)(x); getattr(nn, name)()",
         HEAD + "model.eval()\nself.log('loss', 1)\ndt.log(3)",
     ],
 )
@@ -107,6 +109,11 @@ def test_a_notebook_that_logs_nothing_is_a_problem(code: str) -> None:
         (HEAD + "dt.training.log.log(1, loss=2)", {}, "dt.training"),
         (HEAD + "getattr(dt, 'log')(1, loss=2)", {}, "code that is made or read while it runs"),
         (HEAD + "getattr(model, name)(1, loss=2)", {}, "code that is made or read while it runs"),
+        (
+            "import helpers as F\ngetattr(F, act)(x)",
+            {"helpers": ""},
+            "code that is made or read while it runs",
+        ),
         (HEAD + "globals()['dt'].log(1, loss=2)", {}, "code that is made or read while it runs"),
         ("!python train.py", {}, "a shell command"),
         ("import subprocess\nsubprocess.run(['python', 'train.py'])", {}, "the module subprocess"),

@@ -140,7 +140,9 @@ def test_texts_for_a_number_are_refused(text: str, said: str) -> None:
     ],
 )
 def test_a_fixed_text_for_a_number_is_refused(value: str, said: str) -> None:
-    cells = [cell("lr = 0.1\nopt = 'sgd'\nn = None", "parameters")]
+    cells = [cell("lr = 0.1\nopt = 'sgd'\nn = None\nwidth: int = 2**3 * 4", "parameters")]
+    with pytest.raises(BadRequest, match="the notebook has 32"):
+        check_values(cells, {}, {"width": "wide"})
     with pytest.raises(BadRequest) as error:
         check_values(cells, {}, {"lr": value})
     assert said in str(error.value)
