@@ -1,8 +1,8 @@
 """The rank's end of the link: receives the head's orders, sends output and replies.
 
-The link has no thread of its own: the kernel's IOPub thread owns the socket, so a cell's output and its reply
-share one queue and the reply is always last. Orders arrive on that thread too, even while the main thread is
-inside a collective: that is how an abort gets through.
+The link has no thread of its own. A cell's output and its reply share one queue, so the reply is always last.
+Orders arrive on the kernel's IOPub thread, even while the main thread is inside a collective: that is how an
+abort gets through.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells.output_buffer import STREAMS, Names
 from dtrain_lab.errors import WireMismatch
+from dtrain_lab.machine import streams
 from dtrain_lab.machine.curve import introduce
+from dtrain_lab.machine.streams import Stream
+from dtrain_lab.machine.zmq_drain import Dealer
 from dtrain_lab.rank import launchers, rpc
 from dtrain_lab.rank.cells.questions import Questions
 from dtrain_lab.rank.cells.runner import CellRunner
@@ -108,11 +111,20 @@ class Link:
 
     def send(self, message: Message) -> None:
         """Send a message at once; safe from every thread."""
-        self._io_loop.call_soon_threadsafe(partial(self._outbox.put, message, now=True))
+        self._outbox.post(message, now=True)
 
     # ---- IOPub thread
 
     def _start(self, context: zmq.Context[Any]) -> None:
+        near = streams.connect(self._spec.link)
+        way = Stream(near, self._received) if near is not None else self._far(context)
+        for name in STREAMS:
+            getattr(sys, name).begin_count()
+        self._outbox.open(way)
+        self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
+
+    def _far(self, context: zmq.Context[Any]) -> Dealer:
+        """Connect to a head on another node."""
         socket = context.socket(zmq.DEALER)
         socket.linger = 1000
         socket.sndhwm = socket.rcvhwm = 0
@@ -121,10 +133,7 @@ class Link:
             socket.routing_id = f"rank-{self._spec.rank}-{os.getpid()}".encode()
             introduce(socket, self._spec.link, keys)
         socket.connect(self._spec.link)
-        for name in STREAMS:
-            getattr(sys, name).begin_count()
-        self._outbox.open(socket, self._received)
-        self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
+        return Dealer(socket, self._received, self._io_loop)
 
     def _received(self, frames: list[bytes]) -> None:
         for frame in frames:
@@ -222,7 +231,7 @@ class Link:
             self._monitor.end_cell()
             if reply.kind != "ok":
                 reply = replace(reply, calls=self._monitor.calls())
-        self._io_loop.call_soon_threadsafe(self._finish, reply)
+        self._finish(reply)
 
     def _cell_ended(self, error: BaseException | None) -> None:
         """Called when a cell's code has run; what is printed here still counts as the cell's output."""
@@ -251,8 +260,16 @@ class Link:
         self._io_loop.call_soon_threadsafe(self._finish, handled)
 
     def _finish(self, reply: CellReply | links.Handled) -> None:
-        for stream in RankStream.made.values():
-            flush(stream)  # into the outbox, so that output goes before the reply
+        """Send a reply after all output; on the main thread, or on the IOPub thread."""
+        threads, mine = self._outbox.threads, threading.get_ident()
+        sends = mine in threads
+        threads.add(mine)
+        try:
+            for stream in RankStream.made.values():
+                flush(stream)  # into the outbox, so that output goes before the reply
+        finally:
+            if not sends:
+                threads.discard(mine)
         self._outbox.put(reply, now=True)
 
     async def _form(self, order: links.Form) -> None:

@@ -47,6 +47,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         self._room = threading.Event()
         # threads of the user's print at once; a signal handler may print while its thread is printing
         self._writing = threading.RLock()
+        self._flushing = threading.RLock()
         self._sent = 0
         self.made[name] = self
         # "force": ipykernel would not redirect the descriptors where a test runner's variables are set
@@ -107,6 +108,10 @@ class RankStream(OutStream):  # type: ignore[misc]
         with self._taking:
             while _waiting(self._fid):
                 self._take()
+
+    def _flush(self) -> None:
+        with self._flushing:  # whoever flushes next must not overtake what this one has in its hands
+            super()._flush()
 
     def _put(self, text: str, *, taken: bool = False) -> None:
         data = _bytes(text)

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from dtrain_lab.backends.base import Way
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch, from_dict
-from dtrain_lab.machine import supervision
+from dtrain_lab.machine import streams, supervision
 from dtrain_lab.machine.curve import introduce
+from dtrain_lab.machine.streams import Stream
 from dtrain_lab.machine.zmq_drain import Drain
 from dtrain_lab.services.connection.cells import Cells, OnOutput
 from dtrain_lab.services.connection.far import Far
@@ -33,6 +34,7 @@ from dtrain_lab.wire.processes.record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.client")
 ANSWER_WITHIN_S = 30.0
+LINGER_MS = 200
 HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
 """Network connections only: the heartbeat interval, and the silence after which ZeroMQ reconnects."""
 MOST_WAITING = 64
@@ -61,6 +63,8 @@ class Connection:
         self.on_debug: OnDebug | None = None
         """Called with messages of the ranks' debuggers while this client holds them."""
         self._drain: Drain | None = None
+        self._stream: Stream | None = None
+        """Takes the place of `socket` to a head of this machine."""
         self._renewer: supervision.Handle | None = None
         self._gone_event = asyncio.Event()
 
@@ -74,8 +78,12 @@ class Connection:
 
     def connect(self, way: Way) -> None:
         """Connect a socket to the head."""
+        near = streams.connect(way.url)
+        if near is not None:
+            self._stream = Stream(near, self._take)
+            return
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
-        self.socket.linger = 200
+        self.socket.linger = LINGER_MS
         self.socket.sndhwm = 0
         self.socket.rcvhwm = MOST_WAITING
         if way.keys is not None:
@@ -229,6 +237,9 @@ class Connection:
 
     def disconnect(self) -> None:
         """Close the socket; pending requests stay pending."""
+        if self._stream is not None:
+            self._stream.close(LINGER_MS / 1000)
+            self._stream = None
         if self._drain is not None:
             self._drain.close()
             self.socket.close()
@@ -295,7 +306,11 @@ class Connection:
     def send(self, call: clients.Call) -> None:
         """Send a call; ZeroMQ queues it while the head is not connected."""
         self.presence.sent(call)
-        self.socket.send_multipart(chunks.split(clients.encode(call)))
+        frame = clients.encode(call)
+        if self._stream is not None:
+            self._stream.send((frame,))
+            return
+        self.socket.send_multipart(chunks.split(frame))
         assert self._drain is not None
         self._drain.sent()
 
