@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -56,7 +59,8 @@ class Shown:
         """Show output until the end of the cell.
 
         Args:
-            begin: Starts or follows the cell, and passes its output to the given callback.
+            begin: Starts or follows the cell, and passes its output to the given callback; called on this
+                thread, and awaited in the portal.
             keep: Whether an interrupt ends only the wait, not the cell.
 
         Raises:
@@ -64,17 +68,21 @@ class Shown:
                 interrupt, because the cell does not end (its head may hang).
         """
 
-        async def shown() -> Result:
+        async def shown(result: Coroutine[Any, Any, Result]) -> Result:
             try:
-                return await begin(self._put)
+                return await result
             finally:
                 self._emitter.finish()
                 await self._emitter.sent()
 
-        future = asyncio.run_coroutine_threadsafe(shown(), self._portal.loop)
+        with held_interrupts() as came:
+            future = asyncio.run_coroutine_threadsafe(shown(begin(self._put)), self._portal.loop)
         first = math.inf
         while True:
             try:
+                if came:
+                    came.clear()
+                    raise KeyboardInterrupt
                 return future.result()
             except KeyboardInterrupt:
                 if future.done():
@@ -111,3 +119,21 @@ class Shown:
     def _put(self, output: CellOutput) -> None:
         self._comms.see(output)
         self._comms.answers.get(output.parent, self._emitter).put(output)
+
+
+@contextmanager
+def held_interrupts() -> Iterator[list[int]]:
+    """Keep interrupts of this thread from ending what is inside, such as a message that is half sent.
+
+    Yields:
+        The interrupts that came meanwhile.
+    """
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():  # Python interrupts no other
+        yield came
+        return
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)

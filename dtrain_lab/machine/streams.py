@@ -15,7 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from dtrain_lab.wire.codec.chunks import MOST_MESSAGE
+from dtrain_lab.wire.codec.chunks import MOST_MESSAGE, check
 
 SUFFIX = ".s"
 """Added to the path of a ZeroMQ socket: the path of the stream socket beside it."""
@@ -54,7 +54,14 @@ class Stream:
         self._loop.add_reader(connected, self._read)
 
     def send(self, messages: Iterable[bytes]) -> None:
-        """Send messages in order; what the other end does not take now leaves later."""
+        """Send messages in order; what the other end does not take now leaves later.
+
+        Raises:
+            WireMismatch: A message is too long.
+        """
+        messages = tuple(messages)
+        for message in messages:
+            check(message)
         data = b"".join(part for m in messages for part in (_LENGTH.pack(len(m)), m))
         with self._sending:
             if not self.open:

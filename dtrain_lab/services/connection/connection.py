@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -56,7 +57,8 @@ class Connection:
         self.closed = False
         self.on_close: list[Callable[[], None]] = []
         self.socket: Any = None
-        self._next = 0
+        self._numbers = itertools.count(1)
+        self._loop = asyncio.get_running_loop()
         self._answers: dict[int, tuple[Any, asyncio.Future[Any]]] = {}
         self._cells = Cells()
         self._watchers: list[Callable[[Cluster], None]] = []
@@ -120,8 +122,7 @@ class Connection:
         """
         if self.closed:
             raise self.presence.gone()
-        self._next += 1
-        number = self._next
+        number = next(self._numbers)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._answers[number] = (clients.RESULTS[type(body)], future)
         self.send(clients.Call(number, body))
@@ -149,7 +150,27 @@ class Connection:
             DtrainError: The head refused the cell.
             Unreachable: The head ended while the cell ran.
         """
-        return await self._until_end(order, order.cell, on_output)
+        return await self.begin(order, on_output)
+
+    def begin(self, order: clients.Run, on_output: OnOutput) -> Awaitable[CellResult]:
+        """Send the request to run a cell; from every thread to a head of this machine, see `near`.
+
+        Args:
+            order: The request to run the cell.
+            on_output: Called with its output as it arrives.
+
+        Returns:
+            As `run`, to be awaited in this connection's loop.
+
+        Raises:
+            Unreachable: The head has ended.
+        """
+        return self._until_end(order, order.cell, on_output)
+
+    @property
+    def near(self) -> bool:
+        """Whether the head is on this machine, so that a thread can send without the loop."""
+        return self._stream is not None
 
     async def follow(self, cell: str, on_output: OnOutput) -> CellResult:
         """Receive all output of a running cell from its start, and its result, as if this client had run it.
@@ -258,9 +279,9 @@ class Connection:
             shown: Cell → number of output pieces received.
         """
         for cell, (_, done) in list(self._cells.running.items()):
-            self._next += 1
-            self._answers[self._next] = (CellResult, done)
-            self.send(clients.Call(self._next, clients.Follow(cell, shown.get(cell, 0))))
+            number = next(self._numbers)
+            self._answers[number] = (CellResult, done)
+            self.send(clients.Call(number, clients.Follow(cell, shown.get(cell, 0))))
         await self.watch_again()
 
     async def watch_again(self) -> None:
@@ -287,29 +308,44 @@ class Connection:
         """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
         self._cells.keep(cell, on_output)
 
-    async def _until_end(
+    def _until_end(
         self, order: clients.Run | clients.Follow, cell: str, on_output: OnOutput
-    ) -> CellResult:
+    ) -> Awaitable[CellResult]:
         if self.closed:
             raise self.presence.gone()
-        done = self._cells.begin(cell, on_output)
-        self._next += 1
-        number = self._next
+        done: asyncio.Future[CellResult] = self._loop.create_future()
+        self._cells.begin(cell, on_output, done)
+        number = next(self._numbers)
         self._answers[number] = (CellResult, done)
         try:
             self.send(clients.Call(number, order))
+            if self.closed:  # meanwhile, by the loop, which may not have known of this cell
+                raise self.presence.gone()
+        except BaseException:
+            self._leave(number, cell)
+            raise
+        return self._ended(number, cell, done)
+
+    async def _ended(self, number: int, cell: str, done: asyncio.Future[CellResult]) -> CellResult:
+        try:
             return await done
         finally:
-            self._cells.leave(cell)
-            self._answers.pop(number, None)
+            self._leave(number, cell)
+
+    def _leave(self, number: int, cell: str) -> None:
+        self._cells.leave(cell)
+        self._answers.pop(number, None)
 
     def send(self, call: clients.Call) -> None:
         """Send a call; ZeroMQ queues it while the head is not connected."""
         self.presence.sent(call)
         frame = clients.encode(call)
-        if self._stream is not None:
-            self._stream.send((frame,))
+        stream = self._stream
+        if stream is not None:
+            stream.send((frame,))
             return
+        if self.socket is None:
+            raise self.presence.gone()
         self.socket.send_multipart(chunks.split(frame))
         assert self._drain is not None
         self._drain.sent()
