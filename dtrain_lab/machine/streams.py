@@ -36,14 +36,23 @@ class Stream:
         connected: The connected socket.
         take: Called with the messages that have arrived together.
         lost: Called once when the other end is gone.
+        watched: Descriptor that is readable where the loop is to read; by default the socket.
     """
 
-    def __init__(self, connected: socket.socket, take: Take, lost: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        connected: socket.socket,
+        take: Take,
+        lost: Callable[[], None] = lambda: None,
+        watched: int | None = None,
+    ) -> None:
         connected.setblocking(False)
         self._socket = connected
         self._take = take
         self._lost = lost
+        self._watched = connected.fileno() if watched is None else watched
         self._loop = asyncio.get_running_loop()
+        self._reading = threading.RLock()
         self._parts: list[bytes] = []
         self._have, self._need = 0, _LENGTH.size
         self._sending = threading.Lock()
@@ -51,7 +60,7 @@ class Stream:
         self.waiting = 0
         """Bytes that were given to `send` and have not left."""
         self.open = True
-        self._loop.add_reader(connected, self._read)
+        self._loop.add_reader(self._watched, self._read)
 
     def send(self, messages: Iterable[bytes]) -> None:
         """Send messages in order; what the other end does not take now leaves later.
@@ -85,6 +94,17 @@ class Stream:
         while self.open and self._read():
             pass
 
+    def read_beside(self, take: Take) -> None:
+        """Read once, on another thread than the loop's, which is left to see the end.
+
+        Args:
+            take: Called with the messages, in place of the loop's.
+        """
+        with self._reading:
+            data = self._receive()
+            if data:
+                self._add(data, take)
+
     def close(self, linger_s: float = 0.0) -> None:
         """Close; in the loop's thread.
 
@@ -95,7 +115,7 @@ class Stream:
             if not self.open:
                 return
             self.open = False
-            self._loop.remove_reader(self._socket)
+            self._loop.remove_reader(self._watched)
             self._loop.remove_writer(self._socket)
             if self._leaving and linger_s:
                 self._socket.settimeout(linger_s)
@@ -129,22 +149,30 @@ class Stream:
 
     def _read(self) -> bool:
         """Read once; returns whether there was something."""
-        try:
-            data = self._socket.recv(READ)
-        except BlockingIOError:
-            return False
-        except OSError:  # the other end has died with messages of ours unread
-            data = b""
-        if not data:
+        with self._reading:
+            data = self._receive()
+            if data:
+                self._add(data, self._take)
+        if data == b"":
             self._end()
-            return False
+        return bool(data)
+
+    def _receive(self) -> bytes | None:
+        """Read once: None where nothing has arrived, empty at the end."""
+        try:
+            return self._socket.recv(READ)
+        except BlockingIOError:
+            return None
+        except OSError:  # the other end has died with messages of ours unread
+            return b""
+
+    def _add(self, data: bytes, take: Take) -> None:
         self._parts.append(data)
         self._have += len(data)
         if self._have >= self._need:
             messages = self._whole()
             if messages:
-                self._take(messages)
-        return True
+                take(messages)
 
     def _whole(self) -> list[bytes]:
         """Take the complete messages out of what was read."""

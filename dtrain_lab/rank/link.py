@@ -13,6 +13,7 @@ import concurrent.futures
 import contextvars
 import logging
 import os
+import socket
 import sys
 import threading
 import traceback
@@ -39,6 +40,7 @@ from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.group.store import Calls
 from dtrain_lab.rank.group_calls import install as install_tutorials
+from dtrain_lab.rank.idle import MainSelector, Turns
 from dtrain_lab.rank.ipykernel import flush, main_lock
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.notes import Notes
@@ -65,10 +67,14 @@ class Link:
         kernel: the engine's kernel.
         spec: settings of this rank.
         memory: what the rank shares with its node agent.
+        selector: selector of the main thread's loop.
     """
 
-    def __init__(self, app: Any, kernel: Any, spec: RankSpec, memory: Shared) -> None:
+    def __init__(self, app: Any, kernel: Any, spec: RankSpec, memory: Shared, selector: MainSelector) -> None:
         self._spec = spec
+        self._selector = selector
+        self._elsewhere = 0
+        """Orders that the main thread has read and the IOPub thread has not obeyed yet."""
         self._kernel = kernel
         self._io_loop = kernel.iopub_socket.io_loop.asyncio_loop
         self._loop = app.loop.asyncio_loop
@@ -117,32 +123,60 @@ class Link:
 
     def _start(self, context: zmq.Context[Any]) -> None:
         near = streams.connect(self._spec.link)
-        way = Stream(near, self._received) if near is not None else self._far(context)
+        way = self._near(near) if near is not None else self._far(context)
         for name in STREAMS:
             getattr(sys, name).begin_count()
         self._outbox.open(way)
         self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
 
+    def _near(self, connected: socket.socket) -> Stream:
+        """Speak to a head on this node."""
+        turns = Turns(connected)
+        stream = Stream(connected, self._received, watched=turns.beside)
+        read = partial(stream.read_beside, self._read_by_main)
+        self._loop.call_soon_threadsafe(self._selector.attend, turns, read)
+        return stream
+
     def _far(self, context: zmq.Context[Any]) -> Dealer:
         """Connect to a head on another node."""
-        socket = context.socket(zmq.DEALER)
-        socket.linger = 1000
-        socket.sndhwm = socket.rcvhwm = 0
+        dealer = context.socket(zmq.DEALER)
+        dealer.linger = 1000
+        dealer.sndhwm = dealer.rcvhwm = 0
         keys = self._spec.keys
         if keys is not None:
-            socket.routing_id = f"rank-{self._spec.rank}-{os.getpid()}".encode()
-            introduce(socket, self._spec.link, keys)
-        socket.connect(self._spec.link)
-        return Dealer(socket, self._received, self._io_loop)
+            dealer.routing_id = f"rank-{self._spec.rank}-{os.getpid()}".encode()
+            introduce(dealer, self._spec.link, keys)
+        dealer.connect(self._spec.link)
+        return Dealer(dealer, self._received, self._io_loop)
 
     def _received(self, frames: list[bytes]) -> None:
         for frame in frames:
-            try:
-                self._obey(links.decode_to_rank(frame))
-            except WireMismatch as error:
-                events.warning("dropped %s bytes: %s", len(frame), error.message)
-            except Exception:  # noqa: BLE001 # a failed order must not stop the ones after it
-                events.exception("an order of the head failed")
+            order = _decoded(frame)
+            if order is not None:
+                self._try(order)
+
+    def _try(self, order: links.Message) -> None:
+        try:
+            self._obey(order)
+        except Exception:  # noqa: BLE001 # a failed order must not stop the ones after it
+            events.exception("an order of the head failed")
+
+    def _read_by_main(self, frames: list[bytes]) -> None:
+        """Begin a cell here; leave other orders to the IOPub thread, and what comes behind them."""
+        for frame in frames:
+            order = _decoded(frame)
+            if isinstance(order, links.Execute) and not self._elsewhere:
+                self._spawn(partial(self._execute, order))
+            elif order is not None:
+                self._elsewhere += 1
+                self._io_loop.call_soon_threadsafe(self._obey_beside, order)
+
+    def _obey_beside(self, order: links.Message) -> None:
+        self._try(order)
+        self._loop.call_soon_threadsafe(self._obeyed)
+
+    def _obeyed(self) -> None:
+        self._elsewhere -= 1
 
     def _obey(self, order: links.Message) -> None:
         match order:
@@ -207,14 +241,14 @@ class Link:
         return asyncio.run_coroutine_threadsafe(look(), self._loop)
 
     def _on_main(self, start: Callable[[], Any]) -> None:
-        def spawn() -> None:
-            task = self._loop.create_task(start(), context=self._context)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-        self._loop.call_soon_threadsafe(spawn)
+        self._loop.call_soon_threadsafe(self._spawn, start)
 
     # ---- main thread
+
+    def _spawn(self, start: Callable[[], Any]) -> None:
+        task = self._loop.create_task(start(), context=self._context)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _execute(self, order: links.Execute | links.Diagnose) -> None:
         self._notes.forget()
@@ -317,3 +351,13 @@ class Link:
         }
         self._kernel.shell.user_ns.update(names)
         self._kernel.shell.user_ns_hidden.update(names)
+
+
+def _decoded(frame: bytes) -> links.Message | None:
+    """An order; None where it is not understood."""
+    try:
+        order: links.Message = links.decode_to_rank(frame)
+    except WireMismatch as error:
+        events.warning("dropped %s bytes: %s", len(frame), error.message)
+        return None
+    return order
