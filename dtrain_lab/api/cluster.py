@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import secrets
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -173,28 +173,6 @@ class Cluster(Measurements):
         if check:
             result.raise_failure()
         return result
-
-    def begin_order(self, order: clients.Run, on_output: OnOutput) -> Coroutine[Any, Any, Result]:
-        """Send a request to run a cell, from any thread; failures of ranks are in the result.
-
-        Args:
-            order: The request, checked by `check_order`.
-            on_output: Called with output as it arrives, in the portal's loop.
-
-        Returns:
-            The result, to be awaited in the portal's loop.
-
-        Raises:
-            Unreachable: The cluster has ended.
-        """
-        if not self._connection.near:
-            return self.run_order(order, check=False, on_output=on_output)
-        end = self._connection.begin(order, on_output)
-
-        async def result() -> Result:
-            return Result(await end, [])
-
-        return result()
 
     async def start_order(self, order: clients.Run) -> None:
         """Start a cell, checked by `check_order`, without waiting for it; only in the portal's loop."""

@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -150,22 +150,50 @@ class Connection:
             DtrainError: The head refused the cell.
             Unreachable: The head ended while the cell ran.
         """
-        return await self.begin(order, on_output)
+        return await self.begin(order, order.cell, on_output)
 
-    def begin(self, order: clients.Run, on_output: OnOutput) -> Awaitable[CellResult]:
-        """Send the request to run a cell; from every thread to a head of this machine, see `near`.
+    def begin(
+        self,
+        order: clients.Run | clients.Follow,
+        cell: str,
+        on_output: OnOutput,
+        on_end: Callable[[asyncio.Future[CellResult]], None] | None = None,
+    ) -> asyncio.Future[CellResult]:
+        """Send the request to run or follow a cell; from every thread to a head of this machine, see `near`.
 
         Args:
-            order: The request to run the cell.
+            order: The request.
+            cell: Id of the cell.
             on_output: Called with its output as it arrives.
+            on_end: Called in this connection's loop when the returned future is done.
 
         Returns:
-            As `run`, to be awaited in this connection's loop.
+            A future of this connection's loop: the cell's result.
 
         Raises:
             Unreachable: The head has ended.
         """
-        return self._until_end(order, order.cell, on_output)
+        if self.closed:
+            raise self.presence.gone()
+        number = next(self._numbers)
+        done: asyncio.Future[CellResult] = self._loop.create_future()
+        done.add_done_callback(lambda _: self._leave(number, cell))
+        if on_end is not None:
+            done.add_done_callback(on_end)
+        self._cells.begin(cell, on_output, done)
+        self._answers[number] = (CellResult, done)
+        try:
+            self.send(clients.Call(number, order))
+            if self.closed:  # meanwhile, by the loop, which may not have known of this cell
+                raise self.presence.gone()
+        except BaseException:
+            self._leave(number, cell)
+            raise
+        return done
+
+    def _leave(self, number: int, cell: str) -> None:
+        if self._answers.pop(number, None) is not None:
+            self._cells.leave(cell)
 
     @property
     def near(self) -> bool:
@@ -179,7 +207,7 @@ class Connection:
             NotFound: The head no longer knows the cell.
             Unreachable: The head ended.
         """
-        return await self._until_end(clients.Follow(cell), cell, on_output)
+        return await self.begin(clients.Follow(cell), cell, on_output)
 
     async def diagnose(self) -> Diagnosis:
         """Measure what takes a training step's time.
@@ -307,34 +335,6 @@ class Connection:
     def keep(self, cell: str, on_output: OnOutput | None) -> None:
         """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
         self._cells.keep(cell, on_output)
-
-    def _until_end(
-        self, order: clients.Run | clients.Follow, cell: str, on_output: OnOutput
-    ) -> Awaitable[CellResult]:
-        if self.closed:
-            raise self.presence.gone()
-        done: asyncio.Future[CellResult] = self._loop.create_future()
-        self._cells.begin(cell, on_output, done)
-        number = next(self._numbers)
-        self._answers[number] = (CellResult, done)
-        try:
-            self.send(clients.Call(number, order))
-            if self.closed:  # meanwhile, by the loop, which may not have known of this cell
-                raise self.presence.gone()
-        except BaseException:
-            self._leave(number, cell)
-            raise
-        return self._ended(number, cell, done)
-
-    async def _ended(self, number: int, cell: str, done: asyncio.Future[CellResult]) -> CellResult:
-        try:
-            return await done
-        finally:
-            self._leave(number, cell)
-
-    def _leave(self, number: int, cell: str) -> None:
-        self._cells.leave(cell)
-        self._answers.pop(number, None)
 
     def send(self, call: clients.Call) -> None:
         """Send a call; ZeroMQ queues it while the head is not connected."""
