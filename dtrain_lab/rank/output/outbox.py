@@ -202,6 +202,19 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
             track=track, header=header, metadata=metadata, **more,
         )  # fmt: skip
 
+    def straight(name: str, header: dict[str, Any], text: str) -> bool:
+        cell = header.get("dtrain_cell")
+        if cell is None:
+            return False
+        through, parent = RankStream.made[name].sent(text), header.get("dtrain_parent", "")
+        message = CellOutput(cell=cell, rank=rank, kind=name, text=text, through=through, parent=parent)  # type: ignore[arg-type]
+        if threading.get_ident() in outbox.threads:
+            outbox.put(message)
+        else:
+            outbox.post(message)
+        return True
+
+    RankStream.straight = straight
     session.send = send
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import fcntl
 import os
 import select
@@ -11,11 +12,13 @@ import sys
 import termios
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ipykernel.iostream import OutStream
 
 from dtrain_lab.cells.output_buffer import PIECE, Region
+from dtrain_lab.rank.output.alarm import Alarm
 
 PART = 1 << 14
 """Characters kept and sent as one piece; in bytes at most a quarter of a region."""
@@ -39,6 +42,9 @@ class RankStream(OutStream):  # type: ignore[misc]
     """Shared memory by stream; set before the engine makes its streams."""
     pipes: ClassVar[dict[str, tuple[int, int]]] = {}
     """Both ends of the pipe by stream; the node agent can read what a dead rank has left in it."""
+    straight: ClassVar[Callable[[str, dict[str, Any], str], bool]] = lambda *_: False
+    """Sends text of a cell to the head, given the stream's name, the parent's header and the text; false for
+    other text, which becomes a message of Jupyter."""
     made: ClassVar[dict[str, RankStream]] = {}
     """The streams by name: `sys.stdout` may be another object, as programs redirect it."""
 
@@ -49,6 +55,8 @@ class RankStream(OutStream):  # type: ignore[misc]
         self._writing = threading.RLock()
         self._flushing = threading.RLock()
         self._sent = 0
+        self._alarm: Alarm | None = None
+        self._flush_pending = False
         self.made[name] = self
         # "force": ipykernel would not redirect the descriptors where a test runner's variables are set
         super().__init__(session, pub_thread, name, watchfd="force")
@@ -87,7 +95,12 @@ class RankStream(OutStream):  # type: ignore[misc]
         return self._sent
 
     def begin_count(self) -> None:
-        """Start counting here: text of the engine's own start is taken as sent and confirmed."""
+        """Start counting here: text of the engine's own start is taken as sent and confirmed.
+
+        Called on the IOPub thread.
+        """
+        with contextlib.suppress(OSError):
+            self._alarm = Alarm(self._flush)
         self._flush()
         self._sent = self._region.written
         self._region.seen(self._sent)
@@ -111,7 +124,23 @@ class RankStream(OutStream):  # type: ignore[misc]
 
     def _flush(self) -> None:
         with self._flushing:  # whoever flushes next must not overtake what this one has in its hands
-            super()._flush()
+            if os.getpid() != self._master_pid:  # a forked child's copy: the timer is its parent's
+                super()._flush()
+                return
+            if self._flush_pending and self._alarm is not None:
+                self._alarm.stop()
+            self._flush_pending = False
+            for parent, text in self._flush_buffers():
+                if text and not RankStream.straight(self.name, parent, text):
+                    message = self.session.msg("stream", {"name": self.name, "text": text}, parent=parent)
+                    self.session.send(self.pub_thread, message, ident=self.topic)
+
+    def _schedule_flush(self) -> None:
+        if self._alarm is None:
+            super()._schedule_flush()
+        elif not self._flush_pending:
+            self._flush_pending = True
+            self._alarm.set(self.flush_interval)
 
     def _put(self, text: str, *, taken: bool = False) -> None:
         data = _bytes(text)
