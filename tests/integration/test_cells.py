@@ -140,7 +140,7 @@ def test_push_pull_and_view(pair: dt.Cluster) -> None:
     assert sorted(pair.view().apply_sync(lambda: __import__("os").environ["RANK"])) == ["0", "1"]
     with pytest.raises(BadRequest, match="could not be pulled"):
         pair.pull("never_defined")
-    with pytest.raises(BadRequest, match="no name"):
+    with pytest.raises(BadRequest, match="is not the name"):
         pair.pull("a; b")
 
 

@@ -25,6 +25,9 @@ PART = 1 << 14
 SPACE_WITHIN_S = 30.0
 """Longest wait for room, seconds: a head that confirms nothing for so long is gone, and its ranks too."""
 
+_QUICK = all(hasattr(OutStream, name) for name in ("_flush_buffers", "_schedule_flush"))
+"""Whether ipykernel's stream has what a flush of ours needs; otherwise its own sends a message of Jupyter."""
+
 
 class RankStream(OutStream):  # type: ignore[misc]
     """ipykernel's stream, which can be drained at a cell's end, and whose last text survives the rank.
@@ -56,7 +59,8 @@ class RankStream(OutStream):  # type: ignore[misc]
         self._flushing = threading.RLock()
         self._sent = 0
         self._alarm: Alarm | None = None
-        self._flush_pending = False
+        self._due = 0.0
+        """Until then (monotonic seconds) the alarm is set, which sends all that is written before."""
         self.made[name] = self
         # "force": ipykernel would not redirect the descriptors where a test runner's variables are set
         super().__init__(session, pub_thread, name, watchfd="force")
@@ -99,7 +103,7 @@ class RankStream(OutStream):  # type: ignore[misc]
 
         Called on the IOPub thread.
         """
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # no such timers: the IOPub thread wakes for each flush
             self._alarm = Alarm(self._flush)
         self._flush()
         self._sent = self._region.written
@@ -123,13 +127,16 @@ class RankStream(OutStream):  # type: ignore[misc]
                 self._take()
 
     def _flush(self) -> None:
+        if os.getpid() != self._master_pid:  # a forked child: lock and timer are its parent's
+            super()._flush()
+            return
         with self._flushing:  # whoever flushes next must not overtake what this one has in its hands
-            if os.getpid() != self._master_pid:  # a forked child's copy: the timer is its parent's
+            if not _QUICK:
                 super()._flush()
                 return
-            if self._flush_pending and self._alarm is not None:
+            if self._due and self._alarm is not None:
                 self._alarm.stop()
-            self._flush_pending = False
+            self._due = 0.0  # before the text is taken: what a thread writes from here on sets the alarm
             for parent, text in self._flush_buffers():
                 if text and not RankStream.straight(self.name, parent, text):
                     message = self.session.msg("stream", {"name": self.name, "text": text}, parent=parent)
@@ -138,8 +145,8 @@ class RankStream(OutStream):  # type: ignore[misc]
     def _schedule_flush(self) -> None:
         if self._alarm is None:
             super()._schedule_flush()
-        elif not self._flush_pending:
-            self._flush_pending = True
+        elif (now := time.monotonic()) >= self._due:
+            self._due = now + self.flush_interval
             self._alarm.set(self.flush_interval)
 
     def _put(self, text: str, *, taken: bool = False) -> None:
