@@ -69,7 +69,7 @@ class CellRunner:
         self._usual_name = kernel.shell.compile.get_code_name
         self._file = ""
         kernel.shell.compile.get_code_name = self._code_name
-        quick_transforms(kernel.shell.input_transformer_manager)
+        quick_transforms(kernel.shell)
         citations.in_warnings(self.place)
         citations.in_tracebacks(self.place)
         citations.in_shell(kernel.shell, self.place)
