@@ -35,14 +35,14 @@ def test_each_order_is_read_by_the_thread_that_is_free_and_none_is_lost_or_overt
         there.sendall(len(text).to_bytes(4, "little") + text)
 
     async def cells() -> None:
-        say(b"idle")
+        threading.Timer(0.1, say, (b"idle",)).start()  # by then this thread waits in its loop
         while len(read) < 1:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.5)
         say(b"busy")  # in a cell: this thread does not come back to its loop
         wait_until(lambda: len(read) == 2, 20, "the order that came in the cell")
-        threading.Timer(0.05, say, (b"idle again",)).start()
+        threading.Timer(0.1, say, (b"idle again",)).start()
         while len(read) < 3:
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.5)
         for n in range(200):
             threading.Timer(0, say, (b"%d" % n,)).run()
             if n % 3 == 0:
