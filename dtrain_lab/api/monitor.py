@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import ipywidgets
 
@@ -14,9 +15,6 @@ from dtrain_lab.metrics.units import least_share
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.world import Metrics
-
-if TYPE_CHECKING:
-    from dtrain_lab.api.cluster import Cluster
 
 PERIOD_S = 0.5
 POINTS = 120
@@ -35,6 +33,19 @@ GLYPHS = {
 HEADS = ("Rank", "State", "Doing", "Step", "Samples/s", "Communication", "Memory GiB", "CPU")
 
 
+class Watched(Protocol):
+    """What the view needs of a cluster."""
+
+    def cluster(self) -> Info:
+        """Return the cluster's current state."""
+
+    def watch(self, changed: Callable[[Info], None], period_s: float) -> None:
+        """Call a function with the cluster's state whenever it changes, at most every `period_s` seconds."""
+
+    def unwatch(self, changed: Callable[[Info], None]) -> None:
+        """Stop calling a function that was passed to `watch`."""
+
+
 class Monitor(ipywidgets.VBox):  # type: ignore[misc]
     """Widget with the cluster's summary, throughput and communication with history, and a row per rank.
 
@@ -44,7 +55,7 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
         cluster: The cluster to watch.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Watched) -> None:
         self._cluster = cluster
         self._rates: deque[float] = deque(maxlen=POINTS)
         self._sentence = ipywidgets.HTML()

@@ -59,6 +59,14 @@ def system() -> str:
     return f"{boot} {os.readlink('/proc/self/ns/pid')}"
 
 
+def began_at(pid: int) -> float:
+    """When a process began, as `started` returns it; 0 where it has already ended."""
+    try:
+        return started(pid)
+    except psutil.NoSuchProcess:
+        return 0.0
+
+
 def is_here(system_of: str) -> bool:
     """Whether pids of a system are valid here; an empty id was written by an older version."""
     return system_of in ("", system())

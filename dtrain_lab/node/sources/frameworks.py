@@ -21,6 +21,7 @@ from dtrain_lab.node import network
 from dtrain_lab.node.sources.launcher import own_address
 from dtrain_lab.placement.frameworks import mindspore, tensorflow
 from dtrain_lab.placement.frameworks import ranks as of_ranks
+from dtrain_lab.placement.frameworks.started import Started
 
 
 class Adapter:
@@ -34,12 +35,12 @@ class Adapter:
 
     def __init__(self, node: int, size: int, variables: Mapping[str, str]) -> None:
         self.plan = told.framework(variables)
-        self._started = of_ranks.Started((), 1, 0)
+        self._started = Started((), 1, 0)
         self._scheduler: asyncio.subprocess.Process | None = None
         if self.plan is not None:
             nodes = tuple(variables[job_files.NODES_VARIABLE].split())
             port = int(variables["MASTER_PORT"])
-            self._started = of_ranks.Started(nodes, size // len(nodes), port)
+            self._started = Started(nodes, size // len(nodes), port)
             if self.plan.name == "mindspore":  # it takes addresses, and no names
                 peer = variables.get("DTRAIN_PEER", "") if node == 0 else ""
                 first = _address(nodes[0], peer)

@@ -13,7 +13,8 @@ import socket
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -24,14 +25,11 @@ from dtrain_lab.machine import gpus, supervision
 from dtrain_lab.metrics import ring
 from dtrain_lab.node.agent import Agent, Process
 from dtrain_lab.node.link import way
+from dtrain_lab.node.sources.spawned_rank import SpawnedRank as Kept
 from dtrain_lab.node.stacks.stacks import ask
 from dtrain_lab.rank.debugger.job import framed, messages
 from dtrain_lab.wire import links
 from dtrain_lab.wire.processes.endpoints import Endpoints
-
-if TYPE_CHECKING:
-    from dtrain_lab.node.sources.spawn import SpawnSource
-    from dtrain_lab.node.sources.spawned_rank import SpawnedRank as Kept
 
 log = logging.getLogger("dtrain_lab.node")
 ASK_S = 1.0
@@ -44,6 +42,18 @@ STACKS_WITHIN_S = 2.0
 """Seconds; for a rank in C code, whose stacks are written as soon as its node has the time."""
 
 
+class Ranks(Protocol):
+    """What the head is told of, and may end: the ranks that run here, as their source has them."""
+
+    folder: Path
+    node: int
+    attempt: int
+    kept: list[Kept]
+
+    def end_with_peers(self) -> None:
+        """End the ranks, because a peer on another node failed."""
+
+
 class JobHead:
     """Reports a job's ranks to its head, and handles the head's messages. Implements `agent.Source`.
 
@@ -53,7 +63,7 @@ class JobHead:
 
     tick_s = 1.0
 
-    def __init__(self, source: SpawnSource) -> None:
+    def __init__(self, source: Ranks) -> None:
         self._source = source
         self.node = source.node
         visible = gpus.usable()

@@ -30,7 +30,7 @@ from dtrain_lab.node.sources.frameworks import Adapter
 from dtrain_lab.node.sources.output import PIECE, Output
 from dtrain_lab.node.sources.rank_error import write_error
 from dtrain_lab.node.sources.serving import Serving
-from dtrain_lab.node.sources.spawned_rank import SpawnedRank, began_at, signal_all
+from dtrain_lab.node.sources.spawned_rank import SpawnedRank, signal_all
 
 GRACE_S = 5.0
 """Seconds for the peers of a failed rank to write their own errors before they are ended."""
@@ -97,7 +97,7 @@ class SpawnSource:
         from dtrain_lab.node.sources.job_head import JobHead
 
         for kept in self.kept:
-            kept.began = began_at(kept.pid)
+            kept.began = processes.began_at(kept.pid)
         self._memory = OutOfMemory()
         head = JobHead(self)
         supervisor.keep("node.look", self._look)

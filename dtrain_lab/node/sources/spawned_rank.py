@@ -6,15 +6,10 @@ import asyncio
 import os
 import signal
 import socket
-from typing import TYPE_CHECKING
-
-import psutil
 
 from dtrain_lab.machine import processes
 from dtrain_lab.metrics import ring
-
-if TYPE_CHECKING:
-    from dtrain_lab.node.sources.warm_client import WarmRank
+from dtrain_lab.node.sources.warm_client import WarmRank
 
 
 class SpawnedRank:
@@ -51,14 +46,6 @@ async def exit_code(process: asyncio.subprocess.Process | WarmRank) -> int:
     while process.returncode is None:  # asyncio is about to set it
         await asyncio.sleep(0.01)
     return process.returncode
-
-
-def began_at(pid: int) -> float:
-    """When a process began, as `processes.started` returns it; 0 where it has already ended."""
-    try:
-        return processes.started(pid)
-    except psutil.NoSuchProcess:
-        return 0.0
 
 
 def signal_all(kept: SpawnedRank, number: signal.Signals) -> None:

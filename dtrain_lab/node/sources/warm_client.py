@@ -16,7 +16,6 @@ from typing import Any
 from dtrain_lab import __version__
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import processes
-from dtrain_lab.node.sources.spawned_rank import began_at
 
 ANSWER_S = 5.0
 """Seconds for a rank to be forked; then it starts otherwise."""
@@ -125,7 +124,7 @@ async def rank(
         return None
     connection.setblocking(False)
     readers = [await _reader(open(end, "rb", buffering=0)) for end in ours]  # noqa: ASYNC230
-    made = WarmRank(int(said), began_at(int(said)), connection, *readers)
+    made = WarmRank(int(said), processes.began_at(int(said)), connection, *readers)
     asyncio.get_running_loop().add_reader(connection, made.ended)
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dtrain_lab.placement.frameworks.ranks import Started
+from dtrain_lab.placement.frameworks.started import Started
 
 TOPOLOGY_S = 600
 """Seconds within which all workers have to register: `MS_TOPO_TIMEOUT`."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dtrain_lab.errors import BadSize
-from dtrain_lab.placement.frameworks.ranks import Started
+from dtrain_lab.placement.frameworks.started import Started
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.kinds import Role, Strategy
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch.distributed as dist
 from torch.utils.data import DistributedSampler
@@ -17,8 +17,18 @@ from torch.utils.data import DistributedSampler
 from dtrain_lab.rank.torch import ddp, fsdp, groups
 from dtrain_lab.wire.links import Form
 
-if TYPE_CHECKING:
-    from dtrain_lab.rank.group.lifecycle import Group
+
+class Group(Protocol):
+    """What resizing needs of a rank's process groups."""
+
+    size: int
+
+    @property
+    def models(self) -> list[Any]:
+        """Live DDP models."""
+
+    def init(self, store: dist.Store) -> None:
+        """Make the default process group."""
 
 
 def resize(group: Group, store: dist.Store, order: Form) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from jupyter_core.utils import ensure_async
@@ -14,13 +14,11 @@ from jupyter_server.extension.handler import ExtensionHandlerMixin
 
 from dtrain_lab.errors import BadRequest, DtrainError, Forbidden
 from dtrain_lab.server.errors import status
+from dtrain_lab.server.shared import Shared
 from dtrain_lab.services.export import TYPES, export
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.metrics.history import Point
-
-if TYPE_CHECKING:
-    from dtrain_lab.server.app import DtrainLabApp
 
 RESOURCE = "dtrain-lab"
 MOST_BODY = 64 << 10
@@ -41,9 +39,9 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
     auth_resource = RESOURCE
 
     @property
-    def ours(self) -> DtrainLabApp:
+    def ours(self) -> Shared:
         """The extension app."""
-        app: DtrainLabApp = self.settings["dtrain_lab"]
+        app: Shared = self.settings["dtrain_lab"]
         return app
 
     def body(self, kind: type[T]) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from jupyter_core.utils import ensure_async
@@ -16,10 +16,8 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from dtrain_lab.machine import supervision
 from dtrain_lab.server.frames import encode
 from dtrain_lab.server.routes.base import RESOURCE, allowed
+from dtrain_lab.server.shared import Shared
 from dtrain_lab.wire.site import LiveFrame
-
-if TYPE_CHECKING:
-    from dtrain_lab.server.app import DtrainLabApp
 
 BEAT_S = 5.0
 """Silence after which the last frame is sent again: a page can't tell a dead server from a quiet one."""
@@ -66,8 +64,8 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
             self._pump.cancel()
 
     @property
-    def _app(self) -> DtrainLabApp:
-        app: DtrainLabApp = self.settings["dtrain_lab"]
+    def _app(self) -> Shared:
+        app: Shared = self.settings["dtrain_lab"]
         return app
 
     async def _send(self) -> None:

@@ -1,0 +1,21 @@
+"""What request handlers need of the extension app, which registers them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from dtrain_lab.server.live import Hub
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.sweeps.sweeps import Sweeps
+from dtrain_lab.services.worlds.worlds import Worlds
+
+
+class Shared(Protocol):
+    """The app, as `settings["dtrain_lab"]` has it."""
+
+    worlds: Worlds
+    jobs: Jobs
+    sweeps: Sweeps
+    hub: Hub
+    max_ranks: int
+    allow_local: bool
