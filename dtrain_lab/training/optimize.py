@@ -81,6 +81,10 @@ def optimize(
             )
         model = buckets.rebuild(model, cap)
     state = compression.compress(model, gradient_compression) if gradient_compression else None
+    if state is None and (kept := getattr(model, "gradient_compression", None)) is not None:
+        ranks.say(
+            f"dt.optimize: gradients are compressed by {kept.kind} still, as the call before has asked."
+        )
     if bucket_cap_mb == "tune":
 
         def prepared(made: Any) -> None:

@@ -120,6 +120,13 @@ FINE = {
     "groups": "a, b = dist.new_group([0]), dist.new_group([1])\ntrain(DistributedSampler(data), epochs=1)",
     "one rank's group": "mine = [dist.new_group([r]) for r in (0, 1)][rank]\n"
     "steps(DDP(net(rank), process_group=mine), lambda: dist.barrier())",
+    "sparse gradients by hand": "table = torch.nn.Embedding(9, 4, sparse=True)\n"
+    "optimizer = torch.optim.SGD(table.parameters(), lr=0.1)\n"
+    "for step in range(5):\n"
+    "    optimizer.zero_grad()\n"
+    "    table(torch.tensor([1, rank])).sum().backward()\n"
+    "    dist.all_reduce(table.weight.grad)\n"
+    "    optimizer.step()",
     "same start": "model = net(0)\nsteps(model, lambda: by_hand(model))",
     "tensor parallel": "model = net(rank)\nsteps(model, lambda: dist.all_reduce(model.bias.grad))",
     "FSDP2": "steps(sharded(), lambda: None)\n"

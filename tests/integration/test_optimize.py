@@ -301,12 +301,20 @@ def refusals() -> dict[str, str]:
     its = torch.optim.SGD(hooked.parameters(), lr=0.1)
     lbfgs = torch.optim.LBFGS(model.parameters())
     half = net().half()
+    compressed: Any = net()
+    compressed, again = dt.optimize(
+        compressed, torch.optim.SGD(compressed.parameters(), lr=0.1), gradient_compression="bf16"
+    )
+    assert dt.optimize(compressed, again, gradient_compression="bf16")[0] is compressed  # a cell run twice
+    words = nn.Sequential(nn.Embedding(9, 4, sparse=True), nn.Linear(4, 2))
     complex_model = nn.Linear(3, 3, dtype=torch.complex64)
     return {
         "hook": said(hooked, its, gradient_compression="bf16"),
         "hook and buckets": said(hooked, its, bucket_cap_mb=5),
         "lbfgs": said(model, lbfgs, gradient_accumulation_steps=2),
         "other parameters": said(net(), optimizer, gradient_accumulation_steps=2),
+        "other kind": said(compressed, again, gradient_compression="fp16"),
+        "sparse": said(words, torch.optim.SGD(words.parameters(), lr=0.1), gradient_compression="powersgd"),
         "kind": said(model, optimizer, gradient_compression="int8"),
         "half": said(half, torch.optim.SGD(half.parameters(), lr=0.1), gradient_compression="fp16"),
         "complex": said(
@@ -322,6 +330,8 @@ def refusals() -> dict[str, str]:
 REFUSED = {
     "hook": "communication hook already",
     "hook and buckets": "has a communication hook",
+    "other kind": "compressed by bf16 already",
+    "sparse": "gradients of 0 are sparse, which PowerSGD can't average",
     "lbfgs": "LBFGS computes the gradients several times",
     "other parameters": "has none of the model's parameters",
     "kind": "gradient_compression is 'int8'",

@@ -82,6 +82,10 @@ CASES = {
         OURS,
     ),
     "buckets": ("train(*optimized(bucket_cap_mb=3), aux=lambda s: False)", OURS),
+    "compiled as a whole": (
+        'train(torch.compile(DDP(Net()), backend="eager"), aux=lambda s: False)',
+        PLAIN,
+    ),
     "static": (
         "train(DDP(Net(), static_graph=True), aux=lambda s: s != 2)",
         "aux.weight, aux.bias got no gradient in the last step, and did before: " + STATIC,

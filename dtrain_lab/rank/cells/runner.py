@@ -33,6 +33,7 @@ from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.ipykernel import main_lock
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.training import log
+from dtrain_lab.training.gradients import unused
 from dtrain_lab.wire.links import CellReply, Execute
 from dtrain_lab.wire.metrics.diagnosis import Report
 from dtrain_lab.wire.stacks import Frame
@@ -308,6 +309,7 @@ class CellRunner:
     def _outcome(self, error: BaseException | None) -> dict[str, Any]:
         if error is None:
             return {"kind": "ok"}
+        error = unused.explained(error)
         frames = self.frames(error.__traceback__)
         if isinstance(error, UsageError):  # raised by a magic: IPython's own frames don't help the user
             frames = tuple(frame for frame in frames if frame.cell)

@@ -147,6 +147,15 @@ def check(kind: str | None, module: Any) -> None:
             + ", or None.",
             code="bad_compression",
         )
+    if kind == "powersgd":
+        sparse = next((n for n, m in module.named_modules() if getattr(m, "sparse", False) is True), None)
+        if sparse is not None:
+            raise BadRequest(
+                f"dt.optimize: gradients of {sparse} are sparse, which PowerSGD can't average: the ranks' "
+                "parameters would drift apart.",
+                'Take "bf16", or sparse=False.',
+                code="bad_compression",
+            )
     for name, parameter in module.named_parameters():
         if not parameter.requires_grad:
             continue
@@ -192,9 +201,22 @@ def check_sum(kind: str | None, module: Any, group: Any) -> None:
 def compress(model: Any, kind: str) -> Compression:
     """Register the hook of a kind with a DDP model.
 
+    Returns:
+        The hook's state; the one that it has already where the same kind is asked for again.
+
     Raises:
         BadRequest: the model has a communication hook already.
     """
+    known = getattr(model, "gradient_compression", None)
+    if isinstance(known, Compression):
+        if known.kind == kind:
+            return known
+        raise BadRequest(
+            f"dt.optimize: the model's gradients are compressed by {known.kind} already, and DDP takes one "
+            "communication hook only.",
+            "Wrap the module anew: dt.optimize(model.module, …).",
+            code="hook_already_set",
+        )
     state = Compression(kind, model.process_group)
     register(model, state)
     if kind == "powersgd":
@@ -217,7 +239,7 @@ def register(model: Any, state: Compression) -> None:
             "dt.optimize: the model has a communication hook already, and DDP takes one only.",
             "Wrap the module anew, without register_comm_hook, or leave gradient_compression out.",
             code="hook_already_set",
-        ) from error
+        ) from None
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -55,12 +56,10 @@ def explain(untraced: Callable[[Any], Any] = lambda hook: hook) -> None:
         try:
             return original(self, *args, **kwargs)
         except RuntimeError as error:
-            text = str(error)
-            if not text.startswith(UNFINISHED):
+            if not str(error).startswith(UNFINISHED):
                 raise
-            found = NUMBERS.search(text)
-            numbers = [int(number) for number in found[1].split()] if found else []
-        raise unfinished(self, _names(self, numbers))
+            found = unfinished(self, _names(self, str(error)))
+        raise found
 
     run = torch.autograd.backward
 
@@ -127,6 +126,19 @@ def _averaged(model: Any) -> list[str]:
     return [n for n, p in model.module.named_parameters() if p.requires_grad and n not in ignored]
 
 
-def _names(model: Any, numbers: Sequence[int]) -> list[str]:
+def explained(error: BaseException) -> BaseException:
+    """The error to report of a cell or a script: compiled code calls DDP's parts without its `forward`."""
+    if type(error) is not RuntimeError or not str(error).startswith(UNFINISHED):
+        return error
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        model = frame.f_locals.get("self")
+        if isinstance(model, DistributedDataParallel):
+            return unfinished(model, _names(model, str(error))).with_traceback(error.__traceback__)
+    return error
+
+
+def _names(model: Any, text: str) -> list[str]:
+    found = NUMBERS.search(text)
+    numbers = [int(number) for number in found[1].split()] if found else []
     known = _order.get(model) or _averaged(model)
     return [known[n] for n in numbers] if all(n < len(known) for n in numbers) else []

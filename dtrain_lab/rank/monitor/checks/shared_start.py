@@ -81,7 +81,7 @@ class SharedStart:
 
     def reduced(self, tensor: Any, group: Any) -> None:
         """Called when a tensor is summed over a group by hand."""
-        if self._store is None or self._steps >= STEPS or type(tensor) is not torch.Tensor:
+        if self._store is None or self._steps >= STEPS or not _has_place(tensor):
             return
         if len(self._reduced) < MOST:
             self._reduced[_place(tensor)] = group
@@ -98,7 +98,7 @@ class SharedStart:
             return known
         own = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         # all of them: a single address may be that of an earlier tensor, whose memory was freed
-        summed = {self._reduced.get(_place(p.grad)) for p in own if type(p.grad) is torch.Tensor}
+        summed = {self._reduced.get(_place(p.grad)) for p in own if _has_place(p.grad)}
         group = summed.pop() if len(summed) == 1 else None
         if group is None and len(own) > 1:  # all of them in one flat tensor
             total = sum(p.grad.numel() for p in own)
@@ -157,6 +157,11 @@ class SharedStart:
         for rank in members:  # nobody else reads them, and those of a large model are large
             self._store.delete_key(f"{place}/{rank}")
         return [*others, mine]
+
+
+def _has_place(tensor: Any) -> bool:
+    """Whether a tensor has memory of its own; sparse ones have not."""
+    return type(tensor) is torch.Tensor and tensor.layout is torch.strided
 
 
 def _place(tensor: torch.Tensor) -> tuple[int, int]:
