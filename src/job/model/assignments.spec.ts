@@ -41,6 +41,12 @@ it('takes plain assignments from the tagged cell, in any alphabet', () => {
   ).toBe('lr = 0.1\nepochs = 3\ngröße = 2');
 });
 
+it('takes assignments with types, and leaves their types out', () => {
+  const source =
+    'lr: float = 3e-3  # rate\nnames: "list[str] | None" = None\nd: dict\nx[0]: int = 1\nif a: b = 1';
+  expect(defaultsOf(source)).toBe('lr = 3e-3  # rate\nnames = None');
+});
+
 it('changes one parameter and leaves the rest as it was typed', () => {
   const text = '# rates\nlr = 0.1  # small\nepochs=3';
   expect(withValue(text, 'lr', '0.2')).toBe(
@@ -54,6 +60,8 @@ it('changes one parameter and leaves the rest as it was typed', () => {
 
 it('tells a slip of the keyboard from a text', () => {
   expect(faultOf('0.0.5', undefined)).toBe('no number');
+  expect(faultOf('2 ** 3', '2 ** 3')).toBeNull();
+  expect(faultOf('2 ** 4', '2 ** 3')).toBe('no number');
   expect(faultOf('-', undefined)).toBeNull();
   expect(faultOf('', '3')).toBe('empty');
   expect(faultOf('abc', '3')).toBe('number expected');

@@ -16,7 +16,8 @@ export class NoAssignment extends Error {
 /** A name as Python takes it, in any alphabet. */
 export const NAME = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
 
-const ASSIGNS = /^[\p{ID_Start}_][\p{ID_Continue}]*\s*=[^=]/u;
+const ASSIGNS = /^[\p{ID_Start}_][\p{ID_Continue}]*\s*(:[^=]+)?=[^=]/u;
+const ANNOTATION = /^([\p{ID_Start}_][\p{ID_Continue}]*)\s*:[^=]+=/u;
 const NUMBER = /^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d+)?$/i;
 
 /**
@@ -180,7 +181,8 @@ export function faultOf(text: string, usual: string | undefined): ValueFault {
     return 'empty';
   }
   const value = valueOf(text);
-  if (typeof value !== 'string' || /^['"]/.test(text)) {
+  // an expression of the notebook, such as 2 ** 3, is left to it
+  if (typeof value !== 'string' || /^['"]/.test(text) || text === usual) {
     return null;
   }
   if (/^[+-]?\.?\d/.test(text)) {
@@ -189,10 +191,11 @@ export function faultOf(text: string, usual: string | undefined): ValueFault {
   return usual !== undefined && NUMBER.test(usual) ? 'number expected' : null;
 }
 
-/** Simple assignments of the cell that is tagged `parameters`. */
+/** Simple assignments of the cell that is tagged `parameters`, without the types that stand in it. */
 export function defaultsOf(source: string): string {
   return source
     .split('\n')
     .filter(line => ASSIGNS.test(line))
+    .map(line => line.replace(ANNOTATION, '$1 ='))
     .join('\n');
 }
