@@ -1,14 +1,13 @@
 import { Clipboard, Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
 import { Cluster, IClusterActions, IClusters, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { isTrouble } from '../ui/sentence';
 import { isHang } from '../ui/verdict';
-import { addAdviceCommands } from './adviceActions';
+import { Add, addAdviceCommands, Args } from './adviceActions';
 import { leaveOut, leaveOutText } from './leave';
 import { askSize, confirmLoss, showDiagnosis } from './dialogs';
 import { guarded } from './guarded';
@@ -20,17 +19,6 @@ import { isStarting } from './progress';
 import { addStartCommand, tellCancelled } from './start';
 
 export { guarded };
-
-/** Arguments of a command. */
-export type Args = ReadonlyPartialJSONObject;
-
-/** Adds a command on a cluster; `may` is what its owner has to allow. */
-export type Add = (
-  id: string,
-  label: string,
-  may: string | null,
-  execute: (cluster: Cluster, args: Args) => Promise<void> | void
-) => void;
 
 const CLUSTER_ARGS = {
   args: {

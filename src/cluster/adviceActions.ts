@@ -1,12 +1,23 @@
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
 import { Advice, Cluster, IClusterActions, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { adviceOf } from '../ui/advice';
-import type { Add } from './actions';
 import { showChange } from './change';
+
+/** Arguments of a command. */
+export type Args = ReadonlyPartialJSONObject;
+
+/** Adds a command on a cluster; `may` is what its owner has to allow. */
+export type Add = (
+  id: string,
+  label: string,
+  may: string | null,
+  execute: (cluster: Cluster, args: Args) => Promise<void> | void
+) => void;
 
 /** What can be done with advice: its change is shown, or tried. */
 export function addAdviceCommands(

@@ -7,6 +7,7 @@ import { Glyph } from '../ui/glyph';
 import { shownFigures } from '../ui/now';
 import { sentence } from '../ui/sentence';
 import { IFate, isStopped, soFar } from './said';
+import { Choice } from './parts';
 import {
   glyphOf,
   isAlarm,
@@ -16,9 +17,6 @@ import {
   troubleOf,
   troubleText
 } from './state';
-
-/** Which output is shown: of all ranks together, by rank, or of one. */
-export type Choice = 'together' | 'by rank' | number;
 
 /** Rank chips up to here; more are chosen from a list. */
 const MOST_CHIPS = 16;

@@ -9,12 +9,12 @@ import React from 'react';
 
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
-import { Choice, IBarActions } from './bar';
+import { IBarActions } from './bar';
 import { Between } from './between';
 import { markDisplays, MoreFigures } from './displays';
 import { IFailureActions } from './failure';
 import { ILine, parseLines } from './lines';
-import { blocksOf, countParts } from './parts';
+import { blocksOf, Choice, countParts } from './parts';
 import { ICellOutput, magicOf, readOutputs, trimOutputs } from './read';
 import { MOST_LINES } from './rows';
 import { isOver } from './run';

@@ -4,8 +4,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 import React from 'react';
 
-import { Choice } from './bar';
-import { countParts, orderOf, WIDE } from './parts';
+import { Choice, countParts, orderOf, WIDE } from './parts';
 import { ICellOutput } from './read';
 
 /** Figures and tables of ranks, and ranks with widgets, that are shown at first. */

@@ -1,5 +1,5 @@
 import { blanked } from './ansi';
-import { ILine } from './lines';
+import { ILine, IRange } from './lines';
 import { Order } from './order';
 
 /** A number of a line that may differ between ranks. */
@@ -9,16 +9,6 @@ interface INumber {
   text: string;
   value: number;
   whole: boolean;
-}
-
-/** A line whose number differs: where it stands, and both ends of what the ranks printed. */
-export interface IRange {
-  start: number;
-  end: number;
-  low: string;
-  high: string;
-  /** The range takes the number's place; otherwise it follows the line, as "2.137 (2.101 to 2.180)". */
-  inline: boolean;
 }
 
 const UNIT =

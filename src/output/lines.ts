@@ -1,5 +1,14 @@
 import { formatRanks } from '../ui/format';
-import { IRange } from './fold';
+
+/** A line whose number differs: where it stands, and both ends of what the ranks printed. */
+export interface IRange {
+  start: number;
+  end: number;
+  low: string;
+  high: string;
+  /** The range takes the number's place; otherwise it follows the line, as "2.137 (2.101 to 2.180)". */
+  inline: boolean;
+}
 
 /** A line as the kernel writes it: the ranks that printed it, and its text. */
 export interface ILine {

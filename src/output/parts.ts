@@ -1,5 +1,7 @@
-import { Choice } from './bar';
 import { ILine, linesOf } from './lines';
+
+/** Which output is shown: of all ranks together, by rank, or of one. */
+export type Choice = 'together' | 'by rank' | number;
 
 /**
  * Tells which text of ranks stands above what they display, and which below.

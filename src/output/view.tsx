@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import { createPortal } from 'react-dom';
 
-import { Bar, Choice, IBarActions } from './bar';
+import { Bar, IBarActions } from './bar';
 import { IPlacedBlock } from './between';
 import { Failure, IFailureActions } from './failure';
 import { foldLines } from './fold';
@@ -12,8 +12,7 @@ import { Area, ILeft, Lines } from './rows';
 import { IStanding } from './state';
 import { fateOf } from './said';
 import { parseTracebacks, tracebacksOf } from './traceback';
-
-export { Choice } from './bar';
+import { Choice } from './parts';
 
 /** How a cell of ranks stands. */
 export interface ICellState {

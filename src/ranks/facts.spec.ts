@@ -4,7 +4,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeRank, makeVerdict } from '../testing/clusters';
 import { standsAt } from './facts';
-import { sinceText } from './rows';
+import { sinceText } from './grid';
 
 const trans = nullTranslator.load('');
 

@@ -5,7 +5,7 @@ import { formatTime } from '../ui/format';
 import { moveFocus } from '../ui/roving';
 import { ownTimes } from '../ui/own';
 import { tintOf } from './heat';
-import { RankGrid } from './rows';
+import { RankGrid } from './grid';
 import { IRowsProps } from './slowest';
 import { rankGlyph, rankWord } from './words';
 
