@@ -3,6 +3,7 @@ import React from 'react';
 
 import { Advice, Metrics } from '../tokens';
 import { adviceTitle, helped, rateText, triedText } from './adviceTried';
+import { unbroken } from './format';
 import { Icon } from './icon';
 import { words } from './adviceWords';
 
@@ -97,7 +98,7 @@ function Item(
       <p>
         {rateText(item, rate, trans)} {cost}
       </p>
-      {tried && <p>{triedText(tried, trans)}</p>}
+      {tried && <p>{unbroken(triedText(tried, trans))}</p>}
       <p className="jp-DtrainUi-links">
         {item.tryable && <Try {...props} />}
         {tried && helped(tried) && item.diff !== '' && (

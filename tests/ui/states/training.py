@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
-from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.metrics.world import Epoch, Metrics
 from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.wire.summary import Summary
 from tests.ui.states import jobs
@@ -42,6 +43,14 @@ MORE_ADVICE = (
     Advice(
         "more_ranks", "More ranks will not help: training is input-bound", 1.0, 0.02, "", "", {"share": 0.31}
     ),
+)
+TRIED = (
+    replace(ADVICE, diff="@@ -1 +1 @@", tried=Tried("accumulate", 1.48, 0.06, 1.6, 0.2, 20, "")),
+    replace(MORE_ADVICE[1], tried=Tried("bf16", 1.2, 0.4, 1.06, 0.02, 6, "")),
+)
+UNSURE = (
+    replace(ADVICE, gain=1.58, gain_error=0.6),
+    replace(MORE_ADVICE[1], gain=1.4, gain_error=0.25),
 )
 SLOW = Verdict(
     id="slow-5",
@@ -82,6 +91,38 @@ def _advice(stage: Stage) -> None:
     panel = stage.page.locator(PANEL)
     panel.get_by_role("button", name="2 more…").click()
     panel.get_by_text("More ranks will not help").wait_for()
+
+
+def _with_advice(stage: Stage, advice: tuple[Advice, ...], error: float) -> None:
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    ranks = ranks_of(8, 1800)
+    metrics = metrics_of(
+        ranks,
+        advice=advice,
+        rank_batch=32,
+        global_batch=256,
+        comm_overhead_error=error,
+        epoch=Epoch(3, 40, 101),
+    )
+    stage.hear([training("sft-8", ranks, metrics=metrics)], jobs.SIDEBAR)
+    more = stage.page.locator(PANEL).get_by_role("button", name="1 more…")
+    shown = stage.page.locator(PANEL).get_by_role("button", name="Show less")  # as the state before left it
+    more.or_(shown).first.wait_for()
+    if more.count():
+        more.click()
+
+
+def _tried(stage: Stage) -> None:
+    """What was tried: one change that helps, and one whose few batches don't tell."""
+    _with_advice(stage, TRIED, 0.2)
+    stage.page.locator(PANEL).get_by_text("which are few").wait_for()
+
+
+def _unsure(stage: Stage) -> None:
+    """Gains and a share that are known roughly, or not at all."""
+    _with_advice(stage, UNSURE, 0.4)
+    stage.page.locator(PANEL).get_by_text("may be faster").wait_for()
 
 
 def _slow(stage: Stage) -> None:
@@ -147,6 +188,8 @@ def _thousand(stage: Stage) -> None:
 STATES = (
     State("a-training", _training, ALL, pinned=True, contrast=True),
     State("a-advice", _advice),
+    State("a-advice-tried", _tried),
+    State("a-advice-unsure", _unsure),
     State("a-slow", _slow, ALL),
     State("a-busy", _busy, ALL),
     State("a-running", _running),
