@@ -189,6 +189,11 @@ def read_parts(ran: dict[str, object], names: Iterable[str]) -> dict[str, Ran]:
     return {name: Ran(**ran[name]) for name in names if name in ran}  # type: ignore[arg-type]
 
 
+def kept_runs() -> dict[str, dict[str, Any]]:
+    """All runs so far, by name of the environment."""
+    return json.loads(FOUND.read_text()) if FOUND.exists() else {}
+
+
 def main() -> int:
     """Run those named, or all."""
     parser = argparse.ArgumentParser(prog="python -m matrix", description=__doc__)
@@ -196,16 +201,17 @@ def main() -> int:
     parts = [*TESTS, *beside.TESTS]
     parser.add_argument("--part", action="append", choices=parts, help="of the tests; without one: all")
     wanted = parser.parse_args()
-    found: dict[str, dict[str, Any]] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    found = kept_runs()
     well = True
     commit = tree.commit(ROOT)
 
     def run_all(name: str, own: Path, tests: dict[str, tuple[str, ...]], *marked: str) -> None:
         nonlocal well
-        kept = {k: v for k, v in found.get(name, {}).items() if k != "reason"}
         for part in [p for p in wanted.part or tests if p in tests]:
             ran = run_part(own, tests[part], *marked)
             well = well and not ran.failed
+            found.update(kept_runs())  # of another run beside this one, too
+            kept = {k: v for k, v in found.get(name, {}).items() if k != "reason"}
             kept |= {"date": date.today().isoformat(), part: asdict(ran)}
             kept["commits"] = {**kept.get("commits", {}), part: commit}
             found[name] = kept
@@ -223,7 +229,7 @@ def main() -> int:
     if not wanted.names or beside.NAME in wanted.names:
         print(f"{beside.NAME} …", flush=True)
         run_all(beside.NAME, beside.build(), beside.TESTS, "not hosts")
-    PAGE.write_text(page(found))
+    PAGE.write_text(page({**found, **kept_runs()}))
     print(PAGE.read_text())
     return 0 if well else 1
 
