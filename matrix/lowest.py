@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 LENT = "lent.pth"
+EXTRAS = ("lab", "sweep", "inference", "notebooks")
+"""What users may install with the product; what is for its tests alone is lent."""
 FLOOR = re.compile(r"([\w.-]+)>=([\d.]+)[^;]*(;.*)?")
 
 
@@ -38,7 +40,7 @@ def floors(requirements: Iterable[str]) -> list[str]:
 
 
 def install(own: Path, project: dict[str, Any], torch: str) -> None:
-    """Install what the product needs, and JupyterLab.
+    """Install what the product and its extras need.
 
     Args:
         own: the environment's Python, of the version that runs this.
@@ -48,7 +50,10 @@ def install(own: Path, project: dict[str, Any], torch: str) -> None:
     Raises:
         ValueError: Where pyproject.toml allows another torch.
     """
-    pins = floors([*project["dependencies"], *project["optional-dependencies"]["lab"]])
+    extras = project["optional-dependencies"]
+    pins = floors(
+        dict.fromkeys([*project["dependencies"], *(need for name in EXTRAS for need in extras[name])])
+    )
     if not any(torch.startswith(pin.partition("==")[2]) for pin in pins if pin.startswith("torch==")):
         raise ValueError(f"torch {torch} is not the lowest that pyproject.toml allows")
     subprocess.run([str(own), "-m", "pip", "--disable-pip-version-check", "-q", "install", *pins], check=True)

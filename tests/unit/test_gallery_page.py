@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gallery.__main__ import FOUND, HERE, PAGE, Ran, judge, page
+from gallery.__main__ import FOUND, HERE, PAGE, Ran, attempt, judge, page
 
 RANK = "OWN 100\nNUMBERS 1.5\n"
 
@@ -15,6 +15,13 @@ def test_a_figure_is_off_where_it_differs_from_the_loops_own_count() -> None:
     assert str(judge([RANK, RANK], None)) == "runs"
     assert judge([RANK, RANK.replace("1.5", "2.5")], 100.0) == Ran("ranks trained different models")
     assert judge([RANK, ""], 100.0) == Ran("it printed no result")
+
+
+def test_a_run_whose_figure_is_off_is_repeated_and_one_that_fails_is_not() -> None:
+    runs = [Ran("", 100.0, 50.0), Ran("", 100.0, 101.0), Ran("", 1.0, 1.0)]
+    assert attempt(lambda: runs.pop(0)) == Ran("", 100.0, 101.0)
+    runs = [Ran("it ended"), Ran("", 1.0, 1.0)]
+    assert attempt(lambda: runs.pop(0)) == Ran("it ended")
 
 
 def test_the_page_has_a_row_of_each_piece_with_the_day_of_its_run() -> None:
