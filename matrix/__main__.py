@@ -63,7 +63,7 @@ class Environment:
     def name(self) -> str:
         """Such as "3.13-torch2.13.0"."""
         if self.lowest:
-            return f"{self.python}-lowest"
+            return f"{self.python}-{lowest.NAME}"
         return "-".join((self.python, f"torch{self.torch}", *(p.replace("==", "") for p in self.pins)))
 
     @property
@@ -137,7 +137,7 @@ def install(own: Path, environment: Environment, project: dict[str, Any]) -> Non
 def run_part(own: Path, files: tuple[str, ...], marked: str = "not hosts and not browser") -> Ran:
     """Run some of the tests with an environment's Python; those that fail once more, as `make test` does."""
     words = [str(own), "-m", "pytest", "-q", "-o", f"cache_dir={own.parents[1]}/tried"]
-    words += ["-m", marked, *files]
+    words += [*(lowest.OPTIONS if own.parents[1].name.endswith(lowest.NAME) else ()), "-m", marked, *files]
     paths = f"{own.parent}:{os.environ['PATH']}"
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": paths}
     ran = run(words, ROOT, environment, LIMIT_S)

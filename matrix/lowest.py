@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+NAME = "lowest"
+OPTIONS = ("-W", "ignore::DeprecationWarning")
+"""Of pytest: packages at their lowest call what the newest of those below them will do without."""
 LENT = "lent.pth"
 EXTRAS = ("lab", "sweep", "inference", "notebooks")
 """What users may install with the product; what is for its tests alone is lent."""
