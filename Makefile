@@ -134,11 +134,13 @@ $(VENV)/.bench: $(VENV)/.test
 	@$(VENV)/peers/bin/python -m pip --disable-pip-version-check -q install nbdistributed==0.1.0 torchmonarch==0.7.0 || echo "No nbdistributed or Monarch here: no rows for them."
 	@touch $@
 
-# Frameworks of others, apart from the product's own packages.
+# Frameworks of others, apart from the product's own packages. A torchvision that is built for another torch can't be
+# imported, and ends all that try to: Lightning, Transformers.
 $(VENV)/.gallery: $(VENV)/.package
 	@$(PYTHON) -m venv $(VENV)/gallery
 	@printf '%s\n' "$(CURDIR)" "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" > $$(echo $(VENV)/gallery/lib/python*/site-packages)/base.pth
 	@$(VENV)/gallery/bin/python -m pip --disable-pip-version-check -q install -c constraints.txt accelerate==1.15.0 transformers==5.24.0 lightning==2.6.6 pytorch-ignite==0.5.5 timm==1.0.31 deepspeed==0.19.8 torchtune==0.6.1 torchao==0.13.0
+	@$(VENV)/gallery/bin/python -c "import torchvision" 2>/dev/null || $(VENV)/gallery/bin/python -m pip -q uninstall -y torchvision
 	@PATH=$(VENV)/gallery/bin:$(PATH) $(VENV)/gallery/bin/python -c "import deepspeed, deepspeed.accelerator as a; a.get_accelerator().create_op_builder('ShareMemCommBuilder').load()" >$(VENV)/deepspeed.log 2>&1 || echo "DeepSpeed's operator does not compile here: $(VENV)/deepspeed.log"
 	@touch $@
 
