@@ -79,6 +79,7 @@ ENVIRONMENTS = (
     Environment("3.12", "2.13.0"),
     Environment("3.13", "2.13.0"),
     Environment("3.13", "2.14.1"),
+    Environment("3.13", "2.15.0"),
     Environment("3.14", "2.14.1"),
 )
 

@@ -255,63 +255,40 @@ def test_scripts_with_arguments(pair: dt.Cluster, tmp_path: Path) -> None:
 
 
 LIGHTNING = """
-class _MultiProcessingLauncher:
-    def __init__(self, processes):
-        self._strategy = type("Strategy", (), {"num_processes": processes})
-    def launch(self, function, *args, trainer=None, **kwargs):
-        raise RuntimeError("as Lightning's does, it would wait for what only rank 0 puts into a queue")
+import lightning, torch
+class Module(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(4, 1)
+    def training_step(self, batch, i): return self.net(batch).sum()
+    def configure_optimizers(self): return torch.optim.SGD(self.parameters(), lr=0.01)
+def fit(devices):
+    trainer = lightning.Trainer(strategy="ddp_notebook", accelerator="cpu", devices=devices, max_epochs=1,
+                                enable_progress_bar=False, logger=False, enable_checkpointing=False)
+    trainer.fit(Module(), torch.utils.data.DataLoader(torch.randn(16, 4), batch_size=2))
+    print(trainer.world_size, trainer.global_step)
+fit(2)
 """
 
 
-def test_lightnings_launcher_of_processes_trains_in_the_ranks(pair: dt.Cluster, tmp_path: Path) -> None:
+def test_lightnings_launcher_of_processes_trains_in_the_ranks(pair: dt.Cluster) -> None:
     """`strategy="ddp_notebook"`, which people have in notebooks."""
-    folder = tmp_path / "pytorch_lightning" / "strategies" / "launchers"
-    folder.mkdir(parents=True)
-    (folder / "multiprocessing.py").write_text(LIGHTNING)
-    code = f"""
-import sys
-sys.path.insert(0, {str(tmp_path)!r})
-from pytorch_lightning.strategies.launchers.multiprocessing import _MultiProcessingLauncher as Launcher
-print(Launcher(2).launch(lambda x, y: x + y + rank, 10, y=5, trainer=None))
-"""
-    assert pair.run(code).stdout == {0: "15\n", 1: "16\n"}
+    assert pair.run(LIGHTNING, timeout=90).stdout == dict.fromkeys((0, 1), "2 4\n")
     with pytest.raises(CellFailed, match=r"Lightning asks for 4 processes; .* Give devices as 2"):
-        pair.run("Launcher(4).launch(print)")
+        pair.run("fit(4)")
 
 
-STATE = """
-class AcceleratorState:
-    _shared_state = {}
-    def __init__(self, precision=None):
-        self.__dict__ = self._shared_state
-        if precision is not None:
-            self.precision = precision
-class PartialState:
-    def __init__(self, cpu=False): pass
-"""
-LAUNCHER = """
-from torch.distributed.launcher.api import LaunchConfig, elastic_launch
-from accelerate.state import AcceleratorState
-def notebook_launcher(function, args=(), num_processes=None):
-    if AcceleratorState._shared_state:
-        raise ValueError("Restart your notebook")
-    elastic_launch(LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=num_processes), function)(*args)
-"""
-
-
-def test_notebook_launcher_after_a_cell_with_an_accelerator(pair: dt.Cluster, tmp_path: Path) -> None:
-    (tmp_path / "accelerate").mkdir()
-    (tmp_path / "accelerate" / "state.py").write_text(STATE)
-    (tmp_path / "accelerate" / "launchers.py").write_text(LAUNCHER)
-    code = f"""
-import sys
-sys.path.insert(0, {str(tmp_path)!r})
-from accelerate.launchers import notebook_launcher
-from accelerate.state import AcceleratorState
-mine = AcceleratorState("bf16")
+ACCELERATORS = """
+from accelerate import Accelerator, notebook_launcher
+mine = Accelerator(mixed_precision="bf16")
 def train(precision):
-    print(dict(AcceleratorState._shared_state), AcceleratorState(precision).precision)
-notebook_launcher(train, ("fp8",), num_processes=2)
-print(mine.precision)
+    print(Accelerator(mixed_precision=precision).mixed_precision)
+notebook_launcher(train, ("no",), num_processes=2)
+print(mine.mixed_precision)
 """
-    assert pair.run(code).stdout == dict.fromkeys((0, 1), "{} fp8\nbf16\n")
+
+
+def test_notebook_launcher_after_a_cell_with_an_accelerator(pair: dt.Cluster) -> None:
+    """Each process of its own would have begun without an accelerator; it refuses to fork one that has it."""
+    shown = pair.run(ACCELERATORS, timeout=90).stdout
+    assert [text.splitlines()[-2:] for text in shown.values()] == [["no", "bf16"]] * 2
