@@ -226,7 +226,14 @@ def main() -> int:
             found.setdefault(environment.name, {"reason": f"no Python {environment.python} on this machine"})
             continue
         print(f"{environment.name} …", flush=True)
-        run_all(environment.name, build(environment, base), TESTS)
+        try:
+            own = build(environment, base)
+        except subprocess.CalledProcessError:  # pip has said why
+            reason = f"torch {environment.torch} can't be installed on this machine"
+            found.setdefault(environment.name, {"reason": reason})
+            FOUND.write_text(json.dumps(found, indent=1) + "\n")
+            continue
+        run_all(environment.name, own, TESTS)
     if not wanted.names or beside.NAME in wanted.names:
         print(f"{beside.NAME} …", flush=True)
         run_all(beside.NAME, beside.build(), beside.TESTS, "not hosts")
