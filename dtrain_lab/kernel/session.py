@@ -444,15 +444,15 @@ def _said_at_times(verb: str) -> Callable[[int, int], None]:
 
 
 def rank_lines(info: Info) -> list[str]:
-    """Return the ranks as a text table."""
-    lines = []
+    """Return the ranks as a text table, whose columns are as wide as their texts."""
+    rows = []
     for rank in info.ranks:
         rate = f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "–"
         share = least_share(rank.comm_overhead, rank.comm_bound)
         memory = f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "–"
         step = str(rank.step) if rank.step is not None else "–"
-        lines.append(
-            f"  rank {rank.rank:<3} {rank.state:<14} {rank.device:<7} step {step:<7} "
-            f"{rate:<20} communication {share:<5} {memory}"
+        rows.append(
+            (f"rank {rank.rank}", rank.state, rank.device, f"step {step}", rate, f"communication {share}", memory)
         )
-    return lines
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "   ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

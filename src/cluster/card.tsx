@@ -219,6 +219,7 @@ function Next(props: ICardProps): JSX.Element | null {
             {trans.__('copy the variables of another rank')}
           </button>
         )}
+        {source !== null && '.'}
       </p>
     );
   }
@@ -248,7 +249,11 @@ function Next(props: ICardProps): JSX.Element | null {
 /** All is well only where nothing else is said. */
 function sentenceGlyph({ cluster, ignored }: ICardProps): GlyphKind {
   const kind = clusterGlyph(cluster);
-  const well = kind === 'busy' && !cluster.metrics.verdicts.length && !ignored;
+  const well =
+    kind === 'busy' &&
+    cluster.summary.code !== 'running' &&
+    !cluster.metrics.verdicts.length &&
+    !ignored;
   return well ? 'good' : kind;
 }
 

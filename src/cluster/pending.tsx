@@ -40,7 +40,7 @@ export function PendingFacts(props: IPendingProps): JSX.Element {
   const { cluster, trans, now } = props;
   const { reason } = cluster;
   const facts: [string, string][] = [];
-  if (reason?.message) {
+  if (reason?.message && reason.message !== cluster.summary.text) {
     facts.push([trans.__('Reason'), reason.message]);
   }
   if (reason && reason.ahead !== null) {

@@ -2,10 +2,12 @@ import { LabIcon } from '@jupyterlab/ui-components';
 import React from 'react';
 
 import { submitIcon } from '../ui/icons';
+import { formatClock } from '../ui/format';
 import { SeenWidget } from '../ui/seen';
 import { jobIcon, jobsIcon } from '../ui/views';
 import { IFormProps, SubmitForm } from './form/form';
 import { IJobsProps, JobList } from './list/list';
+import { moment } from './model/words';
 import { IJobProps, JobBody } from './view/view';
 
 /** A view of jobs in the main area. */
@@ -53,6 +55,30 @@ export class JobView extends JobWidget {
       (seen, viewer) => _props.model.setVisible(seen, viewer)
     );
     this.addClass('jp-DtrainJob-view');
+    _props.model.changed.connect(this._entitle, this);
+    this._entitle();
+  }
+
+  override dispose(): void {
+    this._props.model.changed.disconnect(this._entitle, this);
+    super.dispose();
+  }
+
+  /** Its title tells it apart from other jobs of its name, and its tooltip says of what it is a job. */
+  private _entitle(): void {
+    const { id, model, name, trans } = this._props;
+    const job = model.jobs.find(j => j.id === id);
+    if (!job) {
+      return;
+    }
+    const at = job.created_at;
+    const alone = !at || !model.jobs.some(j => j.id !== id && j.name === name);
+    this.title.label = alone
+      ? trans.__('Job: %1', name)
+      : trans.__('Job: %1, %2', name, formatClock(at * 1000, true));
+    this.title.caption = at
+      ? trans.__('Job %1 of %2, submitted %3', name, job.notebook, moment(at))
+      : trans.__('Job %1 of %2', name, job.notebook);
   }
 
   /** What a restored layout opens it with. */

@@ -220,9 +220,11 @@ function figures(standing: IStanding, trans: TranslationBundle): string {
     return '';
   }
   const { samples, overhead, error } = now;
-  return trans.__(
-    '%1 samples/s · communication %2',
-    formatRate(samples),
-    shareInText(overhead, error, trans)
+  return unbroken(
+    trans.__(
+      '%1 samples/s · communication %2',
+      formatRate(samples),
+      shareInText(overhead, error, trans)
+    )
   );
 }

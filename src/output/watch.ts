@@ -18,6 +18,14 @@ export interface IWatchOptions {
   isWriting: () => boolean;
 }
 
+/** A cell whose output is text of ours: its words are kept whole. */
+function markMagic(cell: CodeCell): void {
+  cell.toggleClass(
+    'jp-DtrainOutput-magic',
+    /^%distributed\b/m.test(cell.model.sharedModel.getSource())
+  );
+}
+
 /** By which message this page has run its cells, when they have ended, and when somebody clears them. */
 export class CellWatch {
   constructor(private _options: IWatchOptions) {}
@@ -33,8 +41,10 @@ export class CellWatch {
     }
     this._watched.add(cell);
     const { model } = cell;
+    markMagic(cell);
     model.stateChanged.connect((_, { name }) => {
       if (name === 'executionState') {
+        markMagic(cell);
         const asked = this._asked.get(cell);
         if (model.executionState === 'running') {
           this._endedAt.delete(cell);

@@ -87,12 +87,18 @@ export function Charts(props: {
       <section>
         <h3>
           {trans.__('Throughput')}
-          <span title={weakScaling(cluster, trans) ?? undefined}>
-            <b>{rate}</b>&nbsp;
-            {was
-              ? wasText(metrics, now.samples, trans)
-              : throughputText(metrics, trans)}
-            {batch && ` · ${batch}`}
+          <span
+            className="jp-DtrainRanks-chartFigures"
+            title={weakScaling(cluster, trans) ?? undefined}
+          >
+            <b>{rate}</b>
+            {(was
+              ? [wasText(metrics, now.samples, trans)]
+              : throughputTexts(metrics, trans)
+            ).map(text => (
+              <span key={text}>{text}</span>
+            ))}
+            {batch && <span>{batch}</span>}
           </span>
         </h3>
         <TimeChart
@@ -166,10 +172,10 @@ function wasText(
 }
 
 /** What stands beside the rate; "(a guess)" where samples or steps are one. */
-function throughputText(
+function throughputTexts(
   metrics: Cluster['metrics'],
   trans: TranslationBundle
-): string {
+): string[] {
   const { tokens_per_s, epoch, step_s, unsure } = metrics;
   const parts = [
     unsure ? trans.__('samples/s (a guess)') : trans.__('samples/s'),
@@ -177,7 +183,7 @@ function throughputText(
     epoch !== null && epochText(epoch, trans),
     step_s !== null && trans.__('step %1', formatTime(step_s))
   ];
-  return unbroken(parts.filter(Boolean).join(' · '));
+  return parts.filter(part => part !== false).map(unbroken);
 }
 
 function epochText(

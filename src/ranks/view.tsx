@@ -165,10 +165,12 @@ function Maps(props: {
         <h3>
           {cluster.ranks.length === 2
             ? trans.__('Own step time against the other rank’s')
-            : trans.__(
-                'Own step time against the median of all ranks (%1)',
-                formatTime(middle)
-              )}
+            : middle === null
+              ? trans.__('Own step time against the median of all ranks')
+              : trans.__(
+                  'Own step time against the median of all ranks (%1)',
+                  formatTime(middle)
+                )}
           <Scale />
         </h3>
         <HeatMap

@@ -22,6 +22,8 @@ export function Group(props: IGroupProps): JSX.Element {
   const title = titleOf(group, trans);
   const doing = doingOf(group, trans);
   const own = userFrame(group);
+  // where it is the only one of the user's, the same link stands right below
+  const seen = group.runs.flatMap(run => (run.library ? [] : run.frames));
   return (
     <section
       className="jp-DtrainStacks-group"
@@ -31,7 +33,7 @@ export function Group(props: IGroupProps): JSX.Element {
       <h3>
         <Glyph kind={glyphOf(group)} label="" />
         <b title={formatRanks(group.ranks)}>{title}</b>
-        {own && (
+        {own && seen.length > 1 && (
           <PlaceLink
             place={own.where}
             byPosition={props.byPosition}

@@ -102,6 +102,18 @@ function View(
     };
   }, [unsaid, verdict, props.changed]);
 
+  // what was said when the ranks were asked may be over by now
+  const [over, setOver] = useState(false);
+  const said = answer?.verdict ?? null;
+  useEffect(() => {
+    const look = (): void => setOver(said !== null && verdict() === null);
+    look();
+    props.changed.connect(look);
+    return () => {
+      props.changed.disconnect(look);
+    };
+  }, [said, verdict, props.changed]);
+
   const shown = answer?.stacks.filter(s => !only || only.includes(s.rank));
   const groups = shown ? groupStacks(shown, answer?.verdict ?? null) : [];
   return (
@@ -141,7 +153,13 @@ function View(
         {busy && slow && !answer
           ? trans.__('Asking the ranks where they are…')
           : error === null && groups.length > 0
-            ? (answer?.verdict?.text ?? sentenceOf(groups, trans))
+            ? over && answer
+              ? trans.__(
+                  'At %1: %2',
+                  formatClock(answer.at, true),
+                  said?.text ?? ''
+                )
+              : (said?.text ?? sentenceOf(groups, trans))
             : null}
       </div>
       {error !== null && (

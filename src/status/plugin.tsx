@@ -144,7 +144,7 @@ class StatusItem extends ReactWidget {
   protected render(): JSX.Element {
     const cluster = this._shown();
     const trans = this._trans;
-    const { text, glyph, word, trouble } = statusOf(
+    const { text, short, glyph, word, trouble } = statusOf(
       cluster,
       this._model.link,
       trans
@@ -164,7 +164,12 @@ class StatusItem extends ReactWidget {
           onClick={() => void this._commands.execute(CommandIDs.showPanel)}
         >
           <Glyph kind={glyph} label={word} />
-          <span>{text}</span>
+          <span>
+            {short}
+            <span className="jp-DtrainStatus-more">
+              {text.slice(short.length)}
+            </span>
+          </span>
         </button>
         {jobs && (
           <button

@@ -35,7 +35,7 @@ it('says other trouble by its code, and not by its English text', () => {
   const cluster = withMetrics({ verdicts: [{ ...verdict, ranks: [3] }] });
   cluster.summary = { code: 'mismatch', values, text };
   expect(statusText(cluster, trans)).toBe(
-    'local-2: rank 3 called broadcast, others all_reduce, 14\u00a0s'
+    'local-2: rank 3 called broadcast, rank 0 all_reduce, 14\u00a0s'
   );
   const lost = makeCluster({
     state: 'degraded',
@@ -43,6 +43,18 @@ it('says other trouble by its code, and not by its English text', () => {
     summary: { code: 'lost', values: { failed: true }, text }
   });
   expect(statusText(lost, trans)).toBe('local-2: rank 1 was lost');
+});
+
+it('leaves the last figure out where there is little room, and all of them once it has ended', () => {
+  const figures = { samples_per_s: 1286, comm_overhead: 0.23, current: true };
+  const cluster = withMetrics(figures);
+  expect(statusOf(cluster, 'open', trans)).toMatchObject({
+    text: 'local-2: 2 ranks · 1,286 samples/s · communication 23\u00a0%',
+    short: 'local-2: 2 ranks · 1,286 samples/s'
+  });
+  expect(statusText({ ...cluster, state: 'stopped' }, trans)).toBe(
+    'local-2: 2 ranks · stopped'
+  );
 });
 
 it('shows the whole text of trouble whose code is new to it', () => {
@@ -108,7 +120,7 @@ it('says how far a start is, and how long a request may wait', () => {
     state: 'pending',
     reason: { expected_start_at: 1320 } as Cluster['reason']
   });
-  expect(statusText(pending, trans, 0)).toBe(
+  expect(statusText(pending, trans, { now: 0 })).toBe(
     'local-2: waiting, starts in about 22\u00a0min'
   );
 });
@@ -118,6 +130,7 @@ it('claims nothing of a cluster without a server', () => {
   expect(statusOf(trouble, 'open', trans).trouble).toBe(true);
   expect(statusOf(trouble, 'lost', trans)).toEqual({
     text: 'local-2: no connection',
+    short: 'local-2: no connection',
     glyph: 'off',
     word: 'no connection',
     trouble: false

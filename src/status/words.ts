@@ -22,6 +22,9 @@ import { isVague, shareAsKnown } from '../ui/share';
 import { alarmOf } from '../ui/verdict';
 import { briefly } from '../ui/verdictWords';
 
+/** States in which nothing is trained, whatever the last figures were. */
+const DEAD: readonly Cluster['state'][] = ['stopped', 'failed'];
+
 /** "rank 5 is stuck", of a cluster that needs somebody. */
 export function troubleWords(
   cluster: Cluster,
@@ -97,6 +100,8 @@ function startWords(
 /** What the status bar shows. */
 export interface IStatus {
   text: string;
+  /** How it begins: as much as is shown where there is little room. */
+  short: string;
   glyph: GlyphKind;
   /** Of the glyph. */
   word: string;
@@ -114,14 +119,15 @@ export function statusOf(
     const word = trans.__('no connection');
     const name = cluster?.name ?? trans.__('Distributed');
     const text = trans.__('%1: %2', name, word);
-    return { text, glyph: 'off', word, trouble: false };
+    return { text, short: text, glyph: 'off', word, trouble: false };
   }
   if (!cluster) {
     const text = trans.__('No cluster');
-    return { text, glyph: 'todo', word: '', trouble: false };
+    return { text, short: text, glyph: 'todo', word: '', trouble: false };
   }
   return {
     text: statusText(cluster, trans),
+    short: statusText(cluster, trans, { short: true }),
     glyph: clusterGlyph(cluster),
     word: stateWord(cluster.state, trans),
     trouble: isTrouble(cluster)
@@ -145,12 +151,13 @@ export function isRunning({ state }: Job): boolean {
 /**
  * "sft-8: rank 5 is stuck, 14 s", "local-4: 4 ranks · 2,140 samples/s · communication 12 %".
  *
- * @param now - seconds since 1970.
+ * @param now - seconds since 1970
+ * @param short - without its last figure
  */
 export function statusText(
   cluster: Cluster,
   trans: TranslationBundle,
-  now = Date.now() / 1000
+  { now = Date.now() / 1000, short = false } = {}
 ): string {
   const { name } = cluster;
   if (isTrouble(cluster)) {
@@ -167,8 +174,8 @@ export function statusText(
       : stateWord('paused', trans);
     return trans.__('%1: %2', name, words);
   }
-  const { samples_per_s, comm_overhead, comm_overhead_error, current } =
-    cluster.metrics;
+  const { samples_per_s, comm_overhead, comm_overhead_error } = cluster.metrics;
+  const current = cluster.metrics.current && !DEAD.includes(cluster.state);
   const starts = startWords(cluster, trans, now);
   if (starts) {
     return trans.__('%1: %2', name, starts);
@@ -182,7 +189,8 @@ export function statusText(
   if (current && samples_per_s !== null) {
     parts.push(trans.__('%1 samples/s', formatRate(samples_per_s)));
   }
-  if (current && comm_overhead !== null && !isVague(comm_overhead_error)) {
+  const vague = isVague(comm_overhead_error);
+  if (current && comm_overhead !== null && !vague && !short) {
     parts.push(
       trans.__(
         'communication %1',

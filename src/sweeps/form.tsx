@@ -1,12 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useMemo, useState } from 'react';
+import React, { useMemo, useRef, useState } from 'react';
 
 import { guarded } from '../cluster/actions';
 import { questionsOf, signIn } from '../cluster/signin';
 import { CommandIDs } from '../commands';
 import { linesOf } from '../job/model/assignments';
-import { useCheck } from '../job/form/check';
+import { useCheck, useSending } from '../job/form/check';
 import { useOneColumn } from '../job/form/columns';
 import { LineRow } from '../job/fields/controls';
 import { IDrafts } from '../job/form/drafts';
@@ -74,6 +74,12 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     ask: useSweepPlan(sweeps, sweep, notebook)
   });
   const [sending, setSending] = useState(false);
+  const send = useRef<(() => Promise<void>) | null>(null);
+  const [waits, begin] = useSending(
+    form,
+    checked.busy,
+    () => void send.current?.()
+  );
   const [tried, setTried] = useState(false);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
@@ -100,7 +106,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const lacking = own.filter(fault => isUnfilled(fault, sweep));
   const focus = (selector: string): void =>
     whole?.querySelector<HTMLElement>(selector)?.focus();
-  const send = async (): Promise<void> => {
+  send.current = async () => {
     setTried(true);
     if (why) {
       // the button answers: it leads to what keeps it off
@@ -209,7 +215,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       className="jp-DtrainJob-submitForm"
       onSubmit={event => {
         event.preventDefault();
-        void send();
+        begin();
       }}
     >
       <Vary
@@ -261,9 +267,9 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
         sweep={sweep}
         plan={plan}
         why={why}
-        sending={sending}
+        sending={sending || waits}
         trans={trans}
-        send={() => void send()}
+        send={begin}
       />
     </div>
   );

@@ -57,10 +57,10 @@ it('shortens ranks', () => {
 it('keeps numbers beside their units', () => {
   expect(
     unbroken(
-      'step 65\u00a0ms · 977\u00a0samples/s, 28\u00a0% ±\u00a010 for 1\u00a0min 1\u00a0s'
+      'step 65\u00a0ms · 977\u00a0samples/s, 28\u00a0%\u00a0±\u00a010 for 1\u00a0min 1\u00a0s'
     )
   ).toBe(
-    'step 65\u00a0ms · 977\u00a0samples/s, 28\u00a0% ±\u00a010 for 1\u00a0min 1\u00a0s'
+    'step 65\u00a0ms · 977\u00a0samples/s, 28\u00a0%\u00a0±\u00a010 for 1\u00a0min 1\u00a0s'
   );
   expect(unbroken('2 ranks, 4 seconds')).toBe('2 ranks, 4 seconds');
 });

@@ -13,6 +13,9 @@ const UNIT =
 /** The space between a number and its unit, at which no line breaks. */
 export const NBSP = '\u00a0';
 
+/** An error and the value that it is of. */
+const ERROR = /(?<=\S) (?=±)/g;
+
 /** Words that belong to the number behind them, as English has them. */
 const NUMBERED = /(^|[^\p{L}])(cell|line|no\.) (?=[\d[])/gu;
 
@@ -21,7 +24,10 @@ const NUMBERED = /(^|[^\p{L}])(cell|line|no\.) (?=[\d[])/gu;
  * "cell [7]", "line 6".
  */
 export function unbroken(text: string): string {
-  return text.replace(UNIT, `$1${NBSP}`).replace(NUMBERED, `$1$2${NBSP}`);
+  return text
+    .replace(UNIT, `$1${NBSP}`)
+    .replace(NUMBERED, `$1$2${NBSP}`)
+    .replace(ERROR, NBSP);
 }
 
 /** A rate: one decimal below 100, whole to 9,999, then 212k, 1.24M. */

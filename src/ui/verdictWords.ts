@@ -28,12 +28,11 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
     case 'mismatch':
       return values.called && values.expected
         ? trans._n(
-            'rank %2 called %3, others %4',
-            'ranks %2 called %3, others %4',
+            'rank %2 called %3, %4',
+            'ranks %2 called %3, %4',
             count,
             ranks,
-            String(values.called),
-            String(values.expected)
+            ...calls(verdict, trans)
           )
         : bare(text);
     case 'extra':
@@ -102,6 +101,24 @@ export function busyNote(
         threads,
         cores
       );
+}
+
+/** What ranks called, and what their peers did: shapes are named only where these differ. */
+function calls(
+  { values, peers }: Verdict,
+  trans: TranslationBundle
+): [string, string] {
+  let [called, expected] = [`${values.called}`, `${values.expected}`];
+  const names = [called, expected].map(call => call.split(' ')[0]);
+  if (names[0] !== names[1]) {
+    [called, expected] = names;
+  }
+  return [
+    called,
+    peers.length === 1
+      ? trans.__('rank %1 %2', peers[0], expected)
+      : trans.__('others %1', expected)
+  ];
 }
 
 /** Without its full stop. */

@@ -26,6 +26,12 @@ export type AskPlan<P extends JobPlan> = (
   asks: boolean
 ) => Promise<P>;
 
+/** What was found, of which form, and by which way to ask. */
+interface IFound<P extends JobPlan> extends IChecked<P> {
+  of?: IFilled;
+  by?: AskPlan<P>;
+}
+
 interface IChecking<P extends JobPlan> {
   filled: IFilled | null;
   /** The form itself can be sent. */
@@ -71,7 +77,7 @@ export function useCheck<P extends JobPlan>(
   refuse: (error: RequestError) => void;
 } {
   const { filled, sound, ask, notebook, trans } = props;
-  const [checked, setChecked] = useState<IChecked<P>>({
+  const [checked, setChecked] = useState<IFound<P>>({
     plan: null,
     error: null,
     busy: true
@@ -96,7 +102,13 @@ export function useCheck<P extends JobPlan>(
     }
     const mine = ++latest.current;
     if (!sound) {
-      setChecked(before => ({ ...before, error: null, busy: false }));
+      setChecked(before => ({
+        ...before,
+        error: null,
+        busy: false,
+        of: filled,
+        by: ask
+      }));
       return;
     }
     setChecked(before => ({ ...before, busy: true }));
@@ -105,18 +117,48 @@ export function useCheck<P extends JobPlan>(
       done.current = round;
       void check(filled, ask, asks, trans).then(found => {
         if (mine === latest.current) {
-          setChecked(found);
+          setChecked({ ...found, of: filled, by: ask });
         }
       });
     }, CHECK_AFTER);
     return () => clearTimeout(timer);
   }, [filled, sound, round, ask, trans]);
 
+  // between an edit and its check, what was found is of the form as it was
+  const old = checked.of !== (filled ?? undefined) || checked.by !== ask;
   return {
-    checked,
+    checked: { ...checked, busy: checked.busy || old },
     again: () => setRound({ asks: true }),
-    refuse: error => setChecked(({ plan }) => ({ plan, error, busy: false }))
+    refuse: error => {
+      // a check that is under way must not put its answer over this one
+      latest.current += 1;
+      setChecked(before => ({ ...before, error, busy: false }));
+    }
   };
+}
+
+/**
+ * Sends a form when it is asked to; one that is being checked right after its check, and not if it is
+ * edited before.
+ *
+ * @returns whether it waits for its check, and what to call for it to be sent
+ */
+export function useSending(
+  form: unknown,
+  busy: boolean,
+  send: () => void
+): [boolean, () => void] {
+  const [waits, setWaits] = useState(false);
+  const latest = useRef(send);
+  latest.current = send;
+  useEffect(() => setWaits(false), [form]);
+  useEffect(() => {
+    if (waits && !busy) {
+      setWaits(false);
+      latest.current();
+    }
+  }, [waits, busy]);
+  return [waits, () => (busy ? setWaits(true) : latest.current())];
 }
 
 async function check<P extends JobPlan>(

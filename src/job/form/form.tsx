@@ -7,7 +7,7 @@ import { questionsOf, signIn } from '../../cluster/signin';
 import { CommandIDs } from '../../commands';
 import { Finding, IClusters, JobPlan } from '../../tokens';
 import { SubmitBar } from './bar';
-import { useCheck, useJobPlan, wantedWith } from './check';
+import { useCheck, useJobPlan, useSending, wantedWith } from './check';
 import { useOneColumn } from './columns';
 import { IDrafts } from './drafts';
 import { faultsOf } from '../fields/faults';
@@ -55,6 +55,12 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     ask: useJobPlan(jobs, notebook)
   });
   const [sending, setSending] = useState(false);
+  const send = useRef<(() => Promise<void>) | null>(null);
+  const [waits, submit] = useSending(
+    form,
+    checked.busy,
+    () => void send.current?.()
+  );
   const [kept, setKept] = useState<IForm | null>(null);
   const lastPlan = useRef<JobPlan | null>(null);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
@@ -86,12 +92,15 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       ? trans.__('Checking…')
       : (error?.message ?? '');
   const ranks = plan?.size ? plan.size.nodes * plan.size.ranks_per_node : 0;
-  const focus = (selector: string): void =>
-    whole?.querySelector<HTMLElement>(selector)?.focus();
-  const send = async (): Promise<void> => {
+  const focus = (...selectors: string[]): void =>
+    selectors
+      .map(selector => whole?.querySelector<HTMLElement>(selector))
+      .find(found => found)
+      ?.focus();
+  send.current = async () => {
     if (why) {
       // the button answers: it leads to what keeps it off
-      focus('[aria-invalid="true"], .jp-DtrainJob-findings button');
+      focus('[aria-invalid="true"]', '.jp-DtrainJob-findings button');
       return;
     }
     if (sending || (ranks > LARGE && !(await props.confirmLarge(ranks)))) {
@@ -172,7 +181,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       className="jp-DtrainJob-submitForm"
       onSubmit={event => {
         event.preventDefault();
-        void send();
+        submit();
       }}
     >
       <Fields
@@ -184,6 +193,8 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         plan={seen}
         trans={trans}
       />
+      {/* without one, Enter in a field sends nothing */}
+      <button type="submit" hidden />
     </form>
   );
   return (
@@ -223,13 +234,13 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         plan={faults.length ? null : plan}
         time={form.time}
         why={why}
-        sending={sending}
+        sending={sending || waits}
         kept={kept === form}
         trans={trans}
         keep={() =>
           void props.drafts.save(notebook.path, form).then(() => setKept(form))
         }
-        send={() => void send()}
+        send={submit}
       />
     </div>
   );

@@ -1,5 +1,36 @@
 import { LabIcon } from '@jupyterlab/ui-components';
-import React, { ReactNode, useId } from 'react';
+import React, { ReactNode, useEffect, useId, useRef } from 'react';
+
+/** Bars that are in view. */
+const shown = new Set<HTMLElement>();
+const SHOWN = 'jp-DtrainJob-formShown';
+
+/**
+ * JupyterLab's notifications come up where a form's button is, and would take the click that is meant for it: while a
+ * bar is in view they come up above it.
+ */
+function useRoomForToasts(): React.RefObject<HTMLDivElement> {
+  const bar = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const node = bar.current!;
+    const tell = (): void => {
+      const { body } = document;
+      const height = Math.max(0, ...[...shown].map(one => one.offsetHeight));
+      body.classList.toggle(SHOWN, height > 0);
+      body.style.setProperty('--jp-dtrain-formbar', `${height}px`);
+    };
+    // it has no height while its view is hidden
+    const observer = new ResizeObserver(tell);
+    shown.add(node);
+    observer.observe(node);
+    return () => {
+      observer.disconnect();
+      shown.delete(node);
+      tell();
+    };
+  }, []);
+  return bar;
+}
 
 /** The bar of a form: how large what it asks for is; and the button, which says why it is off. */
 export function FormBar(props: {
@@ -19,8 +50,9 @@ export function FormBar(props: {
 }): JSX.Element {
   const { why, sending, words } = props;
   const id = useId();
+  const bar = useRoomForToasts();
   return (
-    <div className="jp-DtrainJob-submitBar">
+    <div className="jp-DtrainJob-submitBar" ref={bar}>
       <div className="jp-DtrainJob-submitSize">
         <b>{props.size}</b>
         {props.under}

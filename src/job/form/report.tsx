@@ -78,30 +78,32 @@ export function Report(props: IReportProps): JSX.Element {
         <h2>
           <span role="status">{sentence(props, found)}</span>
         </h2>
-        {props.at && !props.busy && faults.length === 0 && (
-          <span className="jp-DtrainUi-under">
-            {trans.__(
-              'Checked at %1; nothing was run.',
-              formatClock(props.at, true)
-            )}
-          </span>
-        )}
-        <button
-          type="button"
-          className="jp-DtrainUi-link"
-          onClick={props.again}
-        >
-          {props.busy ? trans.__('Checking…') : trans.__('Check again')}
-        </button>
-        {props.preview && (
+        <div className="jp-DtrainJob-reportSide">
+          {props.at && !props.busy && faults.length === 0 && (
+            <span className="jp-DtrainUi-under">
+              {trans.__(
+                'Checked at %1; nothing was run.',
+                formatClock(props.at, true)
+              )}
+            </span>
+          )}
           <button
             type="button"
             className="jp-DtrainUi-link"
-            onClick={props.preview}
+            onClick={props.again}
           >
-            {trans.__('See what will run')}
+            {props.busy ? trans.__('Checking…') : trans.__('Check again')}
           </button>
-        )}
+          {props.preview && (
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              onClick={props.preview}
+            >
+              {trans.__('See what will run')}
+            </button>
+          )}
+        </div>
       </div>
       <ul className="jp-DtrainJob-findings">
         {props.own?.map(problem => (

@@ -44,6 +44,54 @@ it('leaves the tracebacks of two ranks apart', () => {
   ]);
 });
 
+it('folds the tracebacks of two ranks that are the same, also where their lines come by turns', () => {
+  const texts = [
+    'Traceback (most recent call last):',
+    '  File "job.ipynb[3]", line 2, in <module>',
+    '  File "/x/site-packages/torch/a.py", line 7, in f',
+    '    call()',
+    'ValueError: it is not finite'
+  ];
+  const of = (rank: number, time: number): LogLine[] =>
+    texts.map(text => ({ ...line(rank, text, time), error: true }));
+  const [one, two] = [of(1, 0), of(0, 3)];
+  const turns = one.flatMap((first, at) => [first, two[at]]);
+  for (const lines of [[...one, ...two], turns]) {
+    expect(
+      rowsOf([...lines, line(0, 'end', 4)], true).map(r => [r.ranks, r.text])
+    ).toEqual([
+      ['0–1', texts[0]],
+      ['0–1', texts[1]],
+      ['0–1', ''],
+      ['0–1', texts[4]],
+      ['0', 'end']
+    ]);
+    expect(rowsOf(lines, false)).toHaveLength(10);
+  }
+  const cause = [
+    ...one,
+    ...[
+      '',
+      'During handling of the above exception, another exception occurred:',
+      ''
+    ].map(text => ({ ...line(1, text), error: true })),
+    ...of(1, 1)
+  ];
+  const both = [
+    ...cause,
+    line(0, 'begin', 1),
+    ...cause.map(l => ({ ...l, rank: 0 }))
+  ];
+  expect(rowsOf(both, true).map(r => r.ranks)).toEqual([
+    '0',
+    ...Array(11).fill('0–1')
+  ]);
+  const other = two.map((l, at) => (at === 1 ? { ...l, text: '  b' } : l));
+  expect(rowsOf([...one, ...other], true)).toHaveLength(8);
+  const late = two.map(l => ({ ...l, time: 60 }));
+  expect(rowsOf([...one, ...late], true)).toHaveLength(8);
+});
+
 it('keeps lines of one rank, and those that come much later', () => {
   expect(rowsOf([line(0, 'hi'), line(0, 'hi')], false)).toHaveLength(2);
   expect(rowsOf([line(0, 'hi'), line(1, 'hi', 9)], false)).toHaveLength(2);

@@ -1,5 +1,6 @@
 import { LogLine } from '../../tokens';
 import { formatRanks } from '../../ui/format';
+import { foldTracebacks, isHead } from './tracebacks';
 
 /** A row of the log as it is shown: equal lines of several ranks are one. */
 export interface ILogRow {
@@ -7,6 +8,8 @@ export interface ILogRow {
   key: string;
   time: number;
   ranks: string;
+  /** Who wrote it, in order. */
+  members: readonly number[];
   /** How many ranks wrote it. */
   count: number;
   text: string;
@@ -37,11 +40,15 @@ function inLibrary(line: LogLine, inside: boolean): boolean {
     : inside && line.text.startsWith('    ');
 }
 
-interface IMade extends ILogRow {
+interface IMade extends Omit<ILogRow, 'members'> {
   members: number[];
 }
 
-function rowOf(line: LogLine, number: number): IMade {
+function rowOf(
+  line: LogLine,
+  number: number,
+  others: readonly number[] = []
+): IMade {
   return {
     key: `${line.time} ${line.rank} ${number}`,
     time: line.time,
@@ -52,14 +59,15 @@ function rowOf(line: LogLine, number: number): IMade {
     failed: false,
     like: 0,
     frames: 0,
-    members: [line.rank]
+    members: [line.rank, ...others]
   };
 }
 
 /**
  * Rows of a log. A line that says anything of its own is a row: what differs in a number, too.
  *
- * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too
+ * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too;
+ * equal tracebacks of several ranks are one
  * @param open - keys of rows that are not folded
  */
 export function rowsOf(
@@ -81,10 +89,10 @@ export function rowsOf(
     first = again ? first : row;
     found.push(row);
   }
-  return found.map(({ members, ...row }) => ({
+  return found.map(row => ({
     ...row,
-    ranks: formatRanks(members),
-    count: members.length
+    ranks: formatRanks(row.members),
+    count: row.members.length
   }));
 }
 
@@ -148,18 +156,25 @@ function together(
   const reached = new Map<number, number>();
   /** Rank → the row that its library frames are folded into. */
   const library = new Map<number, IMade>();
+  const { left, others } = foldTracebacks(fold ? lines : []);
   lines.forEach((line, number) => {
+    if (left.has(number)) {
+      return;
+    }
+    const also = others.get(number);
+    // what these ranks wrote next stands below
+    also?.forEach(rank => reached.set(rank, rows.length));
     if (fold && inLibrary(line, library.has(line.rank))) {
       const known = library.get(line.rank);
       if (known && open.has(known.key)) {
-        rows.push(rowOf(line, number));
+        rows.push(rowOf(line, number, also));
         return;
       }
       if (known) {
         known.frames += isFrame(line.text) ? 1 : 0;
         return;
       }
-      const row = rowOf(line, number);
+      const row = rowOf(line, number, also);
       library.set(line.rank, row);
       if (!open.has(row.key)) {
         row.text = '';
@@ -180,7 +195,8 @@ function together(
         row.error === (line.error ?? false) &&
         !row.frames &&
         // a traceback begins anew: its lines stay below its own head
-        !line.text.startsWith('Traceback (') &&
+        !isHead(line.text) &&
+        !also &&
         Math.abs(line.time - row.time) < TOGETHER_S &&
         !row.members.includes(line.rank)
       ) {
@@ -190,12 +206,17 @@ function together(
       }
     }
     reached.set(line.rank, rows.length);
-    rows.push(rowOf(line, number));
+    rows.push(rowOf(line, number, also));
   });
   for (const row of rows) {
     row.members.sort((a, b) => a - b);
   }
   return rows;
+}
+
+/** A rank wrote this row, alone or with others. */
+export function isOf(row: ILogRow, rank: number | null): boolean {
+  return rank !== null && row.members.includes(rank);
 }
 
 /** This row is the next line of the row before, in a traceback: its time and ranks stand there. */
@@ -206,7 +227,7 @@ export function goesOn(before: ILogRow | undefined, row: ILogRow): boolean {
     row.error &&
     before.ranks === row.ranks &&
     row.time - before.time < TOGETHER_S &&
-    !row.text.startsWith('Traceback (')
+    !isHead(row.text)
   );
 }
 

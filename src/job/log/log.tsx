@@ -4,7 +4,7 @@ import React, { useEffect, useMemo, useRef, useState } from 'react';
 
 import { Job } from '../../tokens';
 import { useFind } from './find';
-import { goesOn, rowsOf } from './lines';
+import { goesOn, isOf, rowsOf } from './lines';
 import { LogRow } from './logrow';
 import { Jobs } from '../model/model';
 import { useLog } from './reader';
@@ -61,7 +61,7 @@ export function JobLog(props: {
     if (follow || failed === null || brought.current === part) {
       return;
     }
-    const of = rows.filter(r => r.error && r.ranks === `${failed}`);
+    const of = rows.filter(r => r.error && isOf(r, failed));
     const at = rows.indexOf(of.find(r => r.failed) ?? of[0]);
     if (at >= 0) {
       brought.current = part;
@@ -189,9 +189,7 @@ export function JobLog(props: {
                 data-index={item.index}
                 data-error={row.failed || undefined}
                 data-stderr={(row.error && !row.failed) || undefined}
-                data-culprit={
-                  (row.failed && row.ranks === `${failed}`) || undefined
-                }
+                data-culprit={(row.failed && isOf(row, failed)) || undefined}
                 data-hit={row.key === hit?.key || undefined}
                 data-goes-on={goesOn(rows[item.index - 1], row) || undefined}
                 className="jp-DtrainJob-logRow"

@@ -1,0 +1,96 @@
+import { LogLine } from '../../tokens';
+
+/** Equal tracebacks of two ranks that began within so many seconds are one. */
+const TOGETHER_S = 10;
+
+/** A traceback of one rank: from its head to the line of its error. */
+interface IBlock {
+  rank: number;
+  time: number;
+  /** Where its lines are in the log. */
+  numbers: number[];
+}
+
+/** What equal tracebacks of several ranks make of a log's lines. */
+export interface IFolded {
+  /** Lines that stand in another rank's traceback. */
+  left: ReadonlySet<number>;
+  /** Number of a line of a traceback → the other ranks that wrote it. */
+  others: ReadonlyMap<number, readonly number[]>;
+}
+
+/** Is this the head of a traceback? */
+export function isHead(text: string): boolean {
+  return text.startsWith('Traceback (');
+}
+
+/** What stands between an error and its cause. */
+const BETWEEN = /^$|^(?:During handling of the above|The above exception was) /;
+
+/** Whole tracebacks with those of their causes, in the order of their last lines. */
+function blocksIn(lines: readonly LogLine[]): IBlock[] {
+  const whole: IBlock[] = [];
+  /** Rank → the traceback that it is in; `behind`: lines after its error, which belong to it if another follows. */
+  const begun = new Map<number, { block: IBlock; behind: number[] | null }>();
+  const end = (rank: number): void => {
+    const open = begun.get(rank);
+    begun.delete(rank);
+    if (open?.behind) {
+      whole.push(open.block);
+    }
+  };
+  lines.forEach(({ rank, time, text, error }, number) => {
+    if (!error) {
+      return;
+    }
+    const open = begun.get(rank);
+    if (open?.behind && BETWEEN.test(text)) {
+      open.behind.push(number);
+      return;
+    }
+    const follows = !!open?.behind?.length && isHead(text);
+    if (!follows && (open?.behind || isHead(text))) {
+      end(rank);
+    }
+    const at = begun.get(rank);
+    if (at) {
+      at.block.numbers.push(...(at.behind ?? []), number);
+      at.behind = /^\S/.test(text) && !isHead(text) ? [] : null;
+    } else if (isHead(text)) {
+      begun.set(rank, {
+        block: { rank, time, numbers: [number] },
+        behind: null
+      });
+    }
+  });
+  [...begun.keys()].forEach(end);
+  return whole.sort(
+    (a, b) => (a.numbers.at(-1) ?? 0) - (b.numbers.at(-1) ?? 0)
+  );
+}
+
+/** Fold tracebacks that several ranks wrote, word for word, into the last: above it is what each wrote before its own. */
+export function foldTracebacks(lines: readonly LogLine[]): IFolded {
+  const left = new Set<number>();
+  const others = new Map<number, number[]>();
+  /** Text → the traceback that stands for all of them, and the other ranks that wrote it. */
+  const known = new Map<string, { block: IBlock; ranks: number[] }>();
+  for (const block of blocksIn(lines)) {
+    const text = block.numbers.map(number => lines[number].text).join('\n');
+    const before = known.get(text);
+    const same =
+      before !== undefined &&
+      ![before.block.rank, ...before.ranks].includes(block.rank) &&
+      Math.abs(block.time - before.block.time) <= TOGETHER_S;
+    const ranks = same ? [before.block.rank, ...before.ranks] : [];
+    if (same) {
+      before.block.numbers.forEach(number => {
+        left.add(number);
+        others.delete(number);
+      });
+      block.numbers.forEach(number => others.set(number, ranks));
+    }
+    known.set(text, { block, ranks });
+  }
+  return { left, others };
+}
