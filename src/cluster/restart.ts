@@ -90,13 +90,13 @@ export class RestartBody
             : '',
           source === null
             ? trans._n(
-                'It comes back empty: run its set-up cells again.',
-                'They come back empty: run their set-up cells again.',
+                'The rank comes back empty: run its set-up cells again.',
+                'The ranks come back empty: run their set-up cells again.',
                 ranks.length
               )
             : trans._n(
-                'It gets what can be copied from rank %2: numbers, models, plain values.',
-                'They get what can be copied from rank %2: numbers, models, plain values.',
+                'The rank gets what can be copied from rank %2: numbers, models, plain values.',
+                'The ranks get what can be copied from rank %2: numbers, models, plain values.',
                 ranks.length,
                 source
               ),
