@@ -451,8 +451,7 @@ def rank_lines(info: Info) -> list[str]:
         share = least_share(rank.comm_overhead, rank.comm_bound)
         memory = f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "–"
         step = str(rank.step) if rank.step is not None else "–"
-        rows.append(
-            (f"rank {rank.rank}", rank.state, rank.device, f"step {step}", rate, f"communication {share}", memory)
-        )
+        who = (f"rank {rank.rank}", rank.state, rank.device)
+        rows.append((*who, f"step {step}", rate, f"communication {share}", memory))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  " + "   ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -82,7 +82,7 @@ def restart_from_a_peer(page: Any, panel: Panel) -> None:
     dialog.get_by_text("there are 0 to 1").wait_for()
     dialog.get_by_label("Ranks").fill("1")
     dialog.get_by_label("Variables").select_option("0")
-    dialog.get_by_text("The variables of rank 1 are lost. The rank gets what can be copied from rank 0").wait_for()
+    dialog.get_by_text("The variables of rank 1 are lost. The rank gets what can be copied").wait_for()
     with page.expect_response(lambda response: "/restart" in response.url) as answer:
         dialog.get_by_role("button", name="Restart").click()
     assert answer.value.request.post_data_json == {"ranks": [1], "source": 0}
