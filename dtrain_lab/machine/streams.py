@@ -20,7 +20,8 @@ from dtrain_lab.wire.codec.chunks import MOST_MESSAGE, check
 SUFFIX = ".s"
 """Added to the path of a ZeroMQ socket: the path of the stream socket beside it."""
 READ = 1 << 16
-"""Bytes read at once, so that other work of the loop isn't starved."""
+BURST = 16
+"""Reads in one loop iteration: what arrives together is taken together, and other work is not starved."""
 BACKLOG = 1024
 AGAIN_S = 0.5
 """Seconds until the next attempt to accept where this process has no descriptor left."""
@@ -150,12 +151,22 @@ class Stream:
     def _read(self) -> bool:
         """Read once; returns whether there was something."""
         with self._reading:
-            data = self._receive()
+            data = self._receive_all()
             if data:
                 self._add(data, self._take)
         if data == b"":
             self._end()
         return bool(data)
+
+    def _receive_all(self) -> bytes | None:
+        """Read what has arrived, up to `BURST` times."""
+        data = self._receive()
+        if data is None or len(data) < READ:  # most reads
+            return data
+        parts = [data]
+        while len(parts) < BURST and len(parts[-1]) == READ and (more := self._receive()):
+            parts.append(more)
+        return b"".join(parts)
 
     def _receive(self) -> bytes | None:
         """Read once: None where nothing has arrived, empty at the end."""
