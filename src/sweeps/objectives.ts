@@ -1,8 +1,8 @@
 /** A name that is given to a call: after "(" or ",", and before a single "=". */
 const KEYWORD = /[(,]\s*([\p{ID_Start}_][\p{ID_Continue}]*)\s*=(?!=)/gu;
 const CALL = /\b(?:dt|dtrain_lab)\.log\s*\(/g;
-/** Arguments of `dt.log` itself. */
-const OWN = ['step', 'average'];
+/** Arguments of `dt.log` itself, as in `dtrain_lab/sweeps/objective.py`. */
+export const OWN: readonly string[] = ['step', 'average'];
 
 /**
  * Names that a notebook passes to `dt.log`, in order: what can be an objective.

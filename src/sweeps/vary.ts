@@ -1,4 +1,5 @@
 import { IParameter, NAME, valueOf } from '../job/model/assignments';
+import { OWN } from './objectives';
 
 /** How a parameter varies; `fixed`: it is the same in all trials. */
 export type VaryKind = 'fixed' | 'list' | 'loguniform' | 'uniform' | 'randint';
@@ -138,9 +139,6 @@ export function combinations(
   return count;
 }
 
-/** Arguments of `dt.log` itself, as in `dtrain_lab/sweeps/objective.py`. */
-const OF_LOG: readonly string[] = ['step', 'average'];
-
 /** Python's keywords. */
 const KEYWORDS: readonly string[] =
   'False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield'.split(
@@ -150,5 +148,5 @@ const KEYWORDS: readonly string[] =
 /** Is it a name that `dt.log` can be called with? */
 export function isName(text: string): boolean {
   const name = text.trim();
-  return NAME.test(name) && !OF_LOG.includes(name) && !KEYWORDS.includes(name);
+  return NAME.test(name) && !OWN.includes(name) && !KEYWORDS.includes(name);
 }
