@@ -62,7 +62,9 @@ class Head:
         self._journal = Journal(directory)
         self._outlets = Outlets(self._to_client, self._journal, self._soon)
         self._figures = Figures()
-        peers = Peers(lambda peer, frames: self._link.send(peer, frames))
+        peers = Peers(
+            lambda peer, frames: self._link.send(peer, frames), lambda peer: self._link.read_all(peer)
+        )
         self._debugger = DebugBroker(peers, self._outlets.say, self._paused)
         self._parts = Parts(
             link=f"ipc://{directory / 'link'}",

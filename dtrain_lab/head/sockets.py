@@ -1,9 +1,11 @@
-"""The head's ROUTER sockets: read in bursts, with one flush of outgoing messages after each burst."""
+"""The head's sockets: streams for this machine, ROUTERs, read in bursts with one flush after each burst."""
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
+import socket as sockets
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
@@ -12,22 +14,29 @@ import zmq
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.machine import ipv6, supervision
 from dtrain_lab.machine.curve import Curve
+from dtrain_lab.machine.streams import SUFFIX, Listener, Stream
 from dtrain_lab.machine.zmq_drain import Drain
 from dtrain_lab.wire.codec import chunks
 
 log = logging.getLogger("dtrain_lab.link")
 BURST = 512
 Sent = Literal["sent", "full", "gone"]
-LOCAL, REMOTE = b"l", b"r"
+LOCAL, REMOTE, STREAM = b"l", b"r", b"s"
 """First byte of a peer's name: the socket through which it is connected."""
+LINGER_S = 0.5
+MOST_BYTES = 4 << 20
+"""Bytes that may wait for a stream's peer where `most` is set."""
 
 
 class Router:
-    """A unix socket, plus TCP addresses for peers on other nodes. Peers are addressed by name.
+    """Unix sockets, plus TCP addresses for peers on other nodes. Peers are addressed by name.
+
+    Ranks and clients of this machine connect to the stream socket; ZeroMQ's own unix socket is for agents,
+    forwards from other machines, and clients of another version.
 
     Args:
         context: ZeroMQ context.
-        path: Path of the unix socket, in a folder that only this user can enter.
+        path: Path of the ZeroMQ socket, in a folder that only this user can enter.
         received: Called with a peer and each of its messages.
         drained: Called after each burst.
         most: Maximum number of messages queued for one peer; 0 for no limit, where peers are known to read.
@@ -51,6 +60,9 @@ class Router:
         os.chmod(path, 0o600)
         self.url = f"ipc://{path}"
         self._watch(LOCAL, socket)
+        self._streams: dict[bytes, Stream] = {}
+        self._numbers = itertools.count()
+        self._listener = Listener(path + SUFFIX, self._connected)
 
     def open_tcp(self, addresses: Sequence[str], ports: Iterable[int], curve: Curve) -> tuple[str, ...]:
         """Also listen on TCP addresses, at one port; only holders of the world's keys can connect.
@@ -92,6 +104,14 @@ class Router:
         Returns:
             "sent", "full" where its queue is full, or "gone".
         """
+        if peer[:1] == STREAM:
+            stream = self._streams.get(peer)
+            if stream is None:
+                return "gone"
+            if self._most and stream.waiting > MOST_BYTES:
+                return "full"
+            stream.send(frames)
+            return "sent"
         socket, drain = self._sockets[peer[:1]]
         try:
             socket.send_multipart([peer[1:], *frames], zmq.NOBLOCK)
@@ -105,8 +125,16 @@ class Router:
             drain.sent()
         return "sent"
 
+    def read_all(self, peer: bytes) -> None:
+        """Read what a stream's peer has sent so far, as it has ended."""
+        if peer in self._streams:
+            self._streams[peer].read_all()
+
     def close(self) -> None:
         """Stop reading; queued messages still leave."""
+        self._listener.close()
+        for stream in list(self._streams.values()):
+            stream.close(LINGER_S)
         for socket, drain in self._sockets.values():
             drain.close()
             socket.close()
@@ -127,6 +155,18 @@ class Router:
                 self._take(kind + peer, message)
 
         self._sockets[kind] = socket, Drain(socket, take, BURST, self._drained)
+
+    def _connected(self, made: sockets.socket) -> None:
+        peer = STREAM + str(next(self._numbers)).encode()
+
+        def take(messages: list[bytes]) -> None:
+            for message in messages:
+                self._take(peer, message)
+
+        self._streams[peer] = Stream(made, take, lambda: self._lost(peer))
+
+    def _lost(self, peer: bytes) -> None:
+        self._streams.pop(peer, None)
 
     def _take(self, peer: bytes, frame: bytes) -> None:
         """Handle one message; one that fails must not cost those that follow it."""

@@ -78,6 +78,11 @@ class Emitter:
         if self._areas is not None:
             self._areas.finish()
 
+    @property
+    def waits(self) -> bool:
+        """Whether something waits for the server to pass it on."""
+        return self._outgoing is not None and self._outgoing.waits
+
     async def sent(self) -> None:
         """Wait until the server can pass on all that was shown."""
         if self._outgoing is not None:

@@ -26,6 +26,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(add_help=False, allow_abbrev=False, **options)
         self.add_argument("-h", "--help", action="store_true", help=argparse.SUPPRESS)
         self.commands: dict[str, _Parser] = {}
+        self._nothing: dict[str, Any] | None = None
         self.shown = self.prog
 
     def command(self, name: str, does: str) -> _Parser:
@@ -54,6 +55,13 @@ class _Parser(argparse.ArgumentParser):
         for word in left:
             self._refuse(word)
         return asked
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Options of an empty line."""
+        if self._nothing is None:
+            self._nothing = vars(self.read(()))
+        return self._nothing
 
     def text(self) -> str:
         """Return the help text."""
@@ -179,6 +187,8 @@ def parse(parser: _Parser, line: str) -> argparse.Namespace:
         BadRequest: An unknown option, a missing value, or an unclosed quote.
         HelpAsked: The user asks for help.
     """
+    if not line.strip() and not parser.commands:  # most cells
+        return argparse.Namespace(**parser.defaults)
     try:
         words: Sequence[str] = shlex.split(line, comments=True)
     except ValueError as error:

@@ -56,6 +56,11 @@ class Outgoing:
         if self._timer is None:
             self._pump()
 
+    @property
+    def waits(self) -> bool:
+        """Whether something waits."""
+        return not self._empty.is_set()
+
     async def sent(self) -> None:
         """Wait until nothing waits: front ends forget a cell once it has ended."""
         await self._empty.wait()

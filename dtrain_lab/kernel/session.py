@@ -270,7 +270,7 @@ class Session:
         ran = numbers or range(target.size)
         shown = Shown(self._shell, self.portal, target, order.cell, ran, by_rank)
         with self.debugger.cell(target, ran) if self.debugger is not None else nullcontext() as debugged:
-            result = shown.until_end(lambda put: target.run_order(order, check=False, on_output=put))
+            result = shown.run(order)
             if debugged is not None:
                 debugged.failed = not result.ok
                 debugged.raised = tuple(f.rank for f in result.failures if f.kind == "raised")

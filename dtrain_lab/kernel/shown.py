@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import math
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -16,7 +20,8 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
 from dtrain_lab.kernel.comms import Comms
 from dtrain_lab.kernel.emit import Emitter
-from dtrain_lab.wire.cells import Output
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import CellResult, Output
 from dtrain_lab.wire.links import CellOutput
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -50,6 +55,41 @@ class Shown:
         self._emitter = Emitter(shell, tuple(ranks), by_rank=by_rank)
         self._comms = Comms(shell, portal, target, self._put)
 
+    def run(self, order: clients.Run) -> Result:
+        """Run a cell, and show its output until its end.
+
+        To a head of this machine this thread sends the order itself: the portal's thread has to wake for what
+        comes back only.
+
+        Raises:
+            KeyboardInterrupt: The user interrupted again `PATIENT_S` after the first interrupt, because the
+                cell does not end (its head may hang).
+        """
+        connection = self._target.connection
+        if not connection.near:
+            return self.until_end(lambda put: self._target.run_order(order, check=False, on_output=put))
+        ended: concurrent.futures.Future[Result] = concurrent.futures.Future()
+
+        def over(done: asyncio.Future[CellResult]) -> None:
+            try:
+                self._emitter.finish()
+            except Exception as error:  # noqa: BLE001 # the waiting thread raises it
+                ended.set_exception(error)
+                return
+            if self._emitter.waits:
+                self._portal.post(self._settle_later(done, ended))
+            else:
+                _settle(done, ended)
+
+        with held_interrupts() as came:
+            done = connection.begin(order, order.cell, self._put, over)
+
+        def leave() -> None:
+            ended.cancel()
+            self._portal.loop.call_soon_threadsafe(done.cancel)
+
+        return self._wait(ended, came, leave, keep=False)
+
     def until_end(
         self, begin: Callable[[OnOutput], Coroutine[Any, Any, Result]], *, keep: bool = False
     ) -> Result:
@@ -72,9 +112,23 @@ class Shown:
                 await self._emitter.sent()
 
         future = asyncio.run_coroutine_threadsafe(shown(), self._portal.loop)
+        return self._wait(future, [], future.cancel, keep=keep)
+
+    def _wait(
+        self,
+        future: concurrent.futures.Future[Result],
+        came: list[int],
+        leave: Callable[[], object],
+        *,
+        keep: bool,
+    ) -> Result:
+        """Wait for the end; `came`: interrupts before now, `leave`: ends the wait only."""
         first = math.inf
         while True:
             try:
+                if came:
+                    came.clear()
+                    raise KeyboardInterrupt
                 return future.result()
             except KeyboardInterrupt:
                 if future.done():
@@ -83,11 +137,19 @@ class Shown:
                 self._portal.loop.call_soon_threadsafe(self._emitter.hurry)
                 patient = time.monotonic() - first < PATIENT_S
                 if keep or not patient:
-                    future.cancel()
+                    leave()
                     if not patient:
                         print(f"{self._target.name} {LEFT}", file=sys.stderr)
                     raise
                 self._portal.post(self._target.interrupt_cell(self._cell))
+
+    async def _settle_later(
+        self, done: asyncio.Future[CellResult], ended: concurrent.futures.Future[Result]
+    ) -> None:
+        try:
+            await self._emitter.sent()
+        finally:
+            _settle(done, ended)
 
     def at_once(self, outputs: Iterable[Output]) -> None:
         """Show recorded output."""
@@ -111,3 +173,33 @@ class Shown:
     def _put(self, output: CellOutput) -> None:
         self._comms.see(output)
         self._comms.answers.get(output.parent, self._emitter).put(output)
+
+
+def _settle(done: asyncio.Future[CellResult], ended: concurrent.futures.Future[Result]) -> None:
+    """Pass a cell's end on to the thread that waits for it, if it still does."""
+    if ended.done():
+        return
+    if done.cancelled():
+        ended.cancel()
+    elif (error := done.exception()) is not None:
+        ended.set_exception(error)
+    else:
+        ended.set_result(Result(done.result(), []))
+
+
+@contextmanager
+def held_interrupts() -> Iterator[list[int]]:
+    """Keep interrupts of this thread from ending what is inside, such as a message that is half sent.
+
+    Yields:
+        The interrupts that came meanwhile.
+    """
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():  # Python interrupts no other
+        yield came
+        return
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)

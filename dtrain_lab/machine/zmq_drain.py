@@ -6,10 +6,12 @@ A future per message (zmq.asyncio) costs more than the message; here one wake-up
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import zmq
+
+from dtrain_lab.wire.codec import chunks
 
 
 class Drain:
@@ -62,3 +64,29 @@ class Drain:
             self._again = self._loop.call_soon(self._read)
         if self._drained is not None:
             self._drained()
+
+
+class Dealer:
+    """A ZeroMQ connection that sends for every thread; made in the loop that reads.
+
+    Args:
+        socket: A connected DEALER.
+        take: Called with the frames of each message.
+        loop: The loop that reads.
+    """
+
+    def __init__(
+        self, socket: Any, take: Callable[[list[bytes]], None], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._socket = socket
+        self._loop = loop
+        self._drain = Drain(socket, take)
+
+    def send(self, messages: Iterable[bytes]) -> None:
+        """Send messages in order."""
+        frames = [frame for message in messages for frame in chunks.split(message)]
+        self._loop.call_soon_threadsafe(self._send, frames)
+
+    def _send(self, frames: list[bytes]) -> None:
+        self._socket.send_multipart(frames)
+        self._drain.sent()

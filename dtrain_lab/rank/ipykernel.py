@@ -25,7 +25,7 @@ def main_lock(kernel: Any) -> asyncio.Lock:
 
 
 def flush(stream: Any) -> None:
-    """Send what was written to a stream now; called on the IOPub thread, a no-op for streams that can't."""
+    """Send what was written to a stream now; a no-op for streams that can't."""
     method = getattr(stream, "_flush", None)
     if method is not None:
         method()

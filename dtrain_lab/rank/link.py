@@ -1,8 +1,8 @@
 """The rank's end of the link: receives the head's orders, sends output and replies.
 
-The link has no thread of its own: the kernel's IOPub thread owns the socket, so a cell's output and its reply
-share one queue and the reply is always last. Orders arrive on that thread too, even while the main thread is
-inside a collective: that is how an abort gets through.
+The link has no thread of its own. A cell's output and its reply share one queue, so the reply is always last.
+Orders arrive on the kernel's IOPub thread, even while the main thread is inside a collective: that is how an
+abort gets through.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import concurrent.futures
 import contextvars
 import logging
 import os
+import socket
 import sys
 import threading
 import traceback
@@ -25,7 +26,10 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells.output_buffer import STREAMS, Names
 from dtrain_lab.errors import WireMismatch
+from dtrain_lab.machine import streams
 from dtrain_lab.machine.curve import introduce
+from dtrain_lab.machine.streams import Stream
+from dtrain_lab.machine.zmq_drain import Dealer
 from dtrain_lab.rank import launchers, rpc
 from dtrain_lab.rank.cells.questions import Questions
 from dtrain_lab.rank.cells.runner import CellRunner
@@ -36,6 +40,7 @@ from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.group.store import Calls
 from dtrain_lab.rank.group_calls import install as install_tutorials
+from dtrain_lab.rank.idle import MainSelector, Turns
 from dtrain_lab.rank.ipykernel import flush, main_lock
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.notes import Notes
@@ -62,10 +67,14 @@ class Link:
         kernel: the engine's kernel.
         spec: settings of this rank.
         memory: what the rank shares with its node agent.
+        selector: selector of the main thread's loop.
     """
 
-    def __init__(self, app: Any, kernel: Any, spec: RankSpec, memory: Shared) -> None:
+    def __init__(self, app: Any, kernel: Any, spec: RankSpec, memory: Shared, selector: MainSelector) -> None:
         self._spec = spec
+        self._selector = selector
+        self._elsewhere = 0
+        """Orders that the main thread has read and the IOPub thread has not obeyed yet."""
         self._kernel = kernel
         self._io_loop = kernel.iopub_socket.io_loop.asyncio_loop
         self._loop = app.loop.asyncio_loop
@@ -108,32 +117,66 @@ class Link:
 
     def send(self, message: Message) -> None:
         """Send a message at once; safe from every thread."""
-        self._io_loop.call_soon_threadsafe(partial(self._outbox.put, message, now=True))
+        self._outbox.post(message, now=True)
 
     # ---- IOPub thread
 
     def _start(self, context: zmq.Context[Any]) -> None:
-        socket = context.socket(zmq.DEALER)
-        socket.linger = 1000
-        socket.sndhwm = socket.rcvhwm = 0
-        keys = self._spec.keys
-        if keys is not None:
-            socket.routing_id = f"rank-{self._spec.rank}-{os.getpid()}".encode()
-            introduce(socket, self._spec.link, keys)
-        socket.connect(self._spec.link)
+        near = streams.connect(self._spec.link)
+        way = self._near(near) if near is not None else self._far(context)
         for name in STREAMS:
             getattr(sys, name).begin_count()
-        self._outbox.open(socket, self._received)
+        self._outbox.open(way)
         self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
+
+    def _near(self, connected: socket.socket) -> Stream:
+        """Speak to a head on this node."""
+        turns = Turns(connected)
+        stream = Stream(connected, self._received, watched=turns.beside)
+        read = partial(stream.read_beside, self._read_by_main)
+        self._loop.call_soon_threadsafe(self._selector.attend, turns, read)
+        return stream
+
+    def _far(self, context: zmq.Context[Any]) -> Dealer:
+        """Connect to a head on another node."""
+        dealer = context.socket(zmq.DEALER)
+        dealer.linger = 1000
+        dealer.sndhwm = dealer.rcvhwm = 0
+        keys = self._spec.keys
+        if keys is not None:
+            dealer.routing_id = f"rank-{self._spec.rank}-{os.getpid()}".encode()
+            introduce(dealer, self._spec.link, keys)
+        dealer.connect(self._spec.link)
+        return Dealer(dealer, self._received, self._io_loop)
 
     def _received(self, frames: list[bytes]) -> None:
         for frame in frames:
-            try:
-                self._obey(links.decode_to_rank(frame))
-            except WireMismatch as error:
-                events.warning("dropped %s bytes: %s", len(frame), error.message)
-            except Exception:  # noqa: BLE001 # a failed order must not stop the ones after it
-                events.exception("an order of the head failed")
+            order = _decoded(frame)
+            if order is not None:
+                self._try(order)
+
+    def _try(self, order: links.Message) -> None:
+        try:
+            self._obey(order)
+        except Exception:  # noqa: BLE001 # a failed order must not stop the ones after it
+            events.exception("an order of the head failed")
+
+    def _read_by_main(self, frames: list[bytes]) -> None:
+        """Begin a cell here; leave other orders to the IOPub thread, and what comes behind them."""
+        for frame in frames:
+            order = _decoded(frame)
+            if isinstance(order, links.Execute) and not self._elsewhere:
+                self._spawn(partial(self._execute, order))
+            elif order is not None:
+                self._elsewhere += 1
+                self._io_loop.call_soon_threadsafe(self._obey_beside, order)
+
+    def _obey_beside(self, order: links.Message) -> None:
+        self._try(order)
+        self._loop.call_soon_threadsafe(self._obeyed)
+
+    def _obeyed(self) -> None:
+        self._elsewhere -= 1
 
     def _obey(self, order: links.Message) -> None:
         match order:
@@ -198,14 +241,14 @@ class Link:
         return asyncio.run_coroutine_threadsafe(look(), self._loop)
 
     def _on_main(self, start: Callable[[], Any]) -> None:
-        def spawn() -> None:
-            task = self._loop.create_task(start(), context=self._context)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-        self._loop.call_soon_threadsafe(spawn)
+        self._loop.call_soon_threadsafe(self._spawn, start)
 
     # ---- main thread
+
+    def _spawn(self, start: Callable[[], Any]) -> None:
+        task = self._loop.create_task(start(), context=self._context)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _execute(self, order: links.Execute | links.Diagnose) -> None:
         self._notes.forget()
@@ -222,7 +265,7 @@ class Link:
             self._monitor.end_cell()
             if reply.kind != "ok":
                 reply = replace(reply, calls=self._monitor.calls())
-        self._io_loop.call_soon_threadsafe(self._finish, reply)
+        self._finish(reply)
 
     def _cell_ended(self, error: BaseException | None) -> None:
         """Called when a cell's code has run; what is printed here still counts as the cell's output."""
@@ -251,8 +294,16 @@ class Link:
         self._io_loop.call_soon_threadsafe(self._finish, handled)
 
     def _finish(self, reply: CellReply | links.Handled) -> None:
-        for stream in RankStream.made.values():
-            flush(stream)  # into the outbox, so that output goes before the reply
+        """Send a reply after all output; on the main thread, or on the IOPub thread."""
+        threads, mine = self._outbox.threads, threading.get_ident()
+        sends = mine in threads
+        threads.add(mine)
+        try:
+            for stream in RankStream.made.values():
+                flush(stream)  # into the outbox, so that output goes before the reply
+        finally:
+            if not sends:
+                threads.discard(mine)
         self._outbox.put(reply, now=True)
 
     async def _form(self, order: links.Form) -> None:
@@ -300,3 +351,13 @@ class Link:
         }
         self._kernel.shell.user_ns.update(names)
         self._kernel.shell.user_ns_hidden.update(names)
+
+
+def _decoded(frame: bytes) -> links.Message | None:
+    """An order; None where it is not understood."""
+    try:
+        order: links.Message = links.decode_to_rank(frame)
+    except WireMismatch as error:
+        events.warning("dropped %s bytes: %s", len(frame), error.message)
+        return None
+    return order

@@ -20,6 +20,7 @@ from dtrain_lab.cells import output_buffer
 from dtrain_lab.machine.contexts import in_every_context
 from dtrain_lab.rank import link as rank_link
 from dtrain_lab.rank.frameworks import torch_libraries
+from dtrain_lab.rank.idle import MainSelector, main_loop
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.shared import Shared
 from dtrain_lab.wire.links import RankSpec
@@ -32,6 +33,7 @@ class RankEngine(IPEngine):  # type: ignore[misc]
 
     spec: RankSpec
     memory: Shared
+    selector: MainSelector
 
     def init_engine(self) -> None:
         """Take connection and key from the fork, so that the key is in no environment variable or file."""
@@ -67,7 +69,7 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         await super().complete_registration(msg, connect, maybe_tunnel)
         kernel: IPythonKernel = self.kernel
         _not_a_terminal()
-        rank_link.Link(self, kernel, self.spec, self.memory)
+        rank_link.Link(self, kernel, self.spec, self.memory, self.selector)
 
 
 def run(spec: RankSpec, memory: Shared) -> None:
@@ -88,6 +90,7 @@ def run(spec: RankSpec, memory: Shared) -> None:
     app = RankEngine.instance()
     app.spec = spec
     app.memory = memory
+    app.selector = main_loop()
     RankStream.regions = {
         stream: output_buffer.Region(memory.words, stream) for stream in output_buffer.STREAMS
     }

@@ -325,9 +325,9 @@ class Cells:
         )
         if cell.reports is not None:
             message = links.Diagnose(cell=order.cell, ranks=len(cell.ranks), change=cell.change)
-        self._began(order.cell, cell.ranks)
         for rank in cell.ranks:
             self._to_rank(rank, message)
+        self._began(order.cell, cell.ranks)  # the ranks work meanwhile
 
     def _leave(self, cell: Running, rank: int) -> None:
         cell.left.discard(rank)

@@ -113,7 +113,7 @@ class Outlets:
             self._add(client, _Leaving(frame, piece=piece))
 
     def ended(self, client: bytes, cell: str, frame: bytes, pieces: int) -> None:
-        """Queue a cell's end, to be sent after all its output.
+        """Send a cell's end after all its output, at once where the client keeps up.
 
         Args:
             client: The client.
@@ -122,6 +122,11 @@ class Outlets:
             pieces: Number of outputs before the end.
         """
         self._add(client, _Leaving(frame, ends=(cell, pieces)))
+        outlet = self._outlets[client]
+        if not outlet.full and not outlet.behind:
+            there = self._leave(client, outlet)
+            if not there or not (outlet.leaving or outlet.full):
+                del self._outlets[client]
 
     def replay(
         self, client: bytes, first: Piece, end: tuple[bytes, int] | None, *, widgets: bool = False

@@ -13,10 +13,14 @@ class Peers:
 
     Args:
         send: Sends frames to one peer of the link.
+        read_all: Reads what a peer has sent so far.
     """
 
-    def __init__(self, send: Callable[[bytes, list[bytes]], object]) -> None:
+    def __init__(
+        self, send: Callable[[bytes, list[bytes]], object], read_all: Callable[[bytes], None]
+    ) -> None:
         self._send = send
+        self._read_all = read_all
         self._peers: dict[int, bytes] = {}
         self._seen: set[int] = set()
 
@@ -37,6 +41,12 @@ class Peers:
     def gone(self, rank: int) -> None:
         """A rank can't be reached any more."""
         self._peers.pop(rank, None)
+
+    def read_last(self, rank: int) -> None:
+        """Read what a rank that has ended still sent, before its end is handled."""
+        peer = self._peers.get(rank)
+        if peer is not None:
+            self._read_all(peer)
 
     def absent(self, rank: int) -> str:
         """Why a rank can't be reached, as a phrase to follow its name."""

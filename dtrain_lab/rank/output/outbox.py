@@ -1,4 +1,4 @@
-"""Outgoing queue of a rank: sends messages and cell output to the head in order."""
+"""Outgoing queue of a rank: sends messages and cell output to the head in order, from every thread."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from ipykernel.jsonutil import json_clean
 from jupyter_client.session import extract_header
 
-from dtrain_lab.machine.zmq_drain import Drain
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.wire import links
-from dtrain_lab.wire.codec import chunks
 from dtrain_lab.wire.codec.encode import encode_json
 from dtrain_lab.wire.links import CellOutput, Message
 
@@ -33,42 +30,57 @@ PASSED_ON = WIDGETS | {"display_data", "update_display_data", "execute_result", 
 """`error` is an exception that a library has caught and shows; the cell's own error is in the reply."""
 
 
+class Way(Protocol):
+    """The connection to the head."""
+
+    def send(self, messages: list[bytes]) -> None:
+        """Send messages in order."""
+
+
 class Outbox:
-    """Queue of messages to the head, sent in order and several to a ZeroMQ message.
+    """Queue of messages to the head, sent in order and several at once.
+
+    All methods may be called from every thread. While a cell's code runs on the main thread, it only posts:
+    an interrupt must not end it between a message and its bookkeeping.
 
     Args:
-        loop: asyncio loop of the IOPub thread, where all methods but `post` are called.
+        loop: asyncio loop of the IOPub thread.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._socket: Any = None
-        self._drain: Drain | None = None
-        self._posted: deque[Message] = deque()
+        self._way: Way | None = None
+        self._lock = threading.Lock()
+        self._posted: deque[tuple[Message, bool]] = deque()
         self._waiting: list[Message] = []
         self._bytes = 0
         self._last = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-        self.thread = 0
+        self._later = False
+        """Whether a flush is due within `COALESCE_S`."""
+        self.threads: set[int] = set()
+        """Threads that send at once where they stand; output of others is posted."""
 
-    def open(self, socket: Any, received: Callable[[list[bytes]], None]) -> None:
-        """Start to send and receive.
+    def open(self, way: Way) -> None:
+        """Start to send; called on the IOPub thread.
 
         Args:
-            socket: connected to the head.
-            received: called with the frames of each incoming message.
+            way: connected to the head.
         """
-        self._socket, self._drain = socket, Drain(socket, received)
-        self.thread = threading.get_ident()
+        self._way = way
+        self.threads.add(threading.get_ident())
 
-    def post(self, message: Message) -> None:
-        """Queue a message from any thread.
+    def post(self, message: Message, *, now: bool = False) -> None:
+        """Queue a message, which the IOPub thread sends.
 
         A flush of stdout that is running on the IOPub thread may already hold text that was printed after
         this message: `put` takes what was posted first.
+
+        Args:
+            message: for the head.
+            now: send at once, as in `put`.
         """
-        self._posted.append(message)
-        self._loop.call_soon_threadsafe(self._take_posted)
+        self._posted.append((message, now))
+        self._loop.call_soon_threadsafe(self._send_posted)
 
     def put(self, message: Message, *, now: bool = False) -> None:
         """Queue a message and send it soon, after all that were posted.
@@ -77,33 +89,49 @@ class Outbox:
             message: for the head.
             now: send at once, rather than together with other messages of the next 10 ms.
         """
-        self._take_posted()
-        self._put(message, now=now)
+        with self._lock:
+            self._take_posted()
+            self._put(message, now=now)
+
+    def flush(self) -> None:
+        """Send all queued messages now."""
+        with self._lock:
+            self._take_posted()
+            self._flush()
+
+    def _send_posted(self) -> None:
+        with self._lock:
+            self._take_posted()
 
     def _take_posted(self) -> None:
         while self._posted:
-            self._put(self._posted.popleft())
+            message, now = self._posted.popleft()
+            self._put(message, now=now)
 
     def _put(self, message: Message, *, now: bool = False) -> None:
         self._waiting.append(message)
         if isinstance(message, CellOutput):
             self._bytes += len(message.text) + len(message.data)
         if now or self._bytes > BIG or time.monotonic() - self._last > COALESCE_S:
-            self.flush()
-        elif self._timer is None:
-            self._timer = self._loop.call_later(COALESCE_S, self.flush)
+            self._flush()
+        elif not self._later:
+            self._later = True
+            self._loop.call_soon_threadsafe(self._flush_later)
 
-    def flush(self) -> None:
-        """Send all queued messages now."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._drain is None or not self._waiting:
+    def _flush_later(self) -> None:
+        self._loop.call_later(COALESCE_S, self._due)
+
+    def _due(self) -> None:
+        with self._lock:
+            self._later = False
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._way is None or not self._waiting:
             return
-        frames = [f for m in _joined(self._waiting) for f in chunks.split(links.encode(m))]
+        messages = [links.encode(message) for message in _joined(self._waiting)]
         self._waiting, self._bytes, self._last = [], 0, time.monotonic()
-        self._socket.send_multipart(frames)
-        self._drain.sent()
+        self._way.send(messages)
 
 
 def _joined(messages: list[Message]) -> list[Message]:
@@ -162,7 +190,7 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
                 if message is not None:
                     message = _whole(message, about, origin)
                 if message is not None:
-                    if threading.get_ident() == outbox.thread:
+                    if threading.get_ident() in outbox.threads:
                         outbox.put(message)
                     else:
                         outbox.post(message)
@@ -174,6 +202,19 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
             track=track, header=header, metadata=metadata, **more,
         )  # fmt: skip
 
+    def straight(name: str, header: dict[str, Any], text: str) -> bool:
+        cell = header.get("dtrain_cell")
+        if cell is None:
+            return False
+        through, parent = RankStream.made[name].sent(text), header.get("dtrain_parent", "")
+        message = CellOutput(cell=cell, rank=rank, kind=name, text=text, through=through, parent=parent)  # type: ignore[arg-type]
+        if threading.get_ident() in outbox.threads:
+            outbox.put(message)
+        else:
+            outbox.post(message)
+        return True
+
+    RankStream.straight = straight
     session.send = send
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import fcntl
 import os
 import select
@@ -11,16 +12,21 @@ import sys
 import termios
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ipykernel.iostream import OutStream
 
 from dtrain_lab.cells.output_buffer import PIECE, Region
+from dtrain_lab.rank.output.alarm import Alarm
 
 PART = 1 << 14
 """Characters kept and sent as one piece; in bytes at most a quarter of a region."""
 SPACE_WITHIN_S = 30.0
 """Longest wait for room, seconds: a head that confirms nothing for so long is gone, and its ranks too."""
+
+_QUICK = all(hasattr(OutStream, name) for name in ("_flush_buffers", "_schedule_flush"))
+"""Whether ipykernel's stream has what a flush of ours needs; otherwise its own sends a message of Jupyter."""
 
 
 class RankStream(OutStream):  # type: ignore[misc]
@@ -39,6 +45,9 @@ class RankStream(OutStream):  # type: ignore[misc]
     """Shared memory by stream; set before the engine makes its streams."""
     pipes: ClassVar[dict[str, tuple[int, int]]] = {}
     """Both ends of the pipe by stream; the node agent can read what a dead rank has left in it."""
+    straight: ClassVar[Callable[[str, dict[str, Any], str], bool]] = lambda *_: False
+    """Sends text of a cell to the head, given the stream's name, the parent's header and the text; false for
+    other text, which becomes a message of Jupyter."""
     made: ClassVar[dict[str, RankStream]] = {}
     """The streams by name: `sys.stdout` may be another object, as programs redirect it."""
 
@@ -47,7 +56,11 @@ class RankStream(OutStream):  # type: ignore[misc]
         self._room = threading.Event()
         # threads of the user's print at once; a signal handler may print while its thread is printing
         self._writing = threading.RLock()
+        self._flushing = threading.RLock()
         self._sent = 0
+        self._alarm: Alarm | None = None
+        self._due = 0.0
+        """Until then (monotonic seconds) the alarm is set, which sends all that is written before."""
         self.made[name] = self
         # "force": ipykernel would not redirect the descriptors where a test runner's variables are set
         super().__init__(session, pub_thread, name, watchfd="force")
@@ -86,7 +99,12 @@ class RankStream(OutStream):  # type: ignore[misc]
         return self._sent
 
     def begin_count(self) -> None:
-        """Start counting here: text of the engine's own start is taken as sent and confirmed."""
+        """Start counting here: text of the engine's own start is taken as sent and confirmed.
+
+        Called on the IOPub thread.
+        """
+        with contextlib.suppress(OSError):  # no such timers: the IOPub thread wakes for each flush
+            self._alarm = Alarm(self._flush)
         self._flush()
         self._sent = self._region.written
         self._region.seen(self._sent)
@@ -107,6 +125,29 @@ class RankStream(OutStream):  # type: ignore[misc]
         with self._taking:
             while _waiting(self._fid):
                 self._take()
+
+    def _flush(self) -> None:
+        if os.getpid() != self._master_pid:  # a forked child: lock and timer are its parent's
+            super()._flush()
+            return
+        with self._flushing:  # whoever flushes next must not overtake what this one has in its hands
+            if not _QUICK:
+                super()._flush()
+                return
+            if self._due and self._alarm is not None:
+                self._alarm.stop()
+            self._due = 0.0  # before the text is taken: what a thread writes from here on sets the alarm
+            for parent, text in self._flush_buffers():
+                if text and not RankStream.straight(self.name, parent, text):
+                    message = self.session.msg("stream", {"name": self.name, "text": text}, parent=parent)
+                    self.session.send(self.pub_thread, message, ident=self.topic)
+
+    def _schedule_flush(self) -> None:
+        if self._alarm is None:
+            super()._schedule_flush()
+        elif (now := time.monotonic()) >= self._due:
+            self._due = now + self.flush_interval
+            self._alarm.set(self.flush_interval)
 
     def _put(self, text: str, *, taken: bool = False) -> None:
         data = _bytes(text)

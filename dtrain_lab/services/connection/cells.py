@@ -23,11 +23,15 @@ class Cells:
         self._speaking: dict[str, OnOutput] = {}
         """Output callbacks of ended cells whose widgets still produce output."""
 
-    def begin(self, cell: str, on_output: OnOutput) -> asyncio.Future[CellResult]:
-        """Register a cell that starts or is followed; the future resolves to its result."""
-        done: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
+    def begin(self, cell: str, on_output: OnOutput, done: asyncio.Future[CellResult]) -> None:
+        """Register a cell that starts or is followed.
+
+        Args:
+            cell: Id of the cell.
+            on_output: Called with its output.
+            done: Resolves to its result.
+        """
         self.running[cell] = on_output, done
-        return done
 
     def leave(self, cell: str) -> None:
         """Stop waiting for the end of a cell."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import secrets
 from collections.abc import Callable, Mapping
@@ -17,8 +18,9 @@ from msgspec.structs import replace
 from dtrain_lab.backends.base import Way
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch, from_dict
-from dtrain_lab.machine import supervision
+from dtrain_lab.machine import streams, supervision
 from dtrain_lab.machine.curve import introduce
+from dtrain_lab.machine.streams import Stream
 from dtrain_lab.machine.zmq_drain import Drain
 from dtrain_lab.services.connection.cells import Cells, OnOutput
 from dtrain_lab.services.connection.far import Far
@@ -33,6 +35,7 @@ from dtrain_lab.wire.processes.record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.client")
 ANSWER_WITHIN_S = 30.0
+LINGER_MS = 200
 HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
 """Network connections only: the heartbeat interval, and the silence after which ZeroMQ reconnects."""
 MOST_WAITING = 64
@@ -54,13 +57,16 @@ class Connection:
         self.closed = False
         self.on_close: list[Callable[[], None]] = []
         self.socket: Any = None
-        self._next = 0
+        self._numbers = itertools.count(1)
+        self._loop = asyncio.get_running_loop()
         self._answers: dict[int, tuple[Any, asyncio.Future[Any]]] = {}
         self._cells = Cells()
         self._watchers: list[Callable[[Cluster], None]] = []
         self.on_debug: OnDebug | None = None
         """Called with messages of the ranks' debuggers while this client holds them."""
         self._drain: Drain | None = None
+        self._stream: Stream | None = None
+        """Takes the place of `socket` to a head of this machine."""
         self._renewer: supervision.Handle | None = None
         self._gone_event = asyncio.Event()
 
@@ -74,8 +80,12 @@ class Connection:
 
     def connect(self, way: Way) -> None:
         """Connect a socket to the head."""
+        near = streams.connect(way.url)
+        if near is not None:
+            self._stream = Stream(near, self._take)
+            return
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
-        self.socket.linger = 200
+        self.socket.linger = LINGER_MS
         self.socket.sndhwm = 0
         self.socket.rcvhwm = MOST_WAITING
         if way.keys is not None:
@@ -112,8 +122,7 @@ class Connection:
         """
         if self.closed:
             raise self.presence.gone()
-        self._next += 1
-        number = self._next
+        number = next(self._numbers)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._answers[number] = (clients.RESULTS[type(body)], future)
         self.send(clients.Call(number, body))
@@ -141,7 +150,55 @@ class Connection:
             DtrainError: The head refused the cell.
             Unreachable: The head ended while the cell ran.
         """
-        return await self._until_end(order, order.cell, on_output)
+        return await self.begin(order, order.cell, on_output)
+
+    def begin(
+        self,
+        order: clients.Run | clients.Follow,
+        cell: str,
+        on_output: OnOutput,
+        on_end: Callable[[asyncio.Future[CellResult]], None] | None = None,
+    ) -> asyncio.Future[CellResult]:
+        """Send the request to run or follow a cell; from every thread to a head of this machine, see `near`.
+
+        Args:
+            order: The request.
+            cell: Id of the cell.
+            on_output: Called with its output as it arrives.
+            on_end: Called in this connection's loop when the returned future is done.
+
+        Returns:
+            A future of this connection's loop: the cell's result.
+
+        Raises:
+            Unreachable: The head has ended.
+        """
+        if self.closed:
+            raise self.presence.gone()
+        number = next(self._numbers)
+        done: asyncio.Future[CellResult] = self._loop.create_future()
+        done.add_done_callback(lambda _: self._leave(number, cell))
+        if on_end is not None:
+            done.add_done_callback(on_end)
+        self._cells.begin(cell, on_output, done)
+        self._answers[number] = (CellResult, done)
+        try:
+            self.send(clients.Call(number, order))
+            if self.closed:  # meanwhile, by the loop, which may not have known of this cell
+                raise self.presence.gone()
+        except BaseException:
+            self._leave(number, cell)
+            raise
+        return done
+
+    def _leave(self, number: int, cell: str) -> None:
+        if self._answers.pop(number, None) is not None:
+            self._cells.leave(cell)
+
+    @property
+    def near(self) -> bool:
+        """Whether the head is on this machine, so that a thread can send without the loop."""
+        return self._stream is not None
 
     async def follow(self, cell: str, on_output: OnOutput) -> CellResult:
         """Receive all output of a running cell from its start, and its result, as if this client had run it.
@@ -150,7 +207,7 @@ class Connection:
             NotFound: The head no longer knows the cell.
             Unreachable: The head ended.
         """
-        return await self._until_end(clients.Follow(cell), cell, on_output)
+        return await self.begin(clients.Follow(cell), cell, on_output)
 
     async def diagnose(self) -> Diagnosis:
         """Measure what takes a training step's time.
@@ -229,6 +286,9 @@ class Connection:
 
     def disconnect(self) -> None:
         """Close the socket; pending requests stay pending."""
+        if self._stream is not None:
+            self._stream.close(LINGER_MS / 1000)
+            self._stream = None
         if self._drain is not None:
             self._drain.close()
             self.socket.close()
@@ -247,9 +307,9 @@ class Connection:
             shown: Cell → number of output pieces received.
         """
         for cell, (_, done) in list(self._cells.running.items()):
-            self._next += 1
-            self._answers[self._next] = (CellResult, done)
-            self.send(clients.Call(self._next, clients.Follow(cell, shown.get(cell, 0))))
+            number = next(self._numbers)
+            self._answers[number] = (CellResult, done)
+            self.send(clients.Call(number, clients.Follow(cell, shown.get(cell, 0))))
         await self.watch_again()
 
     async def watch_again(self) -> None:
@@ -276,26 +336,17 @@ class Connection:
         """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
         self._cells.keep(cell, on_output)
 
-    async def _until_end(
-        self, order: clients.Run | clients.Follow, cell: str, on_output: OnOutput
-    ) -> CellResult:
-        if self.closed:
-            raise self.presence.gone()
-        done = self._cells.begin(cell, on_output)
-        self._next += 1
-        number = self._next
-        self._answers[number] = (CellResult, done)
-        try:
-            self.send(clients.Call(number, order))
-            return await done
-        finally:
-            self._cells.leave(cell)
-            self._answers.pop(number, None)
-
     def send(self, call: clients.Call) -> None:
         """Send a call; ZeroMQ queues it while the head is not connected."""
         self.presence.sent(call)
-        self.socket.send_multipart(chunks.split(clients.encode(call)))
+        frame = clients.encode(call)
+        stream = self._stream
+        if stream is not None:
+            stream.send((frame,))
+            return
+        if self.socket is None:
+            raise self.presence.gone()
+        self.socket.send_multipart(chunks.split(frame))
         assert self._drain is not None
         self._drain.sent()
 

@@ -29,13 +29,22 @@ def split(message: bytes) -> list[bytes]:
     """
     if len(message) <= MOST_FRAME:
         return [message]
+    check(message)
+    starts = range(0, len(message), _PIECE)
+    return [bytes((CUT, at != starts[-1])) + message[at : at + _PIECE] for at in starts]
+
+
+def check(message: bytes) -> None:
+    """Check the length of a message.
+
+    Raises:
+        WireMismatch: the message is longer than `MOST_MESSAGE`.
+    """
     if len(message) > MOST_MESSAGE:
         raise WireMismatch(
             f"A message of {len(message) >> 20} MiB is too large: {MOST_MESSAGE >> 20} MiB is the most.",
             "Write large values to a file, or move them by push and pull.",
         )
-    starts = range(0, len(message), _PIECE)
-    return [bytes((CUT, at != starts[-1])) + message[at : at + _PIECE] for at in starts]
 
 
 def join(frames: Iterable[bytes]) -> Iterator[bytes]:
