@@ -52,13 +52,15 @@ def measure(size: int) -> list[Row]:
     kernel = Kernel()
     try:
         kernel.run("%load_ext dtrain_lab")
-        kernel.run(f"%distributed start --ranks {size} --no-monitor")
+        name = f"cells-{os.getpid()}-{size}"  # other clusters of this user may run beside it
+        kernel.run(f"%distributed start --ranks {size} --no-monitor --name {name}")
         kernel.run(
             "%%distributed\nimport torch, torch.distributed as dist\nt = torch.ones(1)\ndist.all_reduce(t)"
         )
         kernel.run(
             # ipyparallel's own view, which takes no turns with cells
-            "import dtrain_lab as dt\nview = dt.clusters()[0].view().client[:]\n"
+            f"import dtrain_lab as dt\nmine = next(c for c in dt.clusters() if c.name == '{name}')\n"
+            f"view = mine.view().client[:]\nassert len(view.targets) == {size}\n"
             "view.block = True\nview.activate()"
         )
         kernel.run("%%px\nimport torch, torch.distributed as dist\nt = torch.ones(1)\ndist.all_reduce(t)")
