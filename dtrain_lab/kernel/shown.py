@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import math
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 import msgspec
@@ -20,6 +17,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
 from dtrain_lab.kernel.comms import Comms
 from dtrain_lab.kernel.emit import Emitter
+from dtrain_lab.machine.interrupts import held_interrupts
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult, Output
 from dtrain_lab.wire.links import CellOutput
@@ -69,26 +67,29 @@ class Shown:
         if not connection.near:
             return self.until_end(lambda put: self._target.run_order(order, check=False, on_output=put))
         ended: concurrent.futures.Future[Result] = concurrent.futures.Future()
+        sent: list[asyncio.Future[CellResult]] = []
 
         def over(done: asyncio.Future[CellResult]) -> None:
             try:
                 self._emitter.finish()
-            except Exception as error:  # noqa: BLE001 # the waiting thread raises it
-                ended.set_exception(error)
+            except Exception as error:  # noqa: BLE001 # the waiting thread raises it, if it still waits
+                if not ended.done():
+                    ended.set_exception(error)
                 return
             if self._emitter.waits:
                 self._portal.post(self._settle_later(done, ended))
             else:
                 _settle(done, ended)
 
-        with held_interrupts() as came:
-            done = connection.begin(order, order.cell, self._put, over)
+        def begin() -> None:
+            with held_interrupts():
+                sent.append(connection.begin(order, order.cell, self._put, over))
 
         def leave() -> None:
             ended.cancel()
-            self._portal.loop.call_soon_threadsafe(done.cancel)
+            self._portal.loop.call_soon_threadsafe(sent[0].cancel)
 
-        return self._wait(ended, came, leave, keep=False)
+        return self._wait(ended, leave, keep=False, begin=begin, begun=lambda: bool(sent))
 
     def until_end(
         self, begin: Callable[[OnOutput], Coroutine[Any, Any, Result]], *, keep: bool = False
@@ -112,26 +113,34 @@ class Shown:
                 await self._emitter.sent()
 
         future = asyncio.run_coroutine_threadsafe(shown(), self._portal.loop)
-        return self._wait(future, [], future.cancel, keep=keep)
+        return self._wait(future, future.cancel, keep=keep)
 
     def _wait(
         self,
         future: concurrent.futures.Future[Result],
-        came: list[int],
         leave: Callable[[], object],
         *,
         keep: bool,
+        begin: Callable[[], None] = lambda: None,
+        begun: Callable[[], bool] = lambda: True,
     ) -> Result:
-        """Wait for the end; `came`: interrupts before now, `leave`: ends the wait only."""
+        """Begin a cell and wait for its end.
+
+        Args:
+            future: The cell's end.
+            leave: Ends the wait only.
+            keep: Whether an interrupt ends only the wait, not the cell.
+            begin: Begins the cell. Here, so that an interrupt finds either no cell or one that it can end.
+            begun: Whether the cell has begun.
+        """
         first = math.inf
         while True:
             try:
-                if came:
-                    came.clear()
-                    raise KeyboardInterrupt
+                if not begun():
+                    begin()
                 return future.result()
             except KeyboardInterrupt:
-                if future.done():
+                if future.done() or not begun():
                     raise
                 first = min(first, time.monotonic())
                 self._portal.loop.call_soon_threadsafe(self._emitter.hurry)
@@ -177,29 +186,12 @@ class Shown:
 
 def _settle(done: asyncio.Future[CellResult], ended: concurrent.futures.Future[Result]) -> None:
     """Pass a cell's end on to the thread that waits for it, if it still does."""
+    error = None if done.cancelled() else done.exception()  # retrieved, whoever still waits
     if ended.done():
         return
     if done.cancelled():
         ended.cancel()
-    elif (error := done.exception()) is not None:
+    elif error is not None:
         ended.set_exception(error)
     else:
         ended.set_result(Result(done.result(), []))
-
-
-@contextmanager
-def held_interrupts() -> Iterator[list[int]]:
-    """Keep interrupts of this thread from ending what is inside, such as a message that is half sent.
-
-    Yields:
-        The interrupts that came meanwhile.
-    """
-    came: list[int] = []
-    if threading.current_thread() is not threading.main_thread():  # Python interrupts no other
-        yield came
-        return
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    try:
-        yield came
-    finally:
-        signal.signal(signal.SIGINT, before)
