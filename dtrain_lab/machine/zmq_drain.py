@@ -6,6 +6,8 @@ A future per message (zmq.asyncio) costs more than the message; here one wake-up
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -81,12 +83,18 @@ class Dealer:
         self._socket = socket
         self._loop = loop
         self._drain = Drain(socket, take)
+        self._thread = threading.get_ident()
+        self._leaving: deque[list[bytes]] = deque()
 
     def send(self, messages: Iterable[bytes]) -> None:
-        """Send messages in order."""
-        frames = [frame for message in messages for frame in chunks.split(message)]
-        self._loop.call_soon_threadsafe(self._send, frames)
+        """Send messages in order: at once in the loop's thread, else as soon as that comes to it."""
+        self._leaving.append([frame for message in messages for frame in chunks.split(message)])
+        if threading.get_ident() == self._thread:
+            self._send()
+        else:
+            self._loop.call_soon_threadsafe(self._send)
 
-    def _send(self, frames: list[bytes]) -> None:
-        self._socket.send_multipart(frames)
+    def _send(self) -> None:
+        while self._leaving:
+            self._socket.send_multipart(self._leaving.popleft())
         self._drain.sent()
