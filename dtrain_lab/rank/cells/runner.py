@@ -28,7 +28,6 @@ from dtrain_lab.errors import DtrainError
 from dtrain_lab.rank import children
 from dtrain_lab.rank.cells import citations, failures, pager
 from dtrain_lab.rank.cells import sources as cell_sources
-from dtrain_lab.rank.cells.transforms import quick_transforms
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.ipykernel import main_lock
 from dtrain_lab.rank.output.streams import RankStream
@@ -70,7 +69,6 @@ class CellRunner:
         self._usual_name = kernel.shell.compile.get_code_name
         self._file = ""
         kernel.shell.compile.get_code_name = self._code_name
-        quick_transforms(kernel.shell)
         citations.in_warnings(self.place)
         citations.in_tracebacks(self.place)
         citations.in_shell(kernel.shell, self.place)
