@@ -63,7 +63,7 @@ class Head:
         self._outlets = Outlets(self._to_client, self._journal, self._soon)
         self._figures = Figures()
         peers = Peers(
-            lambda peer, frames: self._link.send(peer, frames), lambda peer: self._link.read_all(peer)
+            lambda peer, frames: self._link.send(peer, frames), lambda peer: self._link.read_last(peer)
         )
         self._debugger = DebugBroker(peers, self._outlets.say, self._paused)
         self._parts = Parts(

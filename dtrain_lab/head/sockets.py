@@ -1,4 +1,4 @@
-"""The head's sockets: streams for this machine, ROUTERs, read in bursts with one flush after each burst."""
+"""The head's sockets: streams for this machine, and ROUTERs, which are read in bursts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import logging
 import os
 import socket as sockets
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
@@ -14,7 +15,8 @@ import zmq
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.machine import ipv6, supervision
 from dtrain_lab.machine.curve import Curve
-from dtrain_lab.machine.streams import SUFFIX, Listener, Stream
+from dtrain_lab.machine.listener import SUFFIX, Listener
+from dtrain_lab.machine.streams import Stream
 from dtrain_lab.machine.zmq_drain import Drain
 from dtrain_lab.wire.codec import chunks
 
@@ -24,6 +26,9 @@ Sent = Literal["sent", "full", "gone"]
 LOCAL, REMOTE, STREAM = b"l", b"r", b"s"
 """First byte of a peer's name: the socket through which it is connected."""
 LINGER_S = 0.5
+"""Seconds that queued messages have to leave at the end, for all peers of streams together."""
+LEAST_LINGER_S = 0.01
+"""Seconds that a peer has in any case: those before it may not read any more."""
 MOST_BYTES = 4 << 20
 """Bytes that may wait for a stream's peer where `most` is set."""
 
@@ -38,7 +43,7 @@ class Router:
         context: ZeroMQ context.
         path: Path of the ZeroMQ socket, in a folder that only this user can enter.
         received: Called with a peer and each of its messages.
-        drained: Called after each burst.
+        drained: Called after each burst of a ROUTER; not after messages of a stream.
         most: Maximum number of messages queued for one peer; 0 for no limit, where peers are known to read.
     """
 
@@ -62,7 +67,11 @@ class Router:
         self._watch(LOCAL, socket)
         self._streams: dict[bytes, Stream] = {}
         self._numbers = itertools.count()
-        self._listener = Listener(path + SUFFIX, self._connected)
+        self._listener: Listener | None = None
+        try:
+            self._listener = Listener(path + SUFFIX, self._connected)
+        except OSError as error:  # peers of this machine fall back to ZeroMQ
+            log.warning("no stream socket beside %s: %s", path, error)
 
     def open_tcp(self, addresses: Sequence[str], ports: Iterable[int], curve: Curve) -> tuple[str, ...]:
         """Also listen on TCP addresses, at one port; only holders of the world's keys can connect.
@@ -125,16 +134,24 @@ class Router:
             drain.sent()
         return "sent"
 
-    def read_all(self, peer: bytes) -> None:
-        """Read what a stream's peer has sent so far, as it has ended."""
-        if peer in self._streams:
-            self._streams[peer].read_all()
+    def read_last(self, peer: bytes) -> None:
+        """Read what a stream's peer has sent, as its process has ended, and close the stream.
+
+        Children of that process may hold their copy of its end, so that the end itself need not show.
+        """
+        stream = self._streams.get(peer)
+        if stream is not None:
+            stream.read_all()
+            stream.close()
+            self._lost(peer)
 
     def close(self) -> None:
         """Stop reading; queued messages still leave."""
-        self._listener.close()
+        if self._listener is not None:
+            self._listener.close()
+        until = time.monotonic() + LINGER_S
         for stream in list(self._streams.values()):
-            stream.close(LINGER_S)
+            stream.close(max(LEAST_LINGER_S, until - time.monotonic()))
         for socket, drain in self._sockets.values():
             drain.close()
             socket.close()

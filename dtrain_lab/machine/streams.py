@@ -8,30 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import socket
 import struct
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 
 from dtrain_lab.wire.codec.chunks import MOST_MESSAGE, check
 
-SUFFIX = ".s"
-"""Added to the path of a ZeroMQ socket: the path of the stream socket beside it."""
 READ = 1 << 16
 BURST = 16
 """Reads in one loop iteration: what arrives together is taken together, and other work is not starved."""
-BACKLOG = 1024
-AGAIN_S = 0.5
-"""Seconds until the next attempt to accept where this process has no descriptor left."""
 _LENGTH = struct.Struct("<I")
+_open: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
 Take = Callable[[list[bytes]], None]
 
 
 class Stream:
     """One end of a connection. Made in the loop that reads; messages may be sent from every thread.
+
+    Whoever sends or reads does not wait for another thread that is at it, but leaves it the work: that thread
+    may be in a signal handler of the user's, which waits for this one.
 
     Args:
         connected: The connected socket.
@@ -53,18 +54,29 @@ class Stream:
         self._lost = lost
         self._watched = connected.fileno() if watched is None else watched
         self._loop = asyncio.get_running_loop()
-        self._reading = threading.RLock()
+        self._reading = threading.Lock()
         self._parts: list[bytes] = []
         self._have, self._need = 0, _LENGTH.size
+        self._lost_track = False
+        """What was read is not a message of ours: there is no way to find the next one."""
         self._sending = threading.Lock()
         self._leaving: deque[memoryview] = deque()
-        self.waiting = 0
-        """Bytes that were given to `send` and have not left."""
+        self._full = False
+        """The other end takes nothing now; the loop is told once it does."""
         self.open = True
         self._loop.add_reader(self._watched, self._read)
+        _open.add(connected)
+        _close_in_children()
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that were given to `send` and have not left."""
+        return sum(map(len, tuple(self._leaving)))
 
     def send(self, messages: Iterable[bytes]) -> None:
         """Send messages in order; what the other end does not take now leaves later.
+
+        Once the connection is closed, messages are dropped: the end was told by `lost`.
 
         Raises:
             WireMismatch: A message is too long.
@@ -72,23 +84,10 @@ class Stream:
         messages = tuple(messages)
         for message in messages:
             check(message)
-        data = b"".join(part for m in messages for part in (_LENGTH.pack(len(m)), m))
-        with self._sending:
-            if not self.open:
-                return
-            sent = 0
-            if not self._leaving:
-                try:
-                    sent = self._socket.send(data)
-                except BlockingIOError:
-                    pass
-                except OSError:  # the reader learns of the end, after what has arrived before it
-                    return
-                if sent == len(data):
-                    return
-                self._loop.call_soon_threadsafe(self._write_later)
-            self._leaving.append(memoryview(data)[sent:])
-            self.waiting += len(data) - sent
+        if self.open:
+            parts = (part for m in messages for part in (_LENGTH.pack(len(m)), m))
+            self._leaving.append(memoryview(b"".join(parts)))
+            self._leave()
 
     def read_all(self) -> None:
         """Read what has arrived so far; in the loop's thread."""
@@ -101,10 +100,16 @@ class Stream:
         Args:
             take: Called with the messages, in place of the loop's.
         """
-        with self._reading:
+        if not self._reading.acquire(blocking=False):
+            return
+        try:
             data = self._receive()
             if data:
                 self._add(data, take)
+        finally:
+            self._reading.release()
+        if data == b"" or self._lost_track:
+            self._loop.call_soon_threadsafe(self._end)
 
     def close(self, linger_s: float = 0.0) -> None:
         """Close; in the loop's thread.
@@ -125,36 +130,53 @@ class Stream:
             self._leaving.clear()
             self._socket.close()
 
+    def _leave(self) -> None:
+        """Send what waits, unless another thread is at it: that one looks again when it has finished."""
+        while self._leaving and not self._full and self._sending.acquire(blocking=False):
+            try:
+                self._full = not self._sent()
+                if self._full:
+                    self._loop.call_soon_threadsafe(self._write_later)
+            finally:
+                self._sending.release()
+
+    def _sent(self) -> bool:
+        """Send what the other end takes; returns whether that was all."""
+        while self._leaving:
+            first = self._leaving[0]
+            try:
+                sent = self._socket.send(first)
+            except BlockingIOError:
+                return False
+            except OSError:  # the reader learns of the end, after what has arrived before it
+                self._leaving.clear()
+                break
+            if sent == len(first):
+                self._leaving.popleft()
+            else:
+                self._leaving[0] = first[sent:]
+        return True
+
     def _write_later(self) -> None:
         if self.open:
             self._loop.add_writer(self._socket, self._write)
 
     def _write(self) -> None:
-        with self._sending:
-            while self._leaving:
-                first = self._leaving[0]
-                try:
-                    sent = self._socket.send(first)
-                except BlockingIOError:
-                    return
-                except OSError:
-                    self._leaving.clear()
-                    self.waiting = 0
-                    break
-                self.waiting -= sent
-                if sent == len(first):
-                    self._leaving.popleft()
-                else:
-                    self._leaving[0] = first[sent:]
-            self._loop.remove_writer(self._socket)
+        self._loop.remove_writer(self._socket)
+        self._full = False
+        self._leave()
 
     def _read(self) -> bool:
         """Read once; returns whether there was something."""
-        with self._reading:
+        if not self._reading.acquire(blocking=False):
+            return False  # another thread reads; what it leaves is signalled again
+        try:
             data = self._receive_all()
             if data:
                 self._add(data, self._take)
-        if data == b"":
+        finally:
+            self._reading.release()
+        if data == b"" or self._lost_track:
             self._end()
         return bool(data)
 
@@ -178,6 +200,8 @@ class Stream:
             return b""
 
     def _add(self, data: bytes, take: Take) -> None:
+        if self._lost_track:
+            return
         self._parts.append(data)
         self._have += len(data)
         if self._have >= self._need:
@@ -194,8 +218,8 @@ class Stream:
             if len(data) - at < self._need:
                 break
             (length,) = _LENGTH.unpack_from(data, at)
-            if length > MOST_MESSAGE:  # not one of ours: there is no way to find the next message
-                self._end()
+            if length > MOST_MESSAGE:
+                self._lost_track = True
                 break
             self._need += length
             if len(data) - at < self._need:
@@ -212,62 +236,12 @@ class Stream:
             self._lost()
 
 
-class Listener:
-    """Accepts connections at a path, in a folder that only this user can enter.
-
-    Args:
-        path: Path of the socket.
-        accepted: Called with each connection.
-    """
-
-    def __init__(self, path: str, accepted: Callable[[socket.socket], None]) -> None:
-        self._accepted = accepted
-        self._loop = asyncio.get_running_loop()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.bind(path)
-        os.chmod(path, 0o600)
-        self._socket.listen(BACKLOG)
-        self._socket.setblocking(False)
-        self._loop.add_reader(self._socket, self._accept)
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._loop.remove_reader(self._socket)
-        self._socket.close()
-
-    def _accept(self) -> None:
-        try:
-            made, _ = self._socket.accept()
-        except BlockingIOError:
-            return
-        except OSError:  # no descriptor is left
-            self._loop.remove_reader(self._socket)
-            self._loop.call_later(AGAIN_S, self._again)
-            return
-        self._accepted(made)
-
-    def _again(self) -> None:
-        if self._socket.fileno() >= 0:
-            self._loop.add_reader(self._socket, self._accept)
+@functools.cache
+def _close_in_children() -> None:
+    """Let forked children close these connections, which would otherwise outlive this process in them."""
+    os.register_at_fork(after_in_child=_close_all)
 
 
-def connect(url: str) -> socket.socket | None:
-    """Connect to the stream socket beside a ZeroMQ socket of this machine.
-
-    Args:
-        url: URL of the ZeroMQ socket.
-
-    Returns:
-        The connected socket; None where the URL is not a path, or nothing listens beside it: an older
-        version, or the end of a forward to another machine.
-    """
-    scheme, _, path = url.partition("://")
-    if scheme != "ipc":
-        return None
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        made.connect(path + SUFFIX)
-    except OSError:
-        made.close()
-        return None
-    return made
+def _close_all() -> None:
+    for connected in tuple(_open):
+        connected.close()

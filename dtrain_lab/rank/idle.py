@@ -14,37 +14,42 @@ import selectors
 import socket
 from collections.abc import Callable
 
+from dtrain_lab.machine.interrupts import held_interrupts
+
 
 class Turns:
     """Which thread reads a socket."""
 
     def __init__(self, read: socket.socket) -> None:
-        self._socket = read.fileno()
-        self._main, self._beside = select.epoll(), select.epoll()
-        self._beside.register(self._socket, select.EPOLLIN)
+        self._socket = read
+        self._main, self._iopub = select.epoll(), select.epoll()
+        self._iopub.register(self._socket, select.EPOLLIN)
 
     @property
-    def main(self) -> int:
+    def for_main(self) -> int:
         """Descriptor that is readable where the main thread is to read."""
         return self._main.fileno()
 
     @property
-    def beside(self) -> int:
-        """Descriptor that is readable where the other thread is to read."""
-        return self._beside.fileno()
+    def for_iopub(self) -> int:
+        """Descriptor that is readable where the IOPub thread is to read."""
+        return self._iopub.fileno()
 
     def to_main(self) -> None:
         """The main thread reads from now on."""
-        self._move(self._beside, self._main)
+        self._move(self._iopub, self._main)
 
-    def to_beside(self) -> None:
-        """The other thread reads from now on."""
-        self._move(self._main, self._beside)
+    def to_iopub(self) -> None:
+        """The IOPub thread reads from now on."""
+        self._move(self._main, self._iopub)
 
     def _move(self, source: select.epoll, target: select.epoll) -> None:
-        with contextlib.suppress(OSError):  # the connection is closed, and its head gone
-            source.unregister(self._socket)
+        # in this order, so that an interrupt in between leaves the socket with both rather than with neither;
+        # an error: the connection is closed (its descriptor is -1), or an interrupt has been here before
+        with contextlib.suppress(OSError, ValueError):
             target.register(self._socket, select.EPOLLIN)
+        with contextlib.suppress(OSError, ValueError):
+            source.unregister(self._socket)
 
 
 class MainSelector(selectors.EpollSelector):
@@ -63,21 +68,25 @@ class MainSelector(selectors.EpollSelector):
             read: Reads what has arrived.
         """
         self._turns, self._read = turns, read
-        self.register(turns.main, selectors.EVENT_READ)
+        self.register(turns.for_main, selectors.EVENT_READ)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for events."""
         turns = self._turns
-        if turns is None or (timeout is not None and timeout <= 0):
+        if turns is None:
             return super().select(timeout)
-        turns.to_main()
+        waits = timeout is None or timeout > 0
         try:
+            if waits:
+                turns.to_main()
             events = super().select(timeout)
-            others = [event for event in events if event[0].fd != turns.main]
+            others = [event for event in events if event[0].fd != turns.for_main]
             if len(others) < len(events):
-                self._read()
+                with held_interrupts():  # a loop in a cell (nest_asyncio) is interrupted like the cell
+                    self._read()
         finally:
-            turns.to_beside()
+            if waits:
+                turns.to_iopub()
         return others
 
 

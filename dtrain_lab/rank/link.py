@@ -1,8 +1,8 @@
 """The rank's end of the link: receives the head's orders, sends output and replies.
 
 The link has no thread of its own. A cell's output and its reply share one queue, so the reply is always last.
-Orders arrive on the kernel's IOPub thread, even while the main thread is inside a collective: that is how an
-abort gets through.
+Orders are read by the main thread while it is idle, else by the kernel's IOPub thread, even while the main
+thread is inside a collective: that is how an abort gets through.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import concurrent.futures
 import contextvars
 import logging
 import os
-import socket
 import sys
 import threading
 import traceback
@@ -25,14 +24,10 @@ import zmq
 from msgspec.structs import replace
 
 from dtrain_lab.cells.output_buffer import STREAMS, Names
-from dtrain_lab.errors import WireMismatch
-from dtrain_lab.machine import streams
-from dtrain_lab.machine.curve import introduce
-from dtrain_lab.machine.streams import Stream
-from dtrain_lab.machine.zmq_drain import Dealer
 from dtrain_lab.rank import launchers, rpc
 from dtrain_lab.rank.cells.questions import Questions
 from dtrain_lab.rank.cells.runner import CellRunner
+from dtrain_lab.rank.channel import far, near
 from dtrain_lab.rank.debugger.debugger import RankDebugger
 from dtrain_lab.rank.diagnosis.change import attempt
 from dtrain_lab.rank.diagnosis.measure import measure
@@ -44,8 +39,10 @@ from dtrain_lab.rank.idle import MainSelector, Turns
 from dtrain_lab.rank.ipykernel import flush, main_lock
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.notes import Notes
+from dtrain_lab.rank.orders import Orders
 from dtrain_lab.rank.output import inline_figures
-from dtrain_lab.rank.output.outbox import Outbox, route_output
+from dtrain_lab.rank.output.outbox import Outbox
+from dtrain_lab.rank.output.routing import route_output
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
 from dtrain_lab.rank.shared import Shared
@@ -57,6 +54,8 @@ from dtrain_lab.wire.links import CellReply, Message, RankSpec
 from dtrain_lab.wire.stacks import Frame
 
 events = logging.getLogger("dtrain_lab.rank")
+LEAVE_WITHIN_S = 1.0
+"""Seconds that the last messages have to leave."""
 
 
 class Link:
@@ -73,14 +72,13 @@ class Link:
     def __init__(self, app: Any, kernel: Any, spec: RankSpec, memory: Shared, selector: MainSelector) -> None:
         self._spec = spec
         self._selector = selector
-        self._elsewhere = 0
-        """Orders that the main thread has read and the IOPub thread has not obeyed yet."""
         self._kernel = kernel
         self._io_loop = kernel.iopub_socket.io_loop.asyncio_loop
         self._loop = app.loop.asyncio_loop
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[None]] = set()
         self._calls = Calls(spec.rank, self.send)
+        self._orders = Orders(self._obey, self._begin, self._io_loop)
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
         self._notes = Notes()
         sources = os.path.join(os.path.dirname(spec.log), "cells")
@@ -122,61 +120,14 @@ class Link:
     # ---- IOPub thread
 
     def _start(self, context: zmq.Context[Any]) -> None:
-        near = streams.connect(self._spec.link)
-        way = self._near(near) if near is not None else self._far(context)
+        channel = near(self._spec, self._orders, self._attend) or far(self._spec, self._orders, context)
         for name in STREAMS:
             getattr(sys, name).begin_count()
-        self._outbox.open(way)
+        self._outbox.open(channel)
         self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
 
-    def _near(self, connected: socket.socket) -> Stream:
-        """Speak to a head on this node."""
-        turns = Turns(connected)
-        stream = Stream(connected, self._received, watched=turns.beside)
-        read = partial(stream.read_beside, self._read_by_main)
+    def _attend(self, turns: Turns, read: Callable[[], None]) -> None:
         self._loop.call_soon_threadsafe(self._selector.attend, turns, read)
-        return stream
-
-    def _far(self, context: zmq.Context[Any]) -> Dealer:
-        """Connect to a head on another node."""
-        dealer = context.socket(zmq.DEALER)
-        dealer.linger = 1000
-        dealer.sndhwm = dealer.rcvhwm = 0
-        keys = self._spec.keys
-        if keys is not None:
-            dealer.routing_id = f"rank-{self._spec.rank}-{os.getpid()}".encode()
-            introduce(dealer, self._spec.link, keys)
-        dealer.connect(self._spec.link)
-        return Dealer(dealer, self._received, self._io_loop)
-
-    def _received(self, frames: list[bytes]) -> None:
-        for frame in frames:
-            order = _decoded(frame)
-            if order is not None:
-                self._try(order)
-
-    def _try(self, order: links.Message) -> None:
-        try:
-            self._obey(order)
-        except Exception:  # noqa: BLE001 # a failed order must not stop the ones after it
-            events.exception("an order of the head failed")
-
-    def _read_by_main(self, frames: list[bytes]) -> None:
-        """Begin a cell here; leave other orders to the IOPub thread, and what comes behind them."""
-        for frame in frames:
-            order = _decoded(frame)
-            if isinstance(order, links.Execute) and not self._elsewhere:
-                self._spawn(partial(self._execute, order))
-            elif order is not None:
-                self._elsewhere += 1
-                self._io_loop.call_soon_threadsafe(self._obey_beside, order)
-
-    def _obey_beside(self, order: links.Message) -> None:
-        self._try(order)
-        self._loop.call_soon_threadsafe(self._obeyed)
-
-    def _obeyed(self) -> None:
-        self._elsewhere -= 1
 
     def _obey(self, order: links.Message) -> None:
         match order:
@@ -245,12 +196,30 @@ class Link:
 
     # ---- main thread
 
+    def _begin(self, order: links.Execute) -> None:
+        """Begin a cell behind what the IOPub thread has given to this loop before."""
+        self._loop.call_soon(self._spawn, partial(self._execute, order))
+
     def _spawn(self, start: Callable[[], Any]) -> None:
         task = self._loop.create_task(start(), context=self._context)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            events.error("an order of the head failed on the main thread", exc_info=error)
 
     async def _execute(self, order: links.Execute | links.Diagnose) -> None:
+        try:
+            await self._run(order)
+        except Exception as error:
+            # a fault of ours, or what a signal handler of the user's raised: the head waits for a reply
+            kind, text = type(error).__name__, str(error)[:2000]
+            self._outbox.put(CellReply(order.cell, self._spec.rank, "raised", kind, text), now=True)
+            raise
+
+    async def _run(self, order: links.Execute | links.Diagnose) -> None:
         self._notes.forget()
         meeting.begin_cell(order.cell, self._group.store)
         if self._monitor is not None:
@@ -280,6 +249,11 @@ class Link:
         """Exit without C++ destructors: torch's threads may abort a process that still has models."""
         try:
             atexit._run_exitfuncs()
+            self._outbox.flush()
+            # to another node the IOPub thread sends: all that was said has left once it comes to this
+            left = threading.Event()
+            self._io_loop.call_soon_threadsafe(left.set)
+            left.wait(LEAVE_WITHIN_S)
         finally:
             os._exit(0)
 
@@ -295,15 +269,8 @@ class Link:
 
     def _finish(self, reply: CellReply | links.Handled) -> None:
         """Send a reply after all output; on the main thread, or on the IOPub thread."""
-        threads, mine = self._outbox.threads, threading.get_ident()
-        sends = mine in threads
-        threads.add(mine)
-        try:
-            for stream in RankStream.made.values():
-                flush(stream)  # into the outbox, so that output goes before the reply
-        finally:
-            if not sends:
-                threads.discard(mine)
+        for stream in RankStream.made.values():
+            flush(stream)  # into the outbox, so that output goes before the reply
         self._outbox.put(reply, now=True)
 
     async def _form(self, order: links.Form) -> None:
@@ -351,13 +318,3 @@ class Link:
         }
         self._kernel.shell.user_ns.update(names)
         self._kernel.shell.user_ns_hidden.update(names)
-
-
-def _decoded(frame: bytes) -> links.Message | None:
-    """An order; None where it is not understood."""
-    try:
-        order: links.Message = links.decode_to_rank(frame)
-    except WireMismatch as error:
-        events.warning("dropped %s bytes: %s", len(frame), error.message)
-        return None
-    return order

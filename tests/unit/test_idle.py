@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import select
+import signal
 import socket
 import threading
 import time
 from functools import partial
+from typing import Any
+
+import pytest
 
 from dtrain_lab.machine.streams import Stream
 from dtrain_lab.rank.idle import MainSelector, Turns
@@ -24,7 +29,7 @@ def test_each_order_is_read_by_the_thread_that_is_free_and_none_is_lost_or_overt
     made: list[Stream] = []
 
     async def open_it() -> None:
-        made.append(Stream(here, lambda m: read.extend(("beside", x) for x in m), watched=turns.beside))
+        made.append(Stream(here, lambda m: read.extend(("beside", x) for x in m), watched=turns.for_iopub))
 
     asyncio.run_coroutine_threadsafe(open_it(), beside).result(10)
     selector = MainSelector()
@@ -44,7 +49,7 @@ def test_each_order_is_read_by_the_thread_that_is_free_and_none_is_lost_or_overt
         while len(read) < 3:
             await asyncio.sleep(0.5)
         for n in range(200):
-            threading.Timer(0, say, (b"%d" % n,)).run()
+            say(b"%d" % n)
             if n % 3 == 0:
                 await asyncio.sleep(0.001)
             elif n % 50 == 1:
@@ -58,6 +63,126 @@ def test_each_order_is_read_by_the_thread_that_is_free_and_none_is_lost_or_overt
     there.close()
     wait_until(lambda: not made[0].open, 20, "the end, which is left to the other thread")
     main.close()
+    beside.call_soon_threadsafe(beside.stop)
+    thread.join(10)
+    beside.close()
+
+
+class Interrupted:
+    """An epoll with an interrupt that comes when its next call returns."""
+
+    def __init__(self, real: select.epoll) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any) -> None:
+            getattr(self._real, name)(*args)
+            raise KeyboardInterrupt
+
+        return call
+
+
+@pytest.mark.parametrize("which", ["_main", "_iopub"])
+@pytest.mark.parametrize("move", ["to_main", "to_iopub"])
+def test_an_interrupt_while_the_turn_changes_leaves_nobody_deaf(which: str, move: str) -> None:
+    here, there = socket.socketpair()
+    turns = Turns(here)
+    if move == "to_iopub":
+        turns.to_main()
+    real = getattr(turns, which)
+    setattr(turns, which, Interrupted(real))
+    with pytest.raises(KeyboardInterrupt):
+        getattr(turns, move)()
+    setattr(turns, which, real)
+    there.send(b"order")
+    assert turns._main.poll(0) or turns._iopub.poll(0)  # also before the next change
+    turns.to_main()
+    assert turns._main.poll(0)
+    assert not turns._iopub.poll(0)
+    turns.to_iopub()
+    assert turns._iopub.poll(0)
+    assert not turns._main.poll(0)
+    here.close()
+    turns.to_main()  # the head is gone
+    there.close()
+
+
+def test_an_interrupt_before_the_main_thread_waits_does_not_end_its_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here, there = socket.socketpair()
+    selector, turns = MainSelector(), Turns(here)
+    loop = asyncio.SelectorEventLoop(selector)
+    read: list[bytes] = []
+    selector.attend(turns, lambda: read.append(here.recv(100)))
+    usual = turns.to_main
+
+    def to_main() -> None:
+        usual()
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(turns, "to_main", to_main)
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(asyncio.sleep(0.05))
+    there.send(b"order")
+
+    async def turns_of_the_loop() -> None:
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not read  # a busy main thread leaves it to the other one
+        while not read:
+            await asyncio.sleep(0.01)
+
+    loop.run_until_complete(asyncio.wait_for(turns_of_the_loop(), 20))
+    assert read == [b"order"]
+    loop.close()
+    here.close()
+    there.close()
+
+
+def test_an_interrupt_while_the_main_thread_reads_comes_when_it_has_read() -> None:
+    here, there = socket.socketpair()
+    selector, turns = MainSelector(), Turns(here)
+    read: list[bytes] = []
+
+    def interrupted() -> None:
+        data = here.recv(100)
+        signal.raise_signal(signal.SIGINT)  # a cell with nest_asyncio is interrupted here
+        read.append(data)
+
+    selector.attend(turns, interrupted)
+    there.send(b"order")
+    with pytest.raises(KeyboardInterrupt):
+        selector.select(10)
+    assert read == [b"order"]
+    selector.close()
+    here.close()
+    there.close()
+
+
+def test_the_main_thread_rests_when_the_head_has_ended() -> None:
+    beside = asyncio.new_event_loop()
+    thread = threading.Thread(target=beside.run_forever, daemon=True)
+    thread.start()
+    here, there = socket.socketpair()
+    turns = Turns(here)
+    made: list[Stream] = []
+
+    async def open_it() -> None:
+        made.append(Stream(here, lambda _: None, watched=turns.for_iopub))
+
+    asyncio.run_coroutine_threadsafe(open_it(), beside).result(10)
+    selector = MainSelector()
+    reads: list[int] = []
+    selector.attend(turns, lambda: (reads.append(1), made[0].read_beside(lambda _: None)))
+    there.close()
+    while made[0].open:
+        selector.select(0.01)
+    before = len(reads)
+    selector.select(0.05)
+    assert len(reads) == before
+    selector.close()
     beside.call_soon_threadsafe(beside.stop)
     thread.join(10)
     beside.close()

@@ -6,10 +6,11 @@ import asyncio
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
-from dtrain_lab.machine import streams
-from dtrain_lab.machine.streams import Listener, Stream
+from dtrain_lab.machine.listener import SUFFIX, Listener, connect
+from dtrain_lab.machine.streams import Stream
 
 
 def pair(mine: list[bytes], theirs: list[bytes], lost: list[str] | None = None) -> tuple[Stream, Stream]:
@@ -18,9 +19,9 @@ def pair(mine: list[bytes], theirs: list[bytes], lost: list[str] | None = None) 
     return Stream(here, mine.extend), Stream(there, theirs.extend, lambda: gone.append("lost"))
 
 
-async def until(done: object) -> None:
+async def until(done: Callable[[], object]) -> None:
     async with asyncio.timeout(20):
-        while not done():  # type: ignore[operator]
+        while not done():
             await asyncio.sleep(0)
 
 
@@ -107,11 +108,11 @@ async def test_a_message_of_nonsense_ends_the_connection() -> None:
 
 async def test_a_path_without_a_listener_is_no_stream(tmp_path: Path) -> None:
     url = f"ipc://{tmp_path / 'client'}"
-    assert streams.connect(url) is None
-    assert streams.connect("tcp://127.0.0.1:1") is None
+    assert connect(url) is None
+    assert connect("tcp://127.0.0.1:1") is None
     accepted: list[socket.socket] = []
-    listener = Listener(str(tmp_path / "client") + streams.SUFFIX, accepted.append)
-    made = streams.connect(url)
+    listener = Listener(str(tmp_path / "client") + SUFFIX, accepted.append)
+    made = connect(url)
     assert made is not None
     await until(lambda: accepted)
     assert (tmp_path / "client.s").stat().st_mode & 0o777 == 0o600

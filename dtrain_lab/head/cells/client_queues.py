@@ -1,9 +1,9 @@
 """Back-pressure queues to clients: output is sent at once, or from the journal to clients that fall behind.
 
-A notebook that stops reading (a suspended process, a lost network) must not grow the head's memory. ZeroMQ
-queues a limited number of messages for each client. Beyond that, the output of the client's cells is only in
-the journal, on disk, and is read from there once the client reads again. Answers and cell ends are queued
-here; they are few, because a client that doesn't read doesn't ask either.
+A notebook that stops reading (a suspended process, a lost network) must not grow the head's memory. Its
+socket takes a limited number of messages (ZeroMQ) or bytes (a stream). Beyond that, the output of the
+client's cells is only in the journal, on disk, and is read from there once the client reads again. Answers
+and cell ends are queued here; they are few, because a client that doesn't read doesn't ask either.
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@ class Peers:
 
     Args:
         send: Sends frames to one peer of the link.
-        read_all: Reads what a peer has sent so far.
+        read_last: Reads what a peer has sent, and closes the way to it.
     """
 
     def __init__(
-        self, send: Callable[[bytes, list[bytes]], object], read_all: Callable[[bytes], None]
+        self, send: Callable[[bytes, list[bytes]], object], read_last: Callable[[bytes], None]
     ) -> None:
         self._send = send
-        self._read_all = read_all
+        self._read_last = read_last
         self._peers: dict[int, bytes] = {}
         self._seen: set[int] = set()
 
@@ -46,7 +46,7 @@ class Peers:
         """Read what a rank that has ended still sent, before its end is handled."""
         peer = self._peers.get(rank)
         if peer is not None:
-            self._read_all(peer)
+            self._read_last(peer)
 
     def absent(self, rank: int) -> str:
         """Why a rank can't be reached, as a phrase to follow its name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import fcntl
 import os
 import select
@@ -18,14 +17,13 @@ from typing import Any, ClassVar
 from ipykernel.iostream import OutStream
 
 from dtrain_lab.cells.output_buffer import PIECE, Region
-from dtrain_lab.rank.output.alarm import Alarm
 
 PART = 1 << 14
 """Characters kept and sent as one piece; in bytes at most a quarter of a region."""
 SPACE_WITHIN_S = 30.0
 """Longest wait for room, seconds: a head that confirms nothing for so long is gone, and its ranks too."""
 
-_QUICK = all(hasattr(OutStream, name) for name in ("_flush_buffers", "_schedule_flush"))
+_QUICK = hasattr(OutStream, "_flush_buffers")
 """Whether ipykernel's stream has what a flush of ours needs; otherwise its own sends a message of Jupyter."""
 
 
@@ -48,6 +46,8 @@ class RankStream(OutStream):  # type: ignore[misc]
     straight: ClassVar[Callable[[str, dict[str, Any], str], bool]] = lambda *_: False
     """Sends text of a cell to the head, given the stream's name, the parent's header and the text; false for
     other text, which becomes a message of Jupyter."""
+    in_turn: ClassVar[Callable[[Callable[[], None]], None]] = lambda write: write()
+    """Calls a function that writes text out, after all that was said before; one at a time."""
     made: ClassVar[dict[str, RankStream]] = {}
     """The streams by name: `sys.stdout` may be another object, as programs redirect it."""
 
@@ -56,11 +56,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         self._room = threading.Event()
         # threads of the user's print at once; a signal handler may print while its thread is printing
         self._writing = threading.RLock()
-        self._flushing = threading.RLock()
         self._sent = 0
-        self._alarm: Alarm | None = None
-        self._due = 0.0
-        """Until then (monotonic seconds) the alarm is set, which sends all that is written before."""
         self.made[name] = self
         # "force": ipykernel would not redirect the descriptors where a test runner's variables are set
         super().__init__(session, pub_thread, name, watchfd="force")
@@ -103,8 +99,6 @@ class RankStream(OutStream):  # type: ignore[misc]
 
         Called on the IOPub thread.
         """
-        with contextlib.suppress(OSError):  # no such timers: the IOPub thread wakes for each flush
-            self._alarm = Alarm(self._flush)
         self._flush()
         self._sent = self._region.written
         self._region.seen(self._sent)
@@ -127,27 +121,21 @@ class RankStream(OutStream):  # type: ignore[misc]
                 self._take()
 
     def _flush(self) -> None:
-        if os.getpid() != self._master_pid:  # a forked child: lock and timer are its parent's
+        if os.getpid() != self._master_pid:  # a forked child, where nobody works the outbox off
+            super()._flush()
+        else:
+            RankStream.in_turn(self._write_out)
+
+    def _write_out(self) -> None:
+        if not _QUICK:
             super()._flush()
             return
-        with self._flushing:  # whoever flushes next must not overtake what this one has in its hands
-            if not _QUICK:
-                super()._flush()
-                return
-            if self._due and self._alarm is not None:
-                self._alarm.stop()
-            self._due = 0.0  # before the text is taken: what a thread writes from here on sets the alarm
-            for parent, text in self._flush_buffers():
-                if text and not RankStream.straight(self.name, parent, text):
-                    message = self.session.msg("stream", {"name": self.name, "text": text}, parent=parent)
-                    self.session.send(self.pub_thread, message, ident=self.topic)
-
-    def _schedule_flush(self) -> None:
-        if self._alarm is None:
-            super()._schedule_flush()
-        elif (now := time.monotonic()) >= self._due:
-            self._due = now + self.flush_interval
-            self._alarm.set(self.flush_interval)
+        # before the text is taken: what a thread writes from here on schedules a flush of its own
+        self._flush_pending = False
+        for parent, text in self._flush_buffers():
+            if text and not RankStream.straight(self.name, parent, text):
+                message = self.session.msg("stream", {"name": self.name, "text": text}, parent=parent)
+                self.session.send(self.pub_thread, message, ident=self.topic)
 
     def _put(self, text: str, *, taken: bool = False) -> None:
         data = _bytes(text)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from dtrain_lab.backends.base import Way
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch, from_dict
-from dtrain_lab.machine import streams, supervision
+from dtrain_lab.machine import listener, supervision
 from dtrain_lab.machine.curve import introduce
 from dtrain_lab.machine.streams import Stream
 from dtrain_lab.machine.zmq_drain import Drain
@@ -78,9 +78,15 @@ class Connection:
         """
         await self.presence.open()
 
-    def connect(self, way: Way) -> None:
-        """Connect a socket to the head."""
-        near = streams.connect(way.url)
+    def connect(self, way: Way, *, stream: bool = False) -> None:
+        """Connect a socket to the head.
+
+        Args:
+            way: Address of the head.
+            stream: Use a stream where the head has one. A stream doesn't connect again, so its head's process
+                has to be watched; ZeroMQ finds a head that takes the place of this one.
+        """
+        near = listener.connect(way.url) if stream else None
         if near is not None:
             self._stream = Stream(near, self._take)
             return
@@ -287,7 +293,7 @@ class Connection:
     def disconnect(self) -> None:
         """Close the socket; pending requests stay pending."""
         if self._stream is not None:
-            self._stream.close(LINGER_MS / 1000)
+            self._stream.close()
             self._stream = None
         if self._drain is not None:
             self._drain.close()
@@ -337,7 +343,7 @@ class Connection:
         self._cells.keep(cell, on_output)
 
     def send(self, call: clients.Call) -> None:
-        """Send a call; ZeroMQ queues it while the head is not connected."""
+        """Send a call, which waits while the head is not connected or does not read."""
         self.presence.sent(call)
         frame = clients.encode(call)
         stream = self._stream

@@ -21,7 +21,7 @@ class Client(Protocol):
     closed: bool
     socket: Any
 
-    def connect(self, way: Way) -> None: ...
+    def connect(self, way: Way, *, stream: bool = False) -> None: ...
     def disconnect(self) -> None: ...
     def close(self) -> None: ...
     def has_ended(self) -> None: ...
@@ -99,7 +99,7 @@ class Near(Presence):
         except ProcessLookupError:
             raise self.gone() from None
         asyncio.get_running_loop().add_reader(self._death, self._died)
-        await super().open()
+        self._connection.connect(self._way, stream=True)
 
     def gone(self) -> Unreachable:
         """Return the error for requests after the head has ended."""

@@ -1,0 +1,92 @@
+"""Where streams begin: the socket that accepts them, at a path beside that of a ZeroMQ socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Callable
+
+SUFFIX = ".s"
+"""Added to the path of a ZeroMQ socket: the path of the stream socket beside it."""
+BACKLOG = 1024
+AGAIN_S = 0.5
+"""Seconds until the next attempt to accept where this process has no descriptor left."""
+
+
+class Listener:
+    """Accepts connections at a path, in a folder that only this user can enter.
+
+    As with ZeroMQ's sockets, a file that a killed process has left at the path is replaced.
+
+    Args:
+        path: Path of the socket.
+        accepted: Called with each connection.
+
+    Raises:
+        OSError: No socket can be made at this path: it is too long.
+    """
+
+    def __init__(self, path: str, accepted: Callable[[socket.socket], None]) -> None:
+        self._path = path
+        self._accepted = accepted
+        self._loop = asyncio.get_running_loop()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            self._socket.bind(path)
+            os.chmod(path, 0o600)
+        except OSError:
+            self._socket.close()
+            raise
+        self._socket.listen(BACKLOG)
+        self._socket.setblocking(False)
+        self._loop.add_reader(self._socket, self._accept)
+
+    def close(self) -> None:
+        """Stop listening, and remove the file."""
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path)
+
+    def _accept(self) -> None:
+        try:
+            made, _ = self._socket.accept()
+        except BlockingIOError:
+            return
+        except OSError:  # no descriptor is left
+            self._loop.remove_reader(self._socket)
+            self._loop.call_later(AGAIN_S, self._again)
+            return
+        self._accepted(made)
+
+    def _again(self) -> None:
+        if self._socket.fileno() >= 0:
+            self._loop.add_reader(self._socket, self._accept)
+
+
+def connect(url: str) -> socket.socket | None:
+    """Connect to the stream socket beside a ZeroMQ socket of this machine.
+
+    Args:
+        url: URL of the ZeroMQ socket.
+
+    Returns:
+        The connected socket; None where the URL is not a path, or nothing accepts beside it: an older
+        version, the end of a forward to another machine, or a process that hangs, whose queue of connections
+        is full, so that a connection would wait for it.
+    """
+    scheme, _, path = url.partition("://")
+    if scheme != "ipc":
+        return None
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.setblocking(False)
+    try:
+        made.connect(path + SUFFIX)
+    except OSError:
+        made.close()
+        return None
+    return made

@@ -1,0 +1,134 @@
+"""Sends what a rank's kernel says about a cell to the head instead of to ipyparallel."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+from ipykernel.jsonutil import json_clean
+from jupyter_client.session import extract_header
+
+from dtrain_lab.rank.output.outbox import Outbox
+from dtrain_lab.rank.output.streams import RankStream
+from dtrain_lab.wire.codec.encode import encode_json
+from dtrain_lab.wire.links import CellOutput
+
+MOST_OUTPUT = 64 << 20
+"""Largest display output in bytes: head, kernel and page each hold a copy."""
+UNREAD = frozenset({"status", "execute_input"})
+"""Kernel messages that are dropped, because no client reads them."""
+WIDGETS = frozenset({"comm_open", "comm_msg", "comm_close"})
+PASSED_ON = WIDGETS | {"display_data", "update_display_data", "execute_result", "clear_output", "error"}
+"""`error` is an exception that a library has caught and shows; the cell's own error is in the reply."""
+
+
+def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
+    """Send output of cells over the link; all other messages still go to ipyparallel.
+
+    Args:
+        session: the kernel's session, whose `send` is replaced.
+        io: the IOPub socket.
+        rank: number of this rank.
+        outbox: takes the output.
+    """
+    usual = session.send
+    process = os.getpid()
+
+    def send(
+        stream: Any,
+        msg_or_type: Any,
+        content: Any = None,
+        parent: Any = None,
+        ident: Any = None,
+        buffers: Any = None,
+        track: bool = False,
+        header: Any = None,
+        metadata: Any = None,
+        **more: Any,
+    ) -> Any:
+        if stream is io and os.getpid() == process:
+            whole = isinstance(msg_or_type, dict)
+            origin = msg_or_type.get("parent_header") if whole else extract_header(parent) if parent else None
+            cell = origin and origin.get("dtrain_cell")
+            kind = msg_or_type["header"]["msg_type"] if whole else msg_or_type
+            body = msg_or_type["content"] if whole else content
+            about = msg_or_type.get("metadata") if whole else metadata
+            through = _through(kind, body, lost=not cell)
+            if cell:
+                message = _output(cell, rank, kind, body, buffers, through)
+                if message is not None:
+                    message = _whole(message, about, origin)
+                if message is not None:
+                    outbox.output(message)
+                    return None
+                if kind in UNREAD:
+                    return None
+        return usual(
+            stream, msg_or_type, content=content, parent=parent, ident=ident, buffers=buffers,
+            track=track, header=header, metadata=metadata, **more,
+        )  # fmt: skip
+
+    def straight(name: str, header: dict[str, Any], text: str) -> bool:
+        cell = header.get("dtrain_cell")
+        if cell is None:
+            return False
+        through, parent = RankStream.made[name].sent(text), header.get("dtrain_parent", "")
+        message = CellOutput(cell=cell, rank=rank, kind=name, text=text, through=through, parent=parent)  # type: ignore[arg-type]
+        outbox.output(message)
+        return True
+
+    RankStream.straight = straight
+    RankStream.in_turn = outbox.write_out
+    session.send = send
+
+
+def _through(kind: str, content: Any, *, lost: bool) -> int:
+    """Count the bytes of a stream's text that is sent.
+
+    Text for ipyparallel is confirmed at once, so that it is not reported as the last output of a lost rank.
+
+    Args:
+        kind: type of the message.
+        content: its content.
+        lost: whether the text goes to ipyparallel instead of the head.
+
+    Returns:
+        Bytes of this stream sent so far; 0 for other messages.
+    """
+    stream = RankStream.made.get(content["name"]) if kind == "stream" else None
+    if stream is None:
+        return 0
+    through = stream.sent(content["text"])
+    if lost:
+        stream.seen(through)
+    return through
+
+
+def _whole(message: CellOutput, metadata: Any, origin: Any) -> CellOutput:
+    """The message with its metadata, parent and (for a new comm) process id added."""
+    about = encode_json(json_clean(metadata)) if metadata else b""
+    parent = origin.get("dtrain_parent", "")
+    pid = os.getpid() if message.kind == "comm_open" else 0
+    if not (about or parent or pid):
+        return message
+    return msgspec.structs.replace(message, metadata=about, parent=parent, pid=pid)
+
+
+def _output(cell: str, rank: int, kind: str, content: Any, buffers: Any, through: int) -> CellOutput | None:
+    if kind == "stream":
+        return CellOutput(cell=cell, rank=rank, kind=content["name"], text=content["text"], through=through)
+    if kind not in PASSED_ON:
+        return None
+    content = dict(content)
+    transient = content.get("transient")
+    if transient and "display_id" in transient:
+        # the same id on two ranks must not be the same output
+        content["transient"] = {**transient, "display_id": f"rank{rank}:{transient['display_id']}"}
+    data = encode_json(json_clean(content))
+    packed = tuple(bytes(memoryview(buffer).cast("B")) for buffer in buffers or ())
+    size = len(data) + sum(map(len, packed))
+    if size > MOST_OUTPUT:
+        text = f"dtrain-lab: an output of {size >> 20} MiB is left out; save it and show a part of it.\n"
+        return CellOutput(cell=cell, rank=rank, kind="stderr", text=text)
+    return CellOutput(cell=cell, rank=rank, kind=kind, data=data, buffers=packed)  # type: ignore[arg-type]

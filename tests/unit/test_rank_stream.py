@@ -1,0 +1,147 @@
+"""What a cell prints is shown while the cell runs, and a flush asked for in a handler does not wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import zmq
+from ipykernel.iostream import IOPubThread
+from jupyter_client.session import Session
+
+from dtrain_lab.rank.output.outbox import Outbox
+from dtrain_lab.rank.output.routing import route_output
+from dtrain_lab.rank.output.streams import RankStream
+from dtrain_lab.wire import links
+from dtrain_lab.wire.links import CellReply
+from tests.waiting import wait_until
+
+
+class Memory:
+    """Shared memory with room for all."""
+
+    space = 1 << 30
+    written = 0
+
+    def write(self, data: bytes, *, taken: bool) -> None:
+        self.written += len(data)
+
+    def seen(self, through: int) -> None:
+        """Free nothing."""
+
+
+class Channel:
+    """Keeps what was sent."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+
+    def send(self, messages: list[bytes]) -> None:
+        self.messages += map(links.decode_to_head, messages)
+
+    @property
+    def text(self) -> str:
+        return "".join(m.text for m in self.messages if hasattr(m, "text"))
+
+
+class Rank:
+    """A rank's stdout, and the channel to its head."""
+
+    def __init__(self, thread: IOPubThread) -> None:
+        session = Session(key=b"")
+        self.channel = Channel()
+        self.loop = thread.io_loop.asyncio_loop
+        self.stream = RankStream(session, thread, "stdout")
+        self.stream._should_watch = False
+        self.stream.flush_interval = 0.002
+        self.stream.set_parent({"header": {"msg_id": "c", "dtrain_cell": "c"}})
+        self.outbox = Outbox(self.loop)
+        route_output(session, thread.background_socket, 0, self.outbox)
+        opened = threading.Event()
+
+        def open_it() -> None:
+            self.stream.begin_count()
+            self.outbox.open(self.channel)  # type: ignore[arg-type]
+            opened.set()
+
+        self.loop.call_soon_threadsafe(open_it)
+        assert opened.wait(10)
+
+
+@pytest.fixture(scope="module")
+def iopub() -> Iterator[IOPubThread]:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    socket = context.socket(zmq.PUB)
+    socket.bind("inproc://output")
+    thread = IOPubThread(socket)
+    thread.start()
+    yield thread
+    thread.stop()
+    thread.close()
+    context.term()
+
+
+@pytest.fixture
+def rank(iopub: IOPubThread, monkeypatch: pytest.MonkeyPatch) -> Rank:
+    for name, value in vars(RankStream).copy().items():
+        if name in ("straight", "in_turn"):  # set by the outbox
+            monkeypatch.setattr(RankStream, name, value)
+    monkeypatch.setattr(RankStream, "regions", {"stdout": Memory()})
+    monkeypatch.setattr(RankStream, "made", {})
+    monkeypatch.setattr(RankStream, "_setup_stream_redirects", lambda *_: None)
+    return Rank(iopub)
+
+
+def test_each_line_is_shown_though_the_cell_goes_on(rank: Rank) -> None:
+    for n in range(5):
+        rank.stream.write(f"{n}\n")
+        wait_until(lambda n=n: f"{n}\n" in rank.channel.text, 10, f"line {n}")
+
+
+def test_a_cell_that_prints_all_the_time_is_seen_to_do_so(rank: Rank) -> None:
+    printed = 0
+
+    def enough() -> bool:
+        nonlocal printed
+        for _ in range(100):
+            rank.stream.write(f"{printed}\n")
+            printed += 1
+        return len(rank.channel.messages) > 5
+
+    wait_until(enough, 20, "the lines")
+    rank.stream.flush()
+    wait_until(lambda: rank.channel.text.endswith(f"{printed - 1}\n"), 10, "the rest")
+    assert rank.channel.text.split() == [str(n) for n in range(printed)]
+
+
+def test_text_goes_before_the_reply_that_the_main_thread_sends(rank: Rank) -> None:
+    for n in range(50):
+        rank.stream.write(f"{n}\n")
+        rank.stream._flush()  # as at a cell's end
+        rank.outbox.put(CellReply(cell="c", rank=0), now=True)
+        wait_until(
+            lambda n=n: sum(isinstance(m, CellReply) for m in rank.channel.messages) == n + 1, 10, "it"
+        )
+        assert rank.channel.text.endswith(f"{n}\n")
+        assert isinstance(rank.channel.messages[-1], CellReply)
+
+
+def test_a_handler_that_prints_with_a_flush_while_a_reply_leaves_does_not_wait(rank: Rank) -> None:
+    usual, took = rank.channel.send, []
+
+    def send(messages: list[bytes]) -> None:
+        rank.channel.send = usual  # type: ignore[method-assign]
+        rank.stream.flush_timeout = 5
+        rank.stream.write("tick\n")
+        thread = threading.Thread(target=rank.stream.flush)
+        thread.start()
+        thread.join(4)
+        took.append(not thread.is_alive())
+        usual(messages)
+
+    rank.channel.send = send  # type: ignore[method-assign]
+    rank.outbox.put(CellReply(cell="c", rank=0), now=True)
+    assert took == [True]
+    wait_until(lambda: "tick" in rank.channel.text, 10, "the handler's text")
