@@ -95,6 +95,26 @@ def test_all_output_is_there_when_the_cell_ends(pair: dt.Cluster) -> None:
         assert set(result.stderr.values()) == {f"err {number}\n"}
 
 
+TICKS = """
+import signal
+def tick(*_):
+    print("tick", flush=True)
+signal.signal(signal.SIGALRM, tick)
+signal.setitimer(signal.ITIMER_REAL, 0.004, 0.004)
+"""
+QUIET = "signal.setitimer(signal.ITIMER_REAL, 0); signal.signal(signal.SIGALRM, signal.SIG_DFL)"
+
+
+def test_a_handler_that_prints_all_the_time_holds_no_cell_up(pair: dt.Cluster) -> None:
+    pair.run(TICKS)
+    try:
+        for n in range(60):
+            result = pair.run("print('x')", timeout=8)  # a handler that waits for itself does so for 10 s
+            assert "x" in result.stdout[0], n
+    finally:
+        pair.run(QUIET)
+
+
 def test_an_exception_names_rank_type_and_source_line(pair: dt.Cluster) -> None:
     with pytest.raises(CellFailed, match="Rank 1 failed: ZeroDivisionError: division by zero") as error:
         pair.run("def f(x):\n    return 1 / (1 - x)\n\nf(rank)")

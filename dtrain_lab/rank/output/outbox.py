@@ -137,8 +137,8 @@ class Outbox:
             write()
         finally:
             self._writer = 0
-        for message in self._written:
-            self._put(message)
+            for message in self._written:
+                self._put(message)
 
     def _put(self, message: Message, *, now: bool = False) -> None:
         self._waiting.append(message)

@@ -66,7 +66,7 @@ class Connection:
         """Called with messages of the ranks' debuggers while this client holds them."""
         self._drain: Drain | None = None
         self._stream: Stream | None = None
-        """Takes the place of `socket` to a head of this machine."""
+        """Takes the place of `socket` to a cluster's head on this machine."""
         self._renewer: supervision.Handle | None = None
         self._gone_event = asyncio.Event()
 
@@ -203,7 +203,7 @@ class Connection:
 
     @property
     def near(self) -> bool:
-        """Whether the head is on this machine, so that a thread can send without the loop."""
+        """Whether a stream leads to the head, so that a thread can send without the loop."""
         return self._stream is not None
 
     async def follow(self, cell: str, on_output: OnOutput) -> CellResult:
