@@ -25,7 +25,7 @@ from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.shared import Shared
 from dtrain_lab.wire.links import RankSpec
 
-OUR_LOGGERS = ("asyncio", "ipykernel", "ipyparallel", "tornado", "traitlets", "RankEngine")
+OUR_LOGGERS = ("asyncio", "ipykernel", "ipyparallel", "tornado", "traitlets", "RankEngine", "dtrain_lab.rank")
 
 
 class RankEngine(IPEngine):  # type: ignore[misc]
