@@ -20,9 +20,14 @@ from dtrain_lab.wire.processes.record import HeadRecord
 class Head:
     """Answers what time it is, at the path of a client's socket."""
 
-    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], folder: Path) -> None:
-        self._router = Router(context, str(folder / "client"), self._received, lambda: None)
-        self.close = self._router.close
+    def __init__(self, folder: Path) -> None:
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._router = Router(self._context, str(folder / "client"), self._received, lambda: None)
+
+    def close(self) -> None:
+        """End as a process does: its socket's file is gone before another head makes its own."""
+        self._router.close()
+        self._context.term()
 
     def _received(self, peer: bytes, frame: bytes) -> None:
         call = clients.decode_to_head(frame)
@@ -43,8 +48,7 @@ def _required() -> list[msgspec.structs.FieldInfo]:
 async def test_a_job_is_reached_at_its_path_also_when_its_head_is_another_one(
     tmp_path: Path, again: bool
 ) -> None:
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    head = Head(context, tmp_path)
+    head = Head(tmp_path)
     connection = Connection(record(tmp_path), Way(f"ipc://{tmp_path / 'client'}"))
     await connection.open()
     assert await connection.ask_head(clients.Clock(), 10) > 0
@@ -53,20 +57,17 @@ async def test_a_job_is_reached_at_its_path_also_when_its_head_is_another_one(
     connection.socket.disable_monitor()
     if again:
         head.close()
-        head = Head(context, tmp_path)
+        head = Head(tmp_path)
         assert await connection.ask_head(clients.Clock(), 10) > 0
     connection.close()
     head.close()
-    context.term()
 
 
 async def test_a_cluster_of_this_machine_has_a_stream(tmp_path: Path) -> None:
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    head = Head(context, tmp_path)
+    head = Head(tmp_path)
     connection = Connection(record(tmp_path))
     await connection.open()
     assert connection.near
     assert await connection.ask_head(clients.Clock(), 10) > 0
     connection.close()
     head.close()
-    context.term()
