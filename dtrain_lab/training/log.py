@@ -38,13 +38,14 @@ def log(step: int, average: bool | int = False, **values: Any) -> None:
 
     Raises:
         TypeError: a value is not a number.
-        BadRequest: `average` is 0 or negative, or no whole number.
+        BadRequest: `step` is not a whole number, or `average` is 0, negative or not a whole number.
     """
     if not isinstance(average, int) or (average is not False and average < 1):
         raise BadRequest(
             f"dt.log: average is {average!r}; it is True, False, or a whole number n for every n-th step."
         )
-    if average and int(step) % int(average):
+    number = _whole(step)
+    if average and number % int(average):
         return
     if average and of_other_framework():
         ranks.say("dt.log: ranks of this framework can't average: values of rank 0 are recorded.")
@@ -52,12 +53,23 @@ def log(step: int, average: bool | int = False, **values: Any) -> None:
         plain = {name: _number(name, value) for name, value in values.items()}
         means = _averages()
         if means is not None:
-            means.put(int(step), plain)
+            means.put(number, plain)
             return
         ranks.say("dt.log: ranks started in this way can't average: values of rank 0 are recorded.")
     if int(os.environ.get("RANK", "0")) != 0:
         return
-    _record(int(step), {name: _number(name, value) for name, value in values.items()}, time.time())
+    _record(number, {name: _number(name, value) for name, value in values.items()}, time.time())
+
+
+def _whole(step: Any) -> int:
+    """The step as a number; a tensor with one element is one, too."""
+    try:
+        return int(step)
+    except (TypeError, ValueError, OverflowError):
+        raise BadRequest(
+            f"dt.log: step is {step!r}, but has to be a whole number.",
+            "Write for example dt.log(step, loss=loss).",
+        ) from None
 
 
 def _record(step: int, values: dict[str, float], at: float) -> None:

@@ -82,6 +82,9 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(sentence(view([rank(0), rank(1)], { code: 'ready' }), trans)).toBe(
     'Ready to debug 2 ranks.'
   );
+  const waits = [{ ranks: [1], text: 'Rank 1 waits in all_reduce.' }];
+  const apart = [rank(0), rank(1, { phase: 'running' })];
+  expect(sentence(view(apart, { waits }), trans)).toBe('Paused on 1 rank.');
   const running = [rank(0, { phase: 'running' }), rank(1)];
   expect(sentence(view(running, { code: 'running' }), trans)).toBe(
     '1 rank runs. No breakpoint was reached.'

@@ -66,7 +66,7 @@ export function isCell(path: string): boolean {
   return /\/ipykernel_[^/]*\/\d+\.py$/.test(path);
 }
 
-/** The kernel's sentence in the user's language. */
+/** The kernel's sentence in the user's language. Which ranks wait stands in a card of its own below it. */
 export function sentence(view: DebugView, trans: TranslationBundle): string {
   const count = (phase: RankView['phase']): number =>
     view.ranks.filter(r => r.phase === phase).length;
@@ -88,7 +88,9 @@ export function sentence(view: DebugView, trans: TranslationBundle): string {
         count('running')
       );
     default:
-      return view.sentence;
+      return view.waits.length > 0 && count('paused') > 0
+        ? trans._n('Paused on %1 rank.', 'Paused on %1 ranks.', count('paused'))
+        : view.sentence;
   }
 }
 

@@ -113,7 +113,7 @@ for _ in range(3): train()
 
 def test_a_restart_from_a_peer_trains_on_with_its_variables(pair: dt.Cluster) -> None:
     pair.run(SETUP)
-    with pytest.raises(BadRankSet, match="restarted itself"):
+    with pytest.raises(BadRankSet, match="is restarted, too"):
         pair.restart([1], source=1)
     said = pair.restart([1], source=0)
     assert said.startswith("Rank 1 has a new process, with ")

@@ -307,7 +307,7 @@ def test_a_cell_that_trains_nothing_is_in_the_way(world: dt.Cluster) -> None:
         try:
             while not (await world.info_async())["running"]:
                 await asyncio.sleep(0.05)
-            with pytest.raises(Conflict, match="does not train"):
+            with pytest.raises(Conflict, match="is not training"):
                 await world.diagnose_async()
         finally:
             await world.interrupt_async()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -80,6 +81,9 @@ def test_an_interrupt_of_lightning_is_an_interrupt(pair: dt.Cluster) -> None:
         cell = threads.submit(pair.run, FIT, check=False, timeout=90)
         wait_until(lambda: steps(pair) > before, 90, "Lightning to train")
         pair.interrupt()
-    assert cell.result().sentence == "Ranks 0-1 were interrupted; variables are kept."
+    # whichever collective of Lightning a rank was in
+    assert re.fullmatch(
+        r"Ranks 0-1 were interrupted( in [\w ]+| \(.*\))?; variables are kept\.", cell.result().sentence or ""
+    )
     assert pair.run("print(module.seen > 0)").stdout == dict.fromkeys((0, 1), "True\n")
     assert fit(pair)

@@ -54,7 +54,7 @@ def test_without_a_person_the_questions_are_told_and_the_answer_goes_on(guarded:
     with dt.start("guarded", ranks=1) as cluster:
         assert cluster.run("print('in')").stdout == {0: "in\n"}
     assert guarded.answers == ["wrong", CODE], "one sign-in for all"
-    with pytest.raises(NotFound, match="Nothing waits"):
+    with pytest.raises(NotFound, match="nothing waits"):
         ask(id=asked["id"], answers=(CODE,))
 
 
