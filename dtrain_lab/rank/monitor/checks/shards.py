@@ -104,8 +104,8 @@ class Shards:
         Args:
             optimizer: the optimizer.
             group: the ranks that average.
-            whole: whether a rank's model gets all of the loader's batch. Code that averages by hand may give it
-                a part, so equal batches are no fault there.
+            whole: whether a rank's model gets all of the batch. Code that averages by hand may give it a
+                part, so equal batches are no fault there.
         """
         if self._loader is not None:
             self._passed(group, id(optimizer), self._batch, whole=whole)
