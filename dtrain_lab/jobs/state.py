@@ -28,7 +28,7 @@ UNSAID = Reason(
 LATE_S = 20.0
 """How long after a job's last sign of life a network file system may still hide the file with its end."""
 LATE_HERE_S = 2.0
-"""The same on a disk of this machine, which hides nothing: what is left of the job may need it to end."""
+"""The same on a disk of this machine, which hides nothing: leftover processes need a moment to end."""
 UNSAID_S = 600.0
 """How long other hosts may be unreachable after the first host is done."""
 STALE_S = 15.0
@@ -157,7 +157,7 @@ def _state(
         if failed or any(end.code for end in found.node_exits):
             return "failed", None
         if now - _heard_at(record, found) < late_s:
-            hint = f"It counts as lost {late_s:.0f} s after its last sign of life, unless the code appears."
+            hint = f"It is lost {late_s:.0f} s after its last sign of life, unless its exit code appears."
             return "running", Reason("ending", "The job's processes have ended without an exit code.", hint)
         return ("failed" if found.node_exits else "lost"), None
     if record.cancelled_at is not None:

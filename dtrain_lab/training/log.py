@@ -67,7 +67,7 @@ def _whole(step: Any) -> int:
         return int(step)
     except (TypeError, ValueError, OverflowError):
         raise BadRequest(
-            f"dt.log: step is {step!r}, but has to be a whole number.",
+            f"dt.log: step is {step!r}, but must be a whole number.",
             "Write for example dt.log(step, loss=loss).",
         ) from None
 

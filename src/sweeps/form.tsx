@@ -74,9 +74,12 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     ask: useSweepPlan(sweeps, sweep, notebook)
   });
   const [sending, setSending] = useState(false);
+  // a second click may come before the next render
+  const underWay = useRef(false);
   const send = useRef<(() => Promise<void>) | null>(null);
+  const entered = useMemo(() => ({ form, sweep }), [form, sweep]);
   const [waits, begin] = useSending(
-    form,
+    entered,
     checked.busy,
     () => void send.current?.()
   );
@@ -116,9 +119,10 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       );
       return;
     }
-    if (sending) {
+    if (underWay.current) {
       return;
     }
+    underWay.current = true;
     setSending(true);
     try {
       await notebook.save();
@@ -133,6 +137,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     } catch (failure) {
       refuse(refusalOf(failure, trans));
     } finally {
+      underWay.current = false;
       setSending(false);
     }
   };

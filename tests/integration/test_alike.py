@@ -90,7 +90,6 @@ CASES = {
         "model = net(rank)\nsteps(model, lambda: flat(model))",
         "The parameters of 2 ranks differ before the first step (weight, bias), although their gradients are",
     ),
-    "no sampler, by hand": ("without_ddp(net(0), by_hand)", "2 ranks read the same data"),
     "no epoch, by hand": (
         "without_ddp(net(0), flat, DistributedSampler(data))",
         "The DistributedSampler is never told the epoch",
@@ -135,6 +134,7 @@ FINE = {
     "from torch.distributed.fsdp import fully_shard\n"
     "mesh = init_device_mesh('cpu', (1, 2), mesh_dim_names=('r', 's'))\n"
     "without_ddp(fully_shard(net(0), mesh=mesh), lambda model: None)",
+    "by hand, where ranks may take parts of a batch": "without_ddp(net(0), by_hand)",
     "by hand, with a sampler": "without_ddp(net(0), by_hand, DistributedSampler(data), told=True)",
     "parameters averaged": "without_ddp(net(rank), lambda model: [dist.all_reduce(p.data) for p in "
     "model.parameters()])",

@@ -111,6 +111,9 @@ FINE = {
     ),
     "a static graph without them": "train(DDP(Net(), static_graph=True), aux=lambda s: False)",
     "an undefined gradient, which is no unused parameter": "train(DDP(Odd()), steps=16)",
+    "an undefined gradient of a parameter that no optimizer has": (
+        "model = DDP(Odd())\ntrain(model, torch.optim.SGD(model.module.a.parameters(), lr=0.1), steps=16)"
+    ),
 }
 
 

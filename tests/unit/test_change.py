@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import torch
 
 from dtrain_lab.metrics.advice.code import changed, ddp_name
 from dtrain_lab.metrics.advice.loop import accumulate
@@ -49,6 +52,70 @@ def test_a_loop_without_a_counter_gets_one_and_a_function_its_own_name() -> None
     assert "        if batch_number % 2 == 0:\n            optimizer.zero_grad()\n" in text
     assert "net.no_sync()" in text
     compile(text, "cell", "exec")
+
+
+LOOP = """for x, y in loader:
+    {}
+"""
+WRONG = {
+    "late zero_grad": "loss = f(net(x), y)\n    opt.zero_grad()\n    loss.backward()\n    opt.step()",
+    "one line": "opt.zero_grad(); loss = f(net(x), y); loss.backward(); opt.step()",
+    "two lines": "opt.zero_grad(); loss = f(net(x), y)\n    loss.backward(); opt.step()",
+    "own clipping": "loss = f(net(x), y)\n    loss.backward()\n    clip_grad_norm_(net.parameters(), 1)\n"
+    "    opt.step()\n    opt.zero_grad()",
+    "a scaler": "scaler.scale(f(net(x), y)).backward()\n    scaler.step(opt)\n    scaler.update()",
+    "a closure": "loss = f(net(x), y)\n    loss.backward()\n    opt.step(lambda: 0)",
+    "two backwards": "net(x).backward()\n    net(y).backward()\n    opt.step()",
+    "its own batch_number": "batch_number = 3\n    net(x).backward()\n    opt.step()",
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_loop_of_another_order_is_not_changed(case: str) -> None:
+    assert accumulate(LOOP.format(WRONG[case]), "net") == ""
+    assert accumulate("for x in loader: net(x).backward(); opt.step()", "net") == ""
+
+
+def test_the_changed_loop_trains_as_one_large_batch() -> None:
+    """The diff is run: gradients go once in four batches, and parameters are those of the large batch."""
+    code = LOOP.format(
+        "x = x.double()\n    opt.zero_grad()\n    out = net(x)\n    loss = out.mul(y).mean()\n"
+        "    loss.backward()\n    opt.step()\n    seen.append(loss.item())"
+    )
+    text = applied(accumulate(code, "net", every=4))
+    data = [(torch.randn(2, 3), torch.randn(2, 1).double()) for _ in range(8)]
+
+    def trained(code: str, loader: list[Any]) -> tuple[torch.Tensor, int, list[float]]:
+        torch.manual_seed(0)
+        net = Counted(torch.nn.Linear(3, 1).double())
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        seen: list[float] = []
+        exec(code, {"net": net, "opt": opt, "loader": loader, "seen": seen})
+        return net.inside.weight.detach(), net.quiet, seen
+
+    large = [
+        (torch.cat([x for x, _ in data[i : i + 4]]), torch.cat([y for _, y in data[i : i + 4]]))
+        for i in (0, 4)
+    ]
+    ours, quiet, seen = trained(text, data)
+    torch.testing.assert_close(ours, trained(code, large)[0])
+    assert (quiet, len(seen)) == (6, 8)
+
+
+class Counted(torch.nn.Module):
+    """A model that counts how often it is told not to send gradients."""
+
+    def __init__(self, inside: torch.nn.Linear) -> None:
+        super().__init__()
+        self.inside, self.quiet = inside, 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inside(x)  # type: ignore[no-any-return]
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        self.quiet += 1
+        yield
 
 
 @pytest.mark.parametrize(

@@ -45,12 +45,13 @@ def changed(code: str, advice: str, values: Mapping[str, object], model: str | N
         new = _with_optimize(lines, tree, KEYWORDS[advice](values), model)
     else:
         return ""
-    if new is None or new == lines or not _parses(new):
+    if new is None or new == lines or not parses(new):
         return ""
     return unified(magic + lines, magic + new)
 
 
-def _parses(lines: list[str]) -> bool:
+def parses(lines: list[str]) -> bool:
+    """Whether lines are valid Python."""
     try:
         ast.parse("\n".join(lines))
     except SyntaxError:  # for one, no comma after the last argument, on a line of its own

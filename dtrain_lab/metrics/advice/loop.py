@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from dtrain_lab.metrics.advice.code import ddp_assignment, unified, without_magic
+from dtrain_lab.metrics.advice.code import ddp_assignment, parses, unified, without_magic
+
+OWN_GRADIENTS = {"unscale_", "clip_grad_norm_", "clip_grad_value_", "scale", "update"}
+"""Calls that look at gradients, or scale them: in each batch they would change sums that aren't complete."""
+COUNTER = "batch_number"
 
 
 def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
@@ -26,11 +30,11 @@ def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
     loop = _loop(tree)
     made = ddp_assignment(tree)
     name = _used_in(loop, tree, made[0] if made is not None else model) if loop is not None else None
-    if name is None or loop is None:
+    if name is None or loop is None or not _is_plain(loop, name, body):
         return ""
     lines = body.splitlines()
     changed = _changed(lines, loop, name, every)
-    if changed is None:
+    if changed is None or not parses(changed):
         return ""
     return unified(magic + lines, magic + changed)
 
@@ -62,6 +66,42 @@ def _calls(node: ast.AST, method: str) -> bool:
     )
 
 
+def _is_plain(loop: ast.For, model: str, code: str) -> bool:
+    """Whether a loop has the usual order: `zero_grad` before the model, one `backward`, then `step`.
+
+    Any other loop would have to be understood as a whole: a change at the wrong place trains wrongly, unseen.
+    """
+    body = loop.body
+    ends = [i for i, s in enumerate(body) if _calls(s, "backward")]
+    if len(ends) != 1 or body[0].lineno == loop.lineno or COUNTER in code:
+        return False
+    called = {
+        n.func.attr if isinstance(n.func, ast.Attribute) else n.func.id
+        for n in ast.walk(loop)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute | ast.Name)
+    }
+    if called & OWN_GRADIENTS:
+        return False
+    optimizing = [i for i, s in enumerate(body) if _calls(s, "step") or _calls(s, "zero_grad")]
+    if not all(_without_arguments(body[i]) for i in optimizing):
+        return False
+    sharing = [i for i in range(1, len(body)) if body[i].lineno == body[i - 1].end_lineno]
+    if any(i - 1 <= ends[0] or not {i - 1, i} <= set(optimizing) for i in sharing):
+        return False  # only `opt.step(); opt.zero_grad()` can be moved as one line
+    before = max((i for i in optimizing if i < ends[0]), default=-1)
+    if any(_calls(body[i], "step") for i in optimizing if i < ends[0]):
+        return False
+    return not any(isinstance(n, ast.Name) and n.id == model for s in body[: before + 1] for n in ast.walk(s))
+
+
+def _without_arguments(statement: ast.stmt) -> bool:
+    """Whether a statement is one call of `step` or `zero_grad`, and has no closure that is called often."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.args:
+        return False
+    return call.func.attr in ("step", "zero_grad") and not _calls(call.func.value, "backward")
+
+
 def _changed(lines: list[str], loop: ast.For, model: str, every: int) -> list[str] | None:
     """The lines with the loop changed; None where its statements are not in the usual order."""
     body = loop.body
@@ -75,11 +115,11 @@ def _changed(lines: list[str], loop: ast.For, model: str, every: int) -> list[st
     indent = " " * body[0].col_offset
     new = [*lines[: loop.lineno - 1], *header]
     at = loop.body[0].lineno
-    synced = range(next((i for i in range(end + 1) if i not in steps), end), end + 1)
+    synced = range(max((i for i in steps if i < end), default=-1) + 1, end + 1)
     for index, statement in enumerate(body):
         mine = lines[at - 1 : (statement.end_lineno or at)]
         at = (statement.end_lineno or at) + 1
-        if not mine:  # the statement shares a line with the one before: `a(); b()`
+        if not mine:  # moved with the statement before, whose line it shares
             continue
         if index in steps:
             first = f"{counter} % {every} == 0" if index <= end else last
@@ -123,4 +163,4 @@ def _counter(lines: list[str], loop: ast.For) -> tuple[str, list[str]]:
     items = ast.unparse(target)
     items = f"({items})" if isinstance(target, ast.Tuple) and not items.startswith("(") else items
     indent = " " * loop.col_offset
-    return "batch_number", [f"{indent}for batch_number, {items} in enumerate({ast.unparse(call)}):"]
+    return COUNTER, [f"{indent}for {COUNTER}, {items} in enumerate({ast.unparse(call)}):"]

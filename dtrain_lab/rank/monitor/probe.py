@@ -153,7 +153,7 @@ class Probes:
         """
         for armed in [a for a in self.armed if a.partial]:
             its = {id(p) for group in optimizer.param_groups for p in group["params"]}
-            if its & armed.missing and not armed.left_out():
+            if armed.shares(its) and not armed.left_out():
                 self._refused.add(armed.module)
                 armed.complete()
 
@@ -220,6 +220,10 @@ class _Armed:
         self.disarm()
         if average is not None:
             average(self)
+
+    def shares(self, parameters: set[int]) -> bool:
+        """Whether one of these, by id, is a parameter whose gradient this averages."""
+        return any(id(p) in parameters for p in self._parameters)
 
     @property
     def missing(self) -> set[int]:

@@ -72,9 +72,9 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
             with recorder.harmless():
                 group = alike.start.stepping(optimizer)
                 if alike.shards.waits:
-                    group = group or _sharded_over(optimizer)
-                    if group is not None:
-                        alike.shards.stepping(optimizer, group)
+                    sharded = None if group is not None else _sharded_over(optimizer)
+                    if group is not None or sharded is not None:
+                        alike.shards.stepping(optimizer, group or sharded, whole=sharded is not None)
 
     @untraced
     def after(optimizer: Any, *_: Any) -> None:

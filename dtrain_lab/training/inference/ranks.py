@@ -124,10 +124,10 @@ class Ranks:
             return
         begun: deque[Callable[[], None]] = deque()
         for tensors, source in some:
+            if len(begun) >= AT_ONCE:
+                begun.popleft()()
             if any(tensor.numel() for tensor in tensors):
                 begun.append(self._broadcast_begun(tensors, source))
-            if len(begun) > AT_ONCE:
-                begun.popleft()()
         for end in begun:
             end()
 

@@ -85,6 +85,8 @@ export function useCheck<P extends JobPlan>(
   const [round, setRound] = useState<IRound>({ asks: false });
   const done = useRef<IRound | null>(null);
   const latest = useRef(0);
+  const now = useRef({ of: filled ?? undefined, by: ask });
+  now.current = { of: filled ?? undefined, by: ask };
 
   useEffect(() => {
     const anew = (): void => setRound({ asks: false });
@@ -132,7 +134,7 @@ export function useCheck<P extends JobPlan>(
     refuse: error => {
       // a check that is under way must not put its answer over this one
       latest.current += 1;
-      setChecked(before => ({ ...before, error, busy: false }));
+      setChecked(before => ({ ...before, ...now.current, error, busy: false }));
     }
   };
 }

@@ -55,6 +55,8 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     ask: useJobPlan(jobs, notebook)
   });
   const [sending, setSending] = useState(false);
+  // a second click may come before the next render
+  const underWay = useRef(false);
   const send = useRef<(() => Promise<void>) | null>(null);
   const [waits, submit] = useSending(
     form,
@@ -103,11 +105,15 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       focus('[aria-invalid="true"]', '.jp-DtrainJob-findings button');
       return;
     }
-    if (sending || (ranks > LARGE && !(await props.confirmLarge(ranks)))) {
+    if (underWay.current) {
       return;
     }
-    setSending(true);
+    underWay.current = true;
     try {
+      if (ranks > LARGE && !(await props.confirmLarge(ranks))) {
+        return;
+      }
+      setSending(true);
       // what was just saved has no plan yet
       const planned =
         (await notebook.save()) || !plan
@@ -123,6 +129,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     } catch (failure) {
       refuse(refusalOf(failure, trans));
     } finally {
+      underWay.current = false;
       setSending(false);
     }
   };

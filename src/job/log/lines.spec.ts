@@ -226,3 +226,20 @@ it('names the cell of a line of a traceback, apart from what is around it', () =
     after: ', in <module>'
   });
 });
+
+it('keeps the lines of an error\u2019s message together, and ranks whose messages differ apart', () => {
+  const error = (rank: number, time: number, text: string): LogLine =>
+    ({ rank, time, text, error: true }) as LogLine;
+  const failure = (rank: number, time: number, detail: string): LogLine[] => [
+    error(rank, time, 'Traceback (most recent call last):'),
+    error(rank, time, '  File "train.ipynb[2]", line 3, in <module>'),
+    error(rank, time, 'RuntimeError: Error(s) in loading state_dict for Net:'),
+    error(rank, time, `\tsize mismatch for fc.weight: ${detail}`)
+  ];
+  const texts = (lines: LogLine[]): [string, string][] =>
+    rowsOf(lines, true, new Set()).map(row => [row.text, row.ranks]);
+  const apart = texts([...failure(0, 1, 'A'), ...failure(1, 1.2, 'B')]);
+  expect(apart.map(([text]) => text).join('|')).toMatch(/A.*Traceback.*B/);
+  const same = texts([...failure(0, 1, 'A'), ...failure(1, 1.2, 'A')]);
+  expect(same.every(([, ranks]) => ranks === '0–1')).toBe(true);
+});

@@ -3,7 +3,10 @@ import { LogLine } from '../../tokens';
 /** Equal tracebacks of two ranks that began within so many seconds are one. */
 const TOGETHER_S = 10;
 
-/** A traceback of one rank: from its head to the line of its error. */
+/** Lines that follow an error's first line within so many seconds belong to its message. */
+const MESSAGE_S = 0.1;
+
+/** A traceback of one rank: from its head to the last line of its error's message. */
 interface IBlock {
   rank: number;
   time: number;
@@ -31,7 +34,10 @@ const BETWEEN = /^$|^(?:During handling of the above|The above exception was) /;
 function blocksIn(lines: readonly LogLine[]): IBlock[] {
   const whole: IBlock[] = [];
   /** Rank → the traceback that it is in; `behind`: lines after its error, which belong to it if another follows. */
-  const begun = new Map<number, { block: IBlock; behind: number[] | null }>();
+  const begun = new Map<
+    number,
+    { block: IBlock; behind: number[] | null; at: number }
+  >();
   const end = (rank: number): void => {
     const open = begun.get(rank);
     begun.delete(rank);
@@ -48,6 +54,11 @@ function blocksIn(lines: readonly LogLine[]): IBlock[] {
       open.behind.push(number);
       return;
     }
+    if (open?.behind && !isHead(text) && time - open.at <= MESSAGE_S) {
+      open.block.numbers.push(...open.behind, number);
+      open.behind = [];
+      return;
+    }
     const follows = !!open?.behind?.length && isHead(text);
     if (!follows && (open?.behind || isHead(text))) {
       end(rank);
@@ -56,10 +67,12 @@ function blocksIn(lines: readonly LogLine[]): IBlock[] {
     if (at) {
       at.block.numbers.push(...(at.behind ?? []), number);
       at.behind = /^\S/.test(text) && !isHead(text) ? [] : null;
+      at.at = time;
     } else if (isHead(text)) {
       begun.set(rank, {
         block: { rank, time, numbers: [number] },
-        behind: null
+        behind: null,
+        at: time
       });
     }
   });

@@ -96,25 +96,28 @@ class Shards:
             first: the first tensor of its batch; None without one.
         """
         if self._loader is not None:
-            self._passed(model.process_group, id(model), first)
+            self._passed(model.process_group, id(model), first, whole=True)
 
-    def stepping(self, optimizer: Any, group: Any) -> None:
+    def stepping(self, optimizer: Any, group: Any, *, whole: bool) -> None:
         """Called before the step of an optimizer whose gradients are averaged without DDP.
 
         Args:
             optimizer: the optimizer.
             group: the ranks that average.
+            whole: whether a rank's model gets all of the batch. Code that averages by hand may give it a
+                part, so equal batches are no fault there.
         """
         if self._loader is not None:
-            self._passed(group, id(optimizer), self._batch)
+            self._passed(group, id(optimizer), self._batch, whole=whole)
 
-    def _passed(self, group: Any, key: int, first: torch.Tensor | None) -> None:
+    def _passed(self, group: Any, key: int, first: torch.Tensor | None, *, whole: bool) -> None:
         """Count a pass with the loader's batch, and look at the loader in time.
 
         Args:
             group: the ranks that should read different samples.
             key: id of the model or the optimizer that is trained.
             first: the first tensor of the batch; None without one.
+            whole: whether a rank's model is known to get all of the batch.
         """
         loader = self._loader
         self._forwards += 1
@@ -131,6 +134,7 @@ class Shards:
             return
         self._compared.add(pair)
         mine["batch"] = [] if first is None else _values(first)
+        mine["whole"] = whole
         mine["rank_of"] = dist.get_rank()
         try:
             others = self._start.exchanged("shards", members, mine)
@@ -216,7 +220,7 @@ def _sentence(all_facts: list[dict[str, Any]]) -> str:
         return ""
     if all(each["shard"] is None for each in all_facts):
         same_batch = first["batch"] and all(each["batch"] == first["batch"] for each in all_facts)
-        if not (first["data"] or same_batch) or _subgroups(len(ranks)):
+        if not (first["whole"] and (first["data"] or same_batch)) or _subgroups(len(ranks)):
             return ""
         return (
             f"{len(ranks)} ranks read the same data: the loader has no DistributedSampler, so an epoch "
