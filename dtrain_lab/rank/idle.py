@@ -11,8 +11,10 @@ import asyncio
 import contextlib
 import select
 import selectors
+import signal
 import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from dtrain_lab.machine.interrupts import held_interrupts
 
@@ -82,7 +84,9 @@ class MainSelector(selectors.EpollSelector):
             events = super().select(timeout)
             others = [event for event in events if event[0].fd != turns.for_main]
             if len(others) < len(events):
-                with held_interrupts():  # a loop in a cell (nest_asyncio) is interrupted like the cell
+                # a loop in a cell (nest_asyncio) is interrupted like the cell
+                ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+                with nullcontext() if ignored else held_interrupts():
                     self._read()
         finally:
             if waits:

@@ -28,6 +28,7 @@ from dtrain_lab.errors import DtrainError
 from dtrain_lab.rank import children
 from dtrain_lab.rank.cells import citations, failures, pager
 from dtrain_lab.rank.cells import sources as cell_sources
+from dtrain_lab.rank.cells.transforms import quick_transform
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.ipykernel import main_lock
 from dtrain_lab.rank.output.streams import RankStream
@@ -69,6 +70,7 @@ class CellRunner:
         self._usual_name = kernel.shell.compile.get_code_name
         self._file = ""
         kernel.shell.compile.get_code_name = self._code_name
+        self._transform = quick_transform(kernel.shell)
         citations.in_warnings(self.place)
         citations.in_tracebacks(self.place)
         citations.in_shell(kernel.shell, self.place)
@@ -135,8 +137,9 @@ class CellRunner:
         async with main_lock(kernel):  # ipyparallel's shell messages take the same lock
             self.parent = {"header": cell_header(cell), "content": {}}
             kernel.set_parent([], self.parent)
-            for stream in RankStream.made.values():  # the kernel sets that of `sys.stdout`, whatever it is
-                stream.set_parent(self.parent)
+            for stream in RankStream.made.values():
+                if stream is not sys.stdout and stream is not sys.stderr:  # whose the kernel has set
+                    stream.set_parent(self.parent)
             self.busy = True
             with self.quick_streams(), self._quiet_tracebacks() as shown:
                 error = await execute() or shown.inner
@@ -252,7 +255,7 @@ class CellRunner:
         shell = self._kernel.shell
         bad_syntax = None
         try:
-            transformed = shell.transform_cell(order.code)
+            transformed = self._transform(order.code)
         # an input transformer failed: the shell reports that as the cell's error
         except Exception:  # noqa: BLE001
             transformed, bad_syntax = order.code, sys.exc_info()
