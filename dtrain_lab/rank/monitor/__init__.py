@@ -27,7 +27,7 @@ from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
 from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
-from dtrain_lab.training.batch_size import sizes
+from dtrain_lab.training.batch_size import largest, sizes
 from dtrain_lab.wire.metrics.collective import Call
 
 OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
@@ -75,7 +75,8 @@ class Monitor:
         likeness = Likeness(self.apart, self.start, self.shards)
         watch_steps(self.recorder, self.probes, self.guard, self.seen, likeness, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
-        sizes.seen_by(lambda: self.seen.batch)
+        sizes.seen_by(lambda: self.seen.batch, lambda: int(self.recorder.writer.cells[ring.STEPS]))
+        largest.rests_by(self.recorder.resting)
         switch.to(self.guard.switch)
         compile_none_of(OURS)
 
