@@ -47,6 +47,14 @@ it('puts lines back whole even where texts were cut, merged where ranks agree', 
   expect(both.outputs(record())[0].text).toBe('[0-1] a\n[0-1] b\n');
 });
 
+it('shows a line without its end while the cell runs, as the page that ran it does', () => {
+  const running = record({ state: 'running', ended_at: null });
+  const all = journal(entry(0, 'epoch 1\nloading'), entry(1, '\r10%', {}));
+  expect(all.outputs(running)[0].text).toBe('[0] epoch 1\n[0] loading\n');
+  all.add([entry(0, ' done\n')]);
+  expect(all.outputs(running)[0].text).toBe('[0] epoch 1\n[0] loading done\n');
+});
+
 it('never merges lines against the order of a rank', () => {
   const all = journal(entry(0, 'a\nb\na\n'), entry(1, 'b\na\n'));
   expect(all.outputs(record())[0].text).toBe('[0] a\n[0-1] b\n[0-1] a\n');

@@ -47,6 +47,19 @@ ENDED = (
     "NODE_FAIL",
     "OUT_OF_MEMORY",
     "BOOT_FAIL",
+    "DEADLINE",
+    "REVOKED",
+)
+WAITING = (
+    "PENDING",
+    "CONFIGURING",
+    "REQUEUED",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "RESV_DEL_HOLD",
+    "SPECIAL_EXIT",
+    "RESIZING",
+    "SUSPENDED",
 )
 FACTS_FOR_S = 300.0
 SUBMIT_WITHIN_S = 60.0
@@ -207,7 +220,7 @@ class SlurmBackend(Backend):
         if job is None:
             return Status("ended")
         reason = slurm_reasons.reason(job.reason, job.state)
-        if job.state in ("PENDING", "CONFIGURING", "REQUEUED", "RESIZING", "SUSPENDED"):
+        if job.state in WAITING:
             if reason is not None and not reason.final:
                 reason = replace(
                     reason,
