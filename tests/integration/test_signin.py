@@ -15,8 +15,8 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.backends import hosts
 from dtrain_lab.backends import signin as backends_signin
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.errors import NotFound, SignInNeeded
 from dtrain_lab.services import signin
 from dtrain_lab.wire.site import SignIn
@@ -83,10 +83,10 @@ def test_a_question_that_nobody_answers_is_not_asked_again_by_itself(
         with pytest.raises(SignInNeeded) as asked:
             ask(host="guarded")
         assert asked.value.code == "sign_in"
-        wait_until(lambda: "guarded" in hosts._refused, 20, "the end of the attempt")
+        wait_until(lambda: "guarded" in ssh_connections._refused, 20, "the end of the attempt")
     for _ in range(2):
         with pytest.raises(SignInNeeded, match="nobody answered") as left:
-            Portal.get().call(hosts.connection("guarded"))
+            Portal.get().call(ssh_connections.connection("guarded"))
         assert left.value.code != "sign_in"
     assert guarded.answers == []
     with pytest.raises(SignInNeeded) as again:

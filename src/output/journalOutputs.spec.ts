@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { components } from '../api/types';
 import { record } from '../testing/record';
-import { JournalOutputs } from './journal';
+import { JournalOutputs } from './journalOutputs';
 
 type Entry = components['schemas']['Output'];
 
