@@ -6,7 +6,7 @@ import os
 import tempfile
 from typing import Any
 
-from dtrain_lab.backends import hosts
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.errors import Unreachable
 
 Key = tuple[str, str]
@@ -31,7 +31,7 @@ class Forwards:
 
         key = host, target
         path = self._paths.setdefault(key, f"{tempfile.mkdtemp(prefix='dtl-')}/client")
-        link = await hosts.connection(host)
+        link = await ssh_connections.connection(host)
         if self._links.get(key) is not link:
             if os.path.exists(path):
                 os.unlink(path)
@@ -51,7 +51,7 @@ class Forwards:
         import asyncssh
 
         key = host, f"{address}:{port}"
-        link = await hosts.connection(host)
+        link = await ssh_connections.connection(host)
         if self._links.get(key) is not link:
             try:
                 wanted = self._ports.get(key, 0)

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dtrain_lab.backends.hosts import Done
+from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import RUNTIME_VARIABLE, durable

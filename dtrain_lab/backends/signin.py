@@ -64,6 +64,8 @@ class SignIn:
         """Set while the host waits for an answer that has to arrive in another request."""
         self.asking = False
         """Whether the user is being asked; that time does not count against the host's timeout."""
+        self.unanswered = False
+        """Whether a question of the host has expired, or was left when the host hung up."""
 
     async def ask(
         self, title: str, instructions: str, prompts: Sequence[tuple[str, bool]]
@@ -88,8 +90,11 @@ class SignIn:
                 return answers
             self._answers = loop.create_future()
             self.asked.set()
+            self.unanswered = True
             async with asyncio.timeout(ANSWER_WITHIN_S):
-                return await self._answers
+                answers = await self._answers
+            self.unanswered = False
+            return answers
         except TimeoutError:
             return None
         finally:

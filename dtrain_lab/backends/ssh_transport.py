@@ -7,9 +7,9 @@ import re
 import tarfile
 from collections.abc import Mapping, Sequence
 
-from dtrain_lab.backends import hosts
-from dtrain_lab.backends.hosts import Done
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.local_transport import SMALL
+from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.errors import NotFound, Unreachable
 
 ABSENT = 3
@@ -33,7 +33,7 @@ class Login:
         self.host = host
 
     async def run(self, words: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
-        done = await hosts.run(self.host, words, stdin, within_s)
+        done = await ssh_connections.run(self.host, words, stdin, within_s)
         if done.code == 127:
             raise NotFound(
                 f"{self.host} has no command {words[0]}.",
@@ -108,7 +108,7 @@ class Login:
         return offset + int(found) if found.isdigit() else None
 
     async def ahead(self) -> float:
-        return await hosts.ahead(self.host)
+        return await ssh_connections.ahead(self.host)
 
     def _failed(self, done: Done, path: str) -> Unreachable:
         return Unreachable(f"{self.host}: {path} can't be read: {done.why}.", "Check that the host is up.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from dtrain_lab.backends.hosts import Done
 from dtrain_lab.backends.local_transport import Here, allowed, private_folders
+from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.ssh_transport import Login
 from dtrain_lab.placement import quota
 from dtrain_lab.wire.jobs.quota import Room

@@ -13,6 +13,8 @@ from dtrain_lab.errors import BadRequest
 COUNTER = "__import__('dtrain_lab.rank.debugger.hits', fromlist=['hit']).hit"
 """Counts hits in the condition itself, since pydevd stops when either its count or its condition is met."""
 
+Comprehension = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
+
 
 def check(point: Breakpoint) -> None:
     """Check a breakpoint before it is sent to ranks.
@@ -73,9 +75,36 @@ class _Numbered(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """Skip a lambda with its own parameter `rank`."""
-        if any(a.arg == "rank" for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)):
+        args = node.args
+        own = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+        if any(a is not None and a.arg == "rank" for a in own):
             return node
         return self.generic_visit(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        """Leave a comprehension's own `rank` alone."""
+        return self._comprehension(node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        """Leave a comprehension's own `rank` alone."""
+        return self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        """Leave a comprehension's own `rank` alone."""
+        return self._comprehension(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        """Leave a comprehension's own `rank` alone."""
+        return self._comprehension(node)
+
+    def _comprehension(self, node: Comprehension) -> ast.AST:
+        names = [name for made in node.generators for name in ast.walk(made.target)]
+        if not any(isinstance(name, ast.Name) and name.id == "rank" for name in names):
+            return self.generic_visit(node)
+        # only the first iterable is evaluated outside of the comprehension's scope
+        first = node.generators[0]
+        first.iter = self.visit(first.iter)
+        return node
 
 
 def _with_rank(text: str, rank: int) -> str:

@@ -71,6 +71,9 @@ HOOKED: Final = 18
 WORKERS: Final = 19
 """Worker processes of the loader that was read last, plus 1; 0 where no loader was read."""
 
+REPEATS: Final = 20
+"""1 where an optimizer computes the gradients several times in one step, as LBFGS does."""
+
 DOINGS: Final = ("", "forward", "backward", "optimizer", "data")
 OPERATIONS: Final = (
     "",

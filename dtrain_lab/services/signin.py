@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dtrain_lab.backends import hosts
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import files as profiles
@@ -23,14 +23,14 @@ async def sign_in(request: SignIn) -> SignedIn:
         Unreachable: The host does not answer.
     """
     if request.id is not None:
-        return SignedIn(await hosts.answer(request.id, request.answers))
+        return SignedIn(await ssh_connections.answer(request.id, request.answers))
     if request.host is None:
         raise BadRequest("Neither a host nor an answer was given.", "Give host, or id and answers.")
     if request.host not in _known():
         raise NotFound(f'No profile names the host "{request.host}".', "Add it to [ssh] of a profile.")
     limits.allow_host(request.host)
-    hosts.forget_refusal(request.host)
-    await hosts.connection(request.host)
+    ssh_connections.forget_refusal(request.host)
+    await ssh_connections.connection(request.host)
     return SignedIn(request.host)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dtrain_lab.world.actions import Action
 from dtrain_lab.world.events import Event
-from dtrain_lab.world.machine import step
 from dtrain_lab.world.members import Member, Members
 from dtrain_lab.world.state import Loss, State, initial
+from dtrain_lab.world.transitions import step
 
 __all__ = ["Action", "Event", "Loss", "Member", "Members", "State", "initial", "step"]

@@ -18,7 +18,7 @@ import { blocksOf, Choice, countParts } from './parts';
 import { ICellOutput, magicOf, readOutputs, trimOutputs } from './read';
 import { MOST_LINES } from './rows';
 import { isOver } from './run';
-import { NotebookRuns } from './runs';
+import { NotebookRuns } from './notebookRuns';
 import { IStanding, standingOf } from './state';
 import { shortLines } from './trim';
 import { CellView } from './view';

@@ -13,7 +13,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { IClusters } from '../tokens';
 import { IFailureActions } from './failure';
 import { CellRecords } from './records';
-import { NotebookRuns } from './runs';
+import { NotebookRuns } from './notebookRuns';
 import { contentsPath } from './traceback';
 
 /** Output of distributed cells: the bar, the choice of rank, folded lines, progress, failures. */

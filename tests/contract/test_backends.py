@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend, Way
-from dtrain_lab.backends.limits import limits
+from dtrain_lab.backends.poll_floor import limits
 from dtrain_lab.errors import BadSize, EnvironmentUnfit, NotFound, StartFailed
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire import VERSION, clients

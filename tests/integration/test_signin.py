@@ -15,11 +15,14 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.backends import signin as backends_signin
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.errors import NotFound, SignInNeeded
 from dtrain_lab.services import signin
 from dtrain_lab.wire.site import SignIn
 from tests.doorkeeper import CODE, Guarded, doorkeeper
 from tests.integration.test_ssh import write_profile
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
 
@@ -70,6 +73,25 @@ def test_who_gives_no_right_answer_is_refused_and_not_asked_by_itself(guarded: G
     assert guarded.answers == ["wrong"] * 3
     with pytest.raises(NotFound, match="No profile names"):
         ask(host="elsewhere")
+
+
+def test_a_question_that_nobody_answers_is_not_asked_again_by_itself(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(backends_signin, "ANSWER_WITHIN_S", 0.2)
+        with pytest.raises(SignInNeeded) as asked:
+            ask(host="guarded")
+        assert asked.value.code == "sign_in"
+        wait_until(lambda: "guarded" in ssh_connections._refused, 20, "the end of the attempt")
+    for _ in range(2):
+        with pytest.raises(SignInNeeded, match="nobody answered") as left:
+            Portal.get().call(ssh_connections.connection("guarded"))
+        assert left.value.code != "sign_in"
+    assert guarded.answers == []
+    with pytest.raises(SignInNeeded) as again:
+        ask(host="guarded")
+    assert ask(id=again.value.details["id"], answers=(CODE,)) == "guarded"
 
 
 def test_at_a_terminal_the_person_is_asked_and_the_answer_is_not_shown(guarded: Guarded) -> None:

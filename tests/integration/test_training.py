@@ -44,6 +44,29 @@ def test_optimize_is_measured_and_diagnosed_as_what_it_is(pair: dt.Cluster) -> N
     assert before[0] == before[1]
 
 
+def test_a_batch_that_is_probed_for_is_no_training(pair: dt.Cluster) -> None:
+    pair.run(SETUP + f"train({SHARED})")
+    probed = """
+inside = []
+def step(size):
+    for _ in range(12):
+        inside.append(1)
+        optimizer.zero_grad()
+        model(torch.randn(size, 8)).sum().backward()
+        optimizer.step()
+from dtrain_lab.training.batch_size import largest
+largest.LARGEST = 8
+print(dt.largest_batch(step), len(inside) >= 12, dt.global_batch())
+"""
+    found = pair.run(probed)
+    assert found.stdout == {0: "8 True 8\n", 1: "8 True 8\n"}
+    told = found.stderr[0].splitlines()
+    assert told == ["dtrain-lab: dt.largest_batch: a batch of 8 fits; larger ones are not tried."]
+    other = "model = DDP(torch.nn.Linear(8, 2)); optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n"
+    pair.run(f"{SETUP}dt.per_rank_batch(8)\ntrain({SHARED})\n{other}train(DataLoader(data, 2))")
+    assert pair.run("print(dt.global_batch())").stdout == {0: "4\n", 1: "4\n"}, "of the last model"
+
+
 def test_means_over_ranks_reach_the_charts(pair: dt.Cluster) -> None:
     trained = pair.run(
         SETUP + f"train({SHARED}, each=lambda step, loss: dt.log(step, average=True, rank=rank))"

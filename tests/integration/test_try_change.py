@@ -14,6 +14,7 @@ from torch import multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.rank.diagnosis.change import _accumulating, _cannot_apply, _compressing
+from dtrain_lab.rank.diagnosis.measure import cannot_repeat
 from dtrain_lab.rank.torch import ddp
 from dtrain_lab.wire.metrics.diagnosis import Change
 
@@ -89,6 +90,13 @@ def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
         types.SimpleNamespace(model=seen.model, optimizers=[], loader=None, passes=(True,)),
         Change("accumulate", 2),
     )
+
+
+def test_a_step_of_lbfgs_is_not_repeated(seen: types.SimpleNamespace) -> None:
+    seen.repeatable = True
+    assert cannot_repeat(seen) == ""
+    seen.optimizers = [torch.optim.LBFGS(seen.model.parameters())]
+    assert "LBFGS calls the training code itself" in cannot_repeat(seen)
 
 
 def test_ranks_train_on_alike_when_compression_was_tried(tmp_path: Path) -> None:

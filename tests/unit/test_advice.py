@@ -73,6 +73,15 @@ def test_batches_are_accumulated_until_communication_is_worth_no_more(
     assert f"The effective batch becomes {256 * every:,}; scale the learning rate by {every}" in found.cost
 
 
+def test_an_optimizer_that_computes_gradients_again_is_not_offered_accumulation() -> None:
+    again = measured(METRICS, [replace(s, repeats=True) for s in SAMPLES], 2)
+    assert "accumulate" not in ids(again)
+    assert unknown(again) == (
+        "LBFGS computes the gradients several times in one step, so gradients of several batches can't be "
+        "averaged together.",
+    )
+
+
 def test_gradients_that_are_put_aside_take_time_on_a_cpu() -> None:
     found = by_id(BOUND)["accumulate"]
     assert found.gain == pytest.approx(1 / (0.7 + 0.045)), "6 million elements, 0.75 ns each"

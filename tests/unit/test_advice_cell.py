@@ -16,8 +16,10 @@ def test_the_change_is_that_of_the_cell_that_trains_whatever_ran_since() -> None
     orders = [clients.Run("1", LOOP, "[1]"), clients.Run("2", "print(1)", "[2]")]
     given = {a.id: a for a in Changes().given(advise(replace(BOUND, gpu=True)), orders)}
     assert "model.no_sync()" in given["accumulate"].diff
-    assert "% 4 == 3" in given["accumulate"].diff
+    assert "% 4 == group_size - 1" in given["accumulate"].diff
     assert given["bf16"].diff == "", "nothing shows where the optimizer is made"
+    stream = {a.id: a for a in Changes().given(advise(replace(BOUND, gpu=True, stream=True)), orders)}
+    assert stream["accumulate"].diff == "", "its last batch is not known before it is read"
 
 
 def test_the_change_is_where_the_optimizer_is_made() -> None:

@@ -16,8 +16,6 @@ CELL = """%%distributed
 model = DDP(build())
 for step, batch in enumerate(loader):
     loss = model(batch).loss
-    if torch.isnan(loss):
-        continue
     loss.backward()
     opt.step(); opt.zero_grad()
     log(loss)"""
@@ -37,11 +35,12 @@ def applied(diff: str) -> str:
 def test_every_second_batch_sends_gradients_and_steps() -> None:
     text = applied(accumulate(CELL))
     assert (
-        "    with nullcontext() if step % 2 == 1 else model.no_sync():\n        loss = model(batch).loss"
-        in text
+        "    with nullcontext() if ends_group else model.no_sync():\n        loss = model(batch).loss" in text
     )
+    assert "    group_size = min(2, len(loader) - step // 2 * 2)  # fewer at the end\n" in text
     assert (
-        "        (loss / 2).backward()\n    if step % 2 == 1:\n        opt.step(); opt.zero_grad()\n" in text
+        "        (loss / group_size).backward()\n    if ends_group:\n        opt.step(); opt.zero_grad()\n"
+        in text
     )
     compile(text.replace("%%distributed\n", ""), "cell", "exec")
 
@@ -66,6 +65,10 @@ WRONG = {
     "a scaler": "scaler.scale(f(net(x), y)).backward()\n    scaler.step(opt)\n    scaler.update()",
     "a closure": "loss = f(net(x), y)\n    loss.backward()\n    opt.step(lambda: 0)",
     "two backwards": "net(x).backward()\n    net(y).backward()\n    opt.step()",
+    "a skipped batch": "loss = f(net(x), y)\n    if isnan(loss):\n        continue\n    loss.backward()\n"
+    "    opt.step()\n    opt.zero_grad()",
+    "an early end": "loss = f(net(x), y)\n    loss.backward()\n    opt.step()\n    opt.zero_grad()\n"
+    "    if done():\n        break",
     "its own batch_number": "batch_number = 3\n    net(x).backward()\n    opt.step()",
 }
 
@@ -76,14 +79,50 @@ def test_a_loop_of_another_order_is_not_changed(case: str) -> None:
     assert accumulate("for x in loader: net(x).backward(); opt.step()", "net") == ""
 
 
-def test_the_changed_loop_trains_as_one_large_batch() -> None:
-    """The diff is run: gradients go once in four batches, and parameters are those of the large batch."""
+PLAIN = "    opt.zero_grad()\n    net(x).backward()\n    opt.step()"
+
+
+@pytest.mark.parametrize(
+    ("header", "total"),
+    [
+        ("for x in loader:", "len(loader)"),
+        ("for x in self.loader:", "len(self.loader)"),
+        ("for x in tqdm(loader, desc='é'):", "len(loader)"),
+        ("for i, x in enumerate(loader, 1):", "len(loader)"),
+        ("for i, x in enumerate(tqdm.auto.tqdm(loader)):", "len(loader)"),
+        ("for i in range(steps):", "steps"),
+        ("for i in range(1, 200):", "len(range(1, 200))"),
+    ],
+)
+def test_the_number_of_batches_is_that_of_what_the_loop_reads(header: str, total: str) -> None:
+    assert f"min(4, {total} - " in applied(accumulate(f"{header}\n{PLAIN}", "net", every=4))
+
+
+@pytest.mark.parametrize("read", ["zip(a, b)", "islice(loader, 9)", "batches()", "range(count())"])
+def test_a_loop_of_unknown_length_is_not_changed(read: str) -> None:
+    assert accumulate(f"for x in {read}:\n{PLAIN}", "net") == ""
+
+
+def test_a_bar_that_is_told_of_each_batch_is_no_scaler() -> None:
+    told = accumulate(f"for x in loader:\n{PLAIN}\n    bar.update(1)", "net")
+    assert applied(told).endswith("\n    bar.update(1)"), "in each batch, as before"
+
+
+def test_a_loop_inside_that_is_left_early_leaves_no_batch() -> None:
+    inside = "\n    for p in names:\n        if p:\n            continue"
+    assert accumulate(f"for x in loader:\n{PLAIN}{inside}", "net")
+    assert not accumulate(f"for x in loader:\n{PLAIN}{inside.replace('continue', 'return')}", "net")
+
+
+@pytest.mark.parametrize(("batches", "sent"), [(8, 2), (10, 3), (9, 3), (3, 1)])
+def test_the_changed_loop_trains_as_one_large_batch(batches: int, sent: int) -> None:
+    """The diff is run: gradients go once in four batches, and for the last ones of an epoch."""
     code = LOOP.format(
         "x = x.double()\n    opt.zero_grad()\n    out = net(x)\n    loss = out.mul(y).mean()\n"
         "    loss.backward()\n    opt.step()\n    seen.append(loss.item())"
     )
     text = applied(accumulate(code, "net", every=4))
-    data = [(torch.randn(2, 3), torch.randn(2, 1).double()) for _ in range(8)]
+    data = [(torch.randn(2, 3), torch.randn(2, 1).double()) for _ in range(batches)]
 
     def trained(code: str, loader: list[Any]) -> tuple[torch.Tensor, int, list[float]]:
         torch.manual_seed(0)
@@ -95,11 +134,11 @@ def test_the_changed_loop_trains_as_one_large_batch() -> None:
 
     large = [
         (torch.cat([x for x, _ in data[i : i + 4]]), torch.cat([y for _, y in data[i : i + 4]]))
-        for i in (0, 4)
+        for i in range(0, batches, 4)
     ]
     ours, quiet, seen = trained(text, data)
     torch.testing.assert_close(ours, trained(code, large)[0])
-    assert (quiet, len(seen)) == (6, 8)
+    assert (quiet, len(seen)) == (batches - sent, batches)
 
 
 class Counted(torch.nn.Module):
@@ -127,8 +166,8 @@ def test_what_is_not_understood_is_not_changed(code: str) -> None:
 
 def test_eight_batches_are_eight() -> None:
     text = applied(accumulate(CELL, every=8))
-    assert "step % 8 == 7" in text
-    assert "(loss / 8).backward()" in text
+    assert "ends_group = step % 8 == group_size - 1" in text
+    assert "min(8, len(loader) - step // 8 * 8)" in text
 
 
 HOOK = ("bf16", {})
@@ -183,6 +222,16 @@ LINES = """loader = DataLoader(
         ),
         (LOADER, TWO, "données = DataLoader(ré, batch_size=4, num_workers=2, persistent_workers=True)  # é"),
         (LINES, TWO, "    num_workers=2,"),
+        (
+            "loader = DataLoader(data, 4, True, None, None, 1)",
+            TWO,
+            "loader = DataLoader(data, 4, True, None, None, 2, persistent_workers=True)",
+        ),
+        (
+            "loader = DataLoader(data, 4, True, None, None, 0, join, True)",
+            TWO,
+            "loader = DataLoader(data, 4, True, None, None, 2, join, True, persistent_workers=True)",
+        ),
     ],
 )
 def test_a_change_is_where_model_optimizer_or_loader_is_made(
@@ -212,6 +261,7 @@ def test_the_call_comes_after_the_model_is_wrapped() -> None:
         ("opt = SGD(other.parameters())", HOOK),
         ("dt.optimize(m, o, **options)", HOOK),
         ("a = DataLoader(x)\nb = DataLoader(y)", TWO),
+        ("a = DataLoader(*given)", TWO),
         ("l = DataLoader(\n    x\n)", TWO),
         ("model = DDP(net)\nopt = SGD(model.parameters())", ("float32", {})),
     ],

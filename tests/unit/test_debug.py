@@ -446,6 +446,20 @@ def test_rank_is_its_number_but_not_a_lambdas_own() -> None:
     assert conditions.for_rank(point, 5)["condition"] == "any(map(lambda rank: rank > 1, xs)) and 5 == 2"
 
 
+@pytest.mark.parametrize(
+    ("condition", "made"),
+    [
+        ("any(rank == 0 for rank in peers)", "any((rank == 0 for rank in peers))"),
+        ("[rank for rank in range(rank)]", "[rank for rank in range(5)]"),
+        ("{k: rank for k, rank in xs}", "{k: rank for k, rank in xs}"),
+        ("{x for x in xs if x == rank}", "{x for x in xs if x == 5}"),
+        ("(lambda *rank: rank)(rank)", "(lambda *rank: rank)(5)"),
+    ],
+)
+def test_rank_is_not_a_comprehensions_own(condition: str, made: str) -> None:
+    assert conditions.for_rank(Breakpoint(3, condition), 5)["condition"] == made
+
+
 def test_a_log_point_prints_in_the_rank_and_never_stops() -> None:
     point = Breakpoint(3, "x > 1", log="x is {x} on {rank}")
     made = conditions.for_rank(point, 1)

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from dtrain_lab.metrics import communication
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import measured
+from dtrain_lab.metrics.diagnosed_loop import Loops
 from dtrain_lab.metrics.diagnosis import (
     Report,
     conclude,
@@ -15,7 +16,6 @@ from dtrain_lab.metrics.diagnosis import (
     scheme,
     with_measured,
 )
-from dtrain_lab.metrics.loops import Loops
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
 from dtrain_lab.wire.metrics.verdicts import Verdict

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from dtrain_lab.backends.base import Place
-from dtrain_lab.backends.hosts import Done
 from dtrain_lab.backends.local_transport import Here
+from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.ssh_transport import Login
 from dtrain_lab.backends.transport import Transport
 from dtrain_lab.jobs import files as job_files

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.backends import hosts, registry
+from dtrain_lab.backends import registry, ssh_connections
 from dtrain_lab.backends.base import Place
-from dtrain_lab.backends.hosts import Done
+from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.transport import Login
 from dtrain_lab.errors import Conflict, DtrainError, StartFailed, Unreachable
 from dtrain_lab.machine import processes
@@ -326,7 +326,7 @@ def test_a_command_that_failed_says_nothing_of_a_job(
         assert done is not None
         return done
 
-    monkeypatch.setattr(hosts, "run", run)
+    monkeypatch.setattr(ssh_connections, "run", run)
     if told is not None:
         assert (
             asyncio.run(registry.backend("ssh").status(replace(SSH, handle=Handle("1234abcd", "a")))).fate
@@ -359,7 +359,7 @@ def test_a_folder_that_could_not_be_read_is_not_an_empty_one(
     async def run(*_: Any, **__: Any) -> Done:
         return done
 
-    monkeypatch.setattr(hosts, "run", run)
+    monkeypatch.setattr(ssh_connections, "run", run)
     way = Login("a")
     if not isinstance(found, str):
         assert asyncio.run(way.small("/f", ("exit",))) == found
@@ -381,7 +381,7 @@ def test_a_command_that_failed_says_nothing_of_a_cluster(
     async def run(*_: Any, **__: Any) -> Done:
         return Done(code, said, "bash: fork: Cannot allocate memory")
 
-    monkeypatch.setattr(hosts, "run", run)
+    monkeypatch.setattr(ssh_connections, "run", run)
     question = registry.backend("ssh").status(
         ClusterRecord(
             "1234abcd", "n", SSH.profile, SSH.plan, "/f", Handle("1234abcd", "a", 7, directory="/f")

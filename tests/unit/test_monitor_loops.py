@@ -38,7 +38,7 @@ def check(name, loop, steps, samples):
     found[name] = {
         "steps": reader.header(ring.STEP) - before, "samples": sum(r.samples for r in reader.last(new)),
         "unsure": bool(reader.header(ring.UNSURE)), "right": [steps, samples],
-        "errors": reader.header(ring.ERRORS)}
+        "errors": reader.header(ring.ERRORS), "repeats": reader.header(ring.REPEATS)}
 """
 LOOPS = """
 def plain():
@@ -221,6 +221,7 @@ def test_steps_and_samples_are_exact_or_marked_as_a_guess(tmp_path: Path) -> Non
     }
     assert not wrong
     assert not any(row["errors"] for row in found.values()), found
+    assert [name for name, row in found.items() if row["repeats"]] == ["LBFGS"], "computes gradients again"
     guessed = {name for name, row in found.items() if row["unsure"]}
     assert guessed <= {"time-major RNN", "SGD by hand", "optimizer in backward", "compiled model"}
 

@@ -41,7 +41,7 @@ from dtrain_lab.sweeps.events import (
     Wished,
     Woke,
 )
-from dtrain_lab.sweeps.machine import step
+from dtrain_lab.sweeps.transitions import step
 from dtrain_lab.sweeps.view import shown, summary
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.summary import Summary

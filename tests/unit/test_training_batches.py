@@ -61,8 +61,19 @@ def test_a_batch_smaller_than_the_world_is_refused(eight: None) -> None:
 def test_the_batch_that_the_monitor_saw_counts_where_none_was_chosen(eight: None) -> None:
     with pytest.raises(BadRequest, match="no per-rank batch is known"):
         dt.global_batch()
-    sizes.seen_by(lambda: 4)
+    sizes.seen_by(lambda: 4, lambda: 1)
     assert dt.global_batch() == 32
+
+
+def test_a_chosen_batch_counts_until_training_goes_on_with_another(eight: None) -> None:
+    steps = [5]
+    sizes.seen_by(lambda: 4, lambda: steps[0])
+    dt.per_rank_batch(128)
+    assert dt.global_batch() == 128, "the model that trained before has another"
+    steps[0] += 1
+    assert dt.global_batch() == 32
+    dt.per_rank_batch(256)
+    assert dt.global_batch() == 256
 
 
 def test_one_process_is_a_world_of_one() -> None:

@@ -12,14 +12,14 @@ from contextlib import suppress
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.backends import hosts
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.base import UNSURE, Backend, Forecast, Place, Way
-from dtrain_lab.backends.hosts import Done
 from dtrain_lab.backends.slurm import allocation, hours
 from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.slurm.routes import Routes
 from dtrain_lab.backends.slurm.script import batch, directives
 from dtrain_lab.backends.speed import Pair
+from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.jobs import files as job_files
@@ -47,6 +47,19 @@ ENDED = (
     "NODE_FAIL",
     "OUT_OF_MEMORY",
     "BOOT_FAIL",
+    "DEADLINE",
+    "REVOKED",
+)
+WAITING = (
+    "PENDING",
+    "CONFIGURING",
+    "REQUEUED",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "RESV_DEL_HOLD",
+    "SPECIAL_EXIT",
+    "RESIZING",
+    "SUSPENDED",
 )
 FACTS_FOR_S = 300.0
 SUBMIT_WITHIN_S = 60.0
@@ -123,7 +136,7 @@ class SlurmBackend(Backend):
             # options are quoted, as in a batch script
             options = [shlex.split(option) for option in given if option.startswith(wanted)]
             run += ["--immediate=20", *(word for option in options for word in option)]
-        line, first = hosts.shell(profile, words)  # variables go through stdin: ps would show them
+        line, first = ssh_connections.shell(profile, words)  # variables go through stdin: ps would show them
         return await transport(profile.ssh.login).run([*run, *shlex.split(line)], first)
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
@@ -207,7 +220,7 @@ class SlurmBackend(Backend):
         if job is None:
             return Status("ended")
         reason = slurm_reasons.reason(job.reason, job.state)
-        if job.state in ("PENDING", "CONFIGURING", "REQUEUED", "RESIZING", "SUSPENDED"):
+        if job.state in WAITING:
             if reason is not None and not reason.final:
                 reason = replace(
                     reason,

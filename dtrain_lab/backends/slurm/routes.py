@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from dtrain_lab.backends import hosts
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.base import Way
 from dtrain_lab.backends.bridge import Bridge
 from dtrain_lab.backends.forwards import Forwards
@@ -36,7 +36,7 @@ class Routes:
                 return Way(url, endpoints.keys)
             bridge = await self._bridge(submission, endpoints, f"unix:{endpoints.directory}/client")
             return Way(f"ipc://{bridge.path}")
-        link = await hosts.connection(login)
+        link = await ssh_connections.connection(login)
         for url in endpoints.client:
             address, _, port = url.removeprefix("tcp://").rpartition(":")
             if await _answers(link, address.strip("[]"), int(port)):

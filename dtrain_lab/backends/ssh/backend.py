@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from dtrain_lab.backends import hosts, script
+from dtrain_lab.backends import script, ssh_connections
 from dtrain_lab.backends.base import Backend, Place, Way
 from dtrain_lab.backends.forwards import Forwards
 from dtrain_lab.backends.speed import Pair
@@ -66,7 +66,7 @@ class SshBackend(Backend):
         words = [*environment.python(profile.environment, python), "-P", "-m", *pair.words]
         done = await asyncio.gather(
             *(
-                hosts.run(host, *hosts.shell(profile, [*words, role]))
+                ssh_connections.run(host, *ssh_connections.shell(profile, [*words, role]))
                 for host, role in ((pair.first, "listen"), (pair.second, "connect"))
             )
         )
@@ -189,7 +189,7 @@ class SshBackend(Backend):
     async def _check(self, host: str, profile: Profile, python: str) -> Check:
         words = [*environment.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
         words += [profile.workdir] if profile.workdir else []
-        done = await hosts.run(host, *hosts.shell(profile, words))
+        done = await ssh_connections.run(host, *ssh_connections.shell(profile, words))
         if done.code == 0:
             return msgspec.json.decode(done.out.strip().splitlines()[-1], type=Check)
         raise _unfit(host, words[0], done.err, done.code)
@@ -205,7 +205,7 @@ async def _slots(profile: Profile, host: str, *stop: str) -> NodeSlots:
     """Return the slots of a host, after ending the GPU process `stop` if one is given."""
     python = environment.python(profile.environment, sys.executable)
     words = [*python, "-P", "-m", "dtrain_lab.node", "slots", *stop]
-    done = await hosts.run(host, *hosts.shell(profile, words))
+    done = await ssh_connections.run(host, *ssh_connections.shell(profile, words))
     if done.code == slots.REFUSED:
         raise from_dict(msgspec.json.decode(done.out))
     if done.code:
@@ -252,6 +252,6 @@ async def _held(host: str, check: Check) -> int:
     """Return the number of slots held or waited for; a ticket is valid while its process lives."""
     folder = shlex.quote(check.tickets)
     line = f"awk 1 {folder}/*.json 2> /dev/null; cd /proc && echo [0-9]*"
-    done = await hosts.run(host, f"bash -c {shlex.quote(line)}")
+    done = await ssh_connections.run(host, f"bash -c {shlex.quote(line)}")
     text, _, pids = done.out.rstrip().rpartition(b"\n")
     return slots.in_use(text, {int(pid) for pid in pids.split() if pid.isdigit()})

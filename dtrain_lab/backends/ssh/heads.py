@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.backends import hosts
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.ssh.processes import HostProcess
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.placement import environment
@@ -59,7 +59,7 @@ async def status(cluster: ClusterRecord) -> Status:
     assert handle is not None
     if await _process(handle).runs():
         return Status("running")
-    await hosts.run(handle.host, f"rm -rf -- {shlex.quote(handle.directory)}")
+    await ssh_connections.run(handle.host, f"rm -rf -- {shlex.quote(handle.directory)}")
     return Status("ended")
 
 
@@ -76,7 +76,7 @@ def _process(handle: Handle) -> HostProcess:
 async def find(cluster: ClusterRecord, among: Sequence[str]) -> Handle | None:
     """Find a head on one of the hosts."""
     line = f"cat -- {shlex.quote(cluster.directory)}/record.json"
-    said = await asyncio.gather(*(hosts.run(host, line) for host in among))
+    said = await asyncio.gather(*(ssh_connections.run(host, line) for host in among))
     for host, done in zip(among, said, strict=True):
         if done.code == 0:
             record = msgspec.json.decode(done.out)
@@ -88,8 +88,8 @@ async def _start(host: str, cluster: ClusterRecord, arguments: list[str], stdin:
     """Start a process that survives the connection; returns the first line of its output."""
     profile, plan = cluster.profile, cluster.plan
     words = [*environment.python(profile.environment, plan.python), "-P", *arguments]
-    link = await hosts.connection(host)
-    started = hosts.shell(profile, words)
+    link = await ssh_connections.connection(host)
+    started = ssh_connections.shell(profile, words)
     process = await link.create_process(f"setsid -w {started.line}", encoding=None)
     process.stdin.write(started.first + stdin)
     process.stdin.write_eof()

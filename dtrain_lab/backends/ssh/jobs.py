@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import msgspec
 
-from dtrain_lab.backends import hosts
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.base import ASK_WITHIN_S
 from dtrain_lab.backends.ssh.processes import HostProcess, last_word, unsaid
 from dtrain_lab.backends.transport import Login
@@ -76,7 +76,7 @@ async def find(record: JobRecord, host: str) -> Handle | None:
         '|| echo none; elif [ -d "${folder%/*}" ] || { [ -d ~ ] && [[ $folder = ~/* ]]; }; then '
         "echo none; fi"
     )
-    done = await hosts.run(host, f"bash -c {shlex.quote(line)}", within_s=ASK_WITHIN_S)
+    done = await ssh_connections.run(host, f"bash -c {shlex.quote(line)}", within_s=ASK_WITHIN_S)
     said = last_word(done)
     if said == "none":
         return None
@@ -109,7 +109,7 @@ async def _start(host: str, record: JobRecord, name: str) -> int:
         f"> {job_files.LAUNCHER_LOG}.log 2>&1 < /dev/null & "
         f"echo $! | tee {name}.pid; }}"
     )
-    done = await hosts.run(host, f"bash -c {shlex.quote(line)}")
+    done = await ssh_connections.run(host, f"bash -c {shlex.quote(line)}")
     if done.code or not done.out.strip().isdigit():
         raise StartFailed(f"{host}: {done.err.strip() or 'the job did not start'}", "", code="no_start")
     return int(done.out)

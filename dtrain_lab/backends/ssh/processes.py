@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import NamedTuple
 
-from dtrain_lab.backends import hosts
-from dtrain_lab.backends.hosts import Done
+from dtrain_lab.backends import ssh_connections
+from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.errors import Unreachable
 
 
@@ -52,7 +52,7 @@ class HostProcess(NamedTuple):
     async def _sh(self, line: str, within_s: float = 60.0) -> Done:
         # without a readable /proc nobody can say whether it runs
         line = f"{self.find} && [ -d /proc/self ] || exit 3; {line}"
-        return await hosts.run(self.host, f"bash -c {shlex.quote(line)}", within_s=within_s)
+        return await ssh_connections.run(self.host, f"bash -c {shlex.quote(line)}", within_s=within_s)
 
     @property
     def _alive(self) -> str:

@@ -61,7 +61,8 @@ def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str
     for order in reversed(orders):
         if diff := changed(order.code, advice.id, advice.values, model):
             return diff, _place(order)
-    if advice.id == "accumulate" and advice.values["before"] == 1:
+    known = not advice.values.get("stream")  # the loop's last group needs the number of batches
+    if advice.id == "accumulate" and advice.values["before"] == 1 and known:
         for order in reversed(orders):
             if diff := accumulate(order.code, model, advice.values["every"]):
                 return diff, _place(order)

@@ -10,7 +10,7 @@ from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import Measured, unknown, with_diagnosis
 from dtrain_lab.metrics.advice.steady import SteadyAdvice
 from dtrain_lab.metrics.advice.tried import is_tryable
-from dtrain_lab.metrics.loops import alike
+from dtrain_lab.metrics.diagnosed_loop import alike
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.head.figures import hosts
 from dtrain_lab.head.figures.advised import Advised
-from dtrain_lab.metrics import communication, diagnosis, figures, loops
+from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, figures
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.verdicts import hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
@@ -42,7 +42,7 @@ class Figures:
         """Rank → live objects whose process group is gone, until the next cell starts."""
         self.paused: frozenset[int] = frozenset()
         """Ranks that a debugger has paused."""
-        self.loops = loops.Loops()
+        self.loops = diagnosed_loop.Loops()
         self._last: Last | None = None
         """Metrics of the last completed steps."""
         self.slow: Verdict | None = None

@@ -13,6 +13,9 @@ KEYWORDS = {
     "bf16": lambda values: {"gradient_compression": '"bf16"'},
 }
 """Id of advice → keywords of `dt.optimize` for its values."""
+NUM_WORKERS_AT = 5
+"""Place of `num_workers` among the positional arguments of a DataLoader."""
+NO_PLACES: Mapping[str, int] = {}
 
 
 def optimize(**switches: object) -> str:
@@ -77,7 +80,7 @@ def ddp_assignment(tree: ast.AST) -> tuple[str, ast.Assign] | None:
         if (
             isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Call)
-            and _called(node.value) in ("DDP", "DistributedDataParallel")
+            and called(node.value) in ("DDP", "DistributedDataParallel")
             and isinstance(node.targets[0], ast.Name)
         ):
             return node.targets[0].id, node
@@ -130,7 +133,7 @@ def _optimizer(tree: ast.Module) -> tuple[str, str, ast.stmt] | None:
             continue
         target = node.targets[0]
         if isinstance(target, ast.Name):
-            for call in _calls(node.value, lambda call: _called(call) == "parameters"):
+            for call in _calls(node.value, lambda call: called(call) == "parameters"):
                 owner = call.func.value if isinstance(call.func, ast.Attribute) else None
                 if isinstance(owner, ast.Name):
                     return owner.id, target.id, node
@@ -144,17 +147,28 @@ def _optimizer(tree: ast.Module) -> tuple[str, str, ast.stmt] | None:
 
 def _with_workers(lines: list[str], tree: ast.Module, count: object) -> list[str] | None:
     """The lines with `num_workers` in the call that makes the loader; None unless there is one such call."""
-    calls = _calls(tree, lambda call: _called(call) == "DataLoader")
+    calls = _calls(tree, lambda call: called(call) == "DataLoader")
     if len(calls) != 1:
         return None
-    return _with_keywords(lines, calls[0], {"num_workers": repr(count), "persistent_workers": "True"})
+    wanted = {"num_workers": repr(count), "persistent_workers": "True"}
+    return _with_keywords(lines, calls[0], wanted, {"num_workers": NUM_WORKERS_AT})
 
 
-def _with_keywords(lines: list[str], call: ast.Call, keywords: Mapping[str, str]) -> list[str] | None:
-    """The lines with keywords of a call added or replaced; None where `**` may hold them."""
-    if any(k.arg is None for k in call.keywords):
+def _with_keywords(
+    lines: list[str], call: ast.Call, keywords: Mapping[str, str], places_of: Mapping[str, int] = NO_PLACES
+) -> list[str] | None:
+    """The lines with keywords of a call added or replaced; None where `*` or `**` may hold them.
+
+    Args:
+        lines: the cell's lines.
+        call: the call.
+        keywords: name of each keyword → code of its value.
+        places_of: which of them may be given by position → its index.
+    """
+    if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
         return None
     given = {k.arg: k.value for k in call.keywords}
+    given |= {name: call.args[at] for name, at in places_of.items() if at < len(call.args)}
     new = [line.encode() for line in lines]  # positions of the syntax tree count bytes
     missing = "".join(f", {k}={v}" for k, v in keywords.items() if k not in given)
     places = [(call.end_lineno, (call.end_col_offset or 1) - 1, 0, missing)]
@@ -183,7 +197,8 @@ def _calls(tree: ast.AST, wanted: Callable[[ast.Call], bool]) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and wanted(node)]
 
 
-def _called(call: ast.Call) -> str:
+def called(call: ast.Call) -> str:
+    """Return the name of what is called, without that of its module or object."""
     return ast.unparse(call.func).rpartition(".")[2]
 
 

@@ -36,7 +36,7 @@ def accumulate(of: Measured) -> Advice | None:
     the smallest number after which averaging takes at most `FROM_SHARE` of a step.
     """
     share = _transfer(of)
-    if share is None or of.step_s is None:
+    if share is None or of.step_s is None or of.repeats:
         return None
     left = {k: share / k / (1 - share * (1 - 1 / k)) for k in TIMES}
     times = next((k for k in TIMES if left[k] <= FROM_SHARE + 1e-9), TIMES[-1])
@@ -68,6 +68,7 @@ def accumulate(of: Measured) -> Advice | None:
             "root": f"{times**0.5:.2g}",
             "code": optimize(gradient_accumulation_steps=every),
             **({"batch": batch} if batch else {}),
+            **({"stream": True} if of.stream else {}),
         },
     )
 

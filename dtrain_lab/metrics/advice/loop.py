@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from dtrain_lab.metrics.advice.code import ddp_assignment, parses, unified, without_magic
+from dtrain_lab.metrics.advice.code import called, ddp_assignment, parses, unified, without_magic
 
-OWN_GRADIENTS = {"unscale_", "clip_grad_norm_", "clip_grad_value_", "scale", "update"}
+OWN_GRADIENTS = {"unscale_", "clip_grad_norm_", "clip_grad_value_", "scale"}
 """Calls that look at gradients, or scale them: in each batch they would change sums that aren't complete."""
-COUNTER = "batch_number"
+COUNTER, GROUP, LAST = "batch_number", "group_size", "ends_group"
+"""Names that the changed loop adds: which batch, how many go together, and whether it is the last of them."""
+WRAPPERS = {"enumerate", "tqdm"}
+"""Calls that give what their first argument gives, one by one."""
 
 
 def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
@@ -20,7 +23,8 @@ def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
         every: number of batches.
 
     Returns:
-        A unified diff of the cell; empty where its loop is not understood.
+        A unified diff of the cell; empty where its loop is not understood, or gives a number of batches that
+        isn't known before its end: the last group of an epoch may be smaller, and has to step, too.
     """
     magic, body = without_magic(code)
     try:
@@ -41,12 +45,12 @@ def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
 
 def _used_in(loop: ast.For, tree: ast.Module, known: str | None) -> str | None:
     """The model's name inside the loop; in a training function that is the name of its parameter."""
-    called = {n.func.id for n in ast.walk(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-    if known in called:
+    used = {n.func.id for n in ast.walk(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    if known in used:
         return known
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and any(n is loop for n in ast.walk(node)) and known:
-            return next((a.arg for a in node.args.args if a.arg in called), None)
+            return next((a.arg for a in node.args.args if a.arg in used), None)
     return None
 
 
@@ -73,14 +77,16 @@ def _is_plain(loop: ast.For, model: str, code: str) -> bool:
     """
     body = loop.body
     ends = [i for i, s in enumerate(body) if _calls(s, "backward")]
-    if len(ends) != 1 or body[0].lineno == loop.lineno or COUNTER in code:
+    if len(ends) != 1 or body[0].lineno == loop.lineno or any(n in code for n in (COUNTER, GROUP, LAST)):
         return False
-    called = {
+    if any(_leaves(s) for s in body):
+        return False  # a group that is left incomplete would be lost
+    names = {
         n.func.attr if isinstance(n.func, ast.Attribute) else n.func.id
         for n in ast.walk(loop)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute | ast.Name)
     }
-    if called & OWN_GRADIENTS:
+    if names & OWN_GRADIENTS:
         return False
     optimizing = [i for i, s in enumerate(body) if _calls(s, "step") or _calls(s, "zero_grad")]
     if not all(_without_arguments(body[i]) for i in optimizing):
@@ -92,6 +98,18 @@ def _is_plain(loop: ast.For, model: str, code: str) -> bool:
     if any(_calls(body[i], "step") for i in optimizing if i < ends[0]):
         return False
     return not any(isinstance(n, ast.Name) and n.id == model for s in body[: before + 1] for n in ast.walk(s))
+
+
+def _leaves(node: ast.AST) -> bool:
+    """Whether a statement may leave a pass through the loop that it stands in before its end."""
+    if isinstance(node, ast.Continue | ast.Break | ast.Return):
+        return True
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        return False
+    inside = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.For | ast.While):  # its own `continue` and `break` leave only itself
+        return any(isinstance(n, ast.Return) for n in ast.walk(node)) or any(_leaves(n) for n in node.orelse)
+    return any(_leaves(n) for n in inside)
 
 
 def _without_arguments(statement: ast.stmt) -> bool:
@@ -106,14 +124,21 @@ def _changed(lines: list[str], loop: ast.For, model: str, every: int) -> list[st
     """The lines with the loop changed; None where its statements are not in the usual order."""
     body = loop.body
     end = next(i for i, s in enumerate(body) if _calls(s, "backward"))
-    simple = _scaled(body[end], every) != ""
+    simple = _scaled(body[end]) != ""
     steps = [i for i, s in enumerate(body) if _calls(s, "step") or _calls(s, "zero_grad")]
     if not simple or loop.orelse or not any(i > end and _calls(body[i], "step") for i in steps):
         return None
+    total = _total(loop.iter)
+    if total is None:
+        return None
     counter, header = _counter(lines, loop)
-    last = f"{counter} % {every} == {every - 1}"
     indent = " " * body[0].col_offset
-    new = [*lines[: loop.lineno - 1], *header]
+    new = [
+        *lines[: loop.lineno - 1],
+        *header,
+        f"{indent}{GROUP} = min({every}, {total} - {counter} // {every} * {every})  # fewer at the end",
+        f"{indent}{LAST} = {counter} % {every} == {GROUP} - 1",
+    ]
     at = loop.body[0].lineno
     synced = range(max((i for i in steps if i < end), default=-1) + 1, end + 1)
     for index, statement in enumerate(body):
@@ -122,25 +147,43 @@ def _changed(lines: list[str], loop: ast.For, model: str, every: int) -> list[st
         if not mine:  # moved with the statement before, whose line it shares
             continue
         if index in steps:
-            first = f"{counter} % {every} == 0" if index <= end else last
+            first = f"{counter} % {every} == 0" if index <= end else LAST
             new += [f"{indent}if {first}:", *_deeper(mine)]
             continue
         if index == synced.start:
-            new.append(f"{indent}with nullcontext() if {last} else {model}.no_sync():")
+            new.append(f"{indent}with nullcontext() if {LAST} else {model}.no_sync():")
         if index == end:
-            mine = [f"{indent}{_scaled(statement, every)}"]
+            mine = [f"{indent}{_scaled(statement)}"]
         new += _deeper(mine) if index in synced else mine
     new += lines[at - 1 :]
     return ["from contextlib import nullcontext", *new]
 
 
-def _scaled(statement: ast.stmt, every: int) -> str:
+def _scaled(statement: ast.stmt) -> str:
     """`loss.backward()` with the loss divided; empty for other statements."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return ""
     loss = ast.unparse(call.func.value)
-    return f"({loss} / {every}).{ast.unparse(call).removeprefix(loss + '.')}"
+    return f"({loss} / {GROUP}).{ast.unparse(call).removeprefix(loss + '.')}"
+
+
+def _total(given: ast.expr) -> str | None:
+    """Code of how many batches a loop goes through; None where that is not surely known before its end."""
+    while isinstance(given, ast.Call) and given.args and called(given) in WRAPPERS:
+        given = given.args[0]
+    if _is_named(given):
+        return f"len({ast.unparse(given)})"
+    if not isinstance(given, ast.Call) or ast.unparse(given.func) != "range" or given.keywords:
+        return None
+    if not all(isinstance(a, ast.Constant) or _is_named(a) for a in given.args):
+        return None
+    return ast.unparse(given.args[0]) if len(given.args) == 1 else f"len({ast.unparse(given)})"
+
+
+def _is_named(node: ast.expr) -> bool:
+    """Whether an expression is a variable, or an attribute of one."""
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_named(node.value))
 
 
 def _deeper(lines: list[str]) -> list[str]:

@@ -23,8 +23,9 @@ class Measured(Struct, frozen=True, kw_only=True):
 
     `error` is that of communication, as a share of a step. `averaging_s`: time of averaging that nothing
     hides; `transfer_s` is what remains of it beside the computation. `plain_ddp`: gradients are averaged by
-    DDP on all ranks, and all of it is seen. `gradient_item`: bytes of one element. `batches`: backward passes
-    for each averaging. `utilization`: share of the cores that training can get
+    DDP on all ranks, and all of it is seen. `gradient_item`: bytes of one element. `repeats`: an
+    optimizer computes gradients several times in one step. `batches`: backward passes for each averaging.
+    `stream`: the loader has no length. `utilization`: share of the cores that training can get
     which it uses, on the busiest node. `crowd`: threads that want each of its cores, at least 1. `cores`: for
     each rank of the node that has fewest. `rank_batch`: samples of one pass on each rank. `epoch_steps`:
     batches of an epoch on each rank.
@@ -45,7 +46,9 @@ class Measured(Struct, frozen=True, kw_only=True):
     gradient_bytes: int | None = None
     gradient_item: int | None = None
     hooked: bool | None = None
+    repeats: bool = False
     batches: int = 1
+    stream: bool = False
     workers: int | None = None
     utilization: float | None = None
     crowd: float = 1.0
@@ -110,7 +113,9 @@ def measured(
             gradient_bytes=metrics.gradient_bytes,
             gradient_item=_same([s.gradient_item for s in samples]),
             hooked=_same([s.hooked for s in samples]),
+            repeats=any(s.repeats for s in samples),
             batches=passes,
+            stream=metrics.epoch is not None and metrics.epoch.total is None,
             workers=_same([s.loader_workers for s in samples]),
             utilization=_utilization(nodes, samples),
             crowd=max([1.0, *((known(n.runnable) or 0.0) / n.cores for n in nodes)]),
@@ -162,6 +167,11 @@ def unknown(of: Measured) -> tuple[str, ...]:
             found.append(
                 "Gradients are not averaged by DDP on all ranks, so what fewer averages or smaller gradients "
                 "would gain is not known."
+            )
+        elif of.repeats:
+            found.append(
+                "LBFGS computes the gradients several times in one step, so gradients of several batches "
+                "can't be averaged together."
             )
         elif of.gradient_bytes is None or of.gradient_item is None:
             found.append("The size of the gradients is not known, so nothing is said of compression.")

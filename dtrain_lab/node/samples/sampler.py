@@ -74,6 +74,7 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
         device_utilization=use.device_utilization,
         gradient_item=reader.header(ring.GRADIENT_ITEM) or None,
         hooked=HOOKED.get(reader.header(ring.HOOKED)),
+        repeats=bool(reader.header(ring.REPEATS)),
         loader_workers=reader.header(ring.WORKERS) - 1 if reader.header(ring.WORKERS) else None,
     )
 

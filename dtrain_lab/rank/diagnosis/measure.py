@@ -6,6 +6,7 @@ import contextlib
 import time
 from typing import Any
 
+import torch
 from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
@@ -53,6 +54,8 @@ def cannot_repeat(seen: Any) -> str:
         return NOTHING
     if not seen.repeatable:
         return f"{type(seen.model.module).__name__} takes arguments that can't be made again."
+    if any(isinstance(optimizer, torch.optim.LBFGS) for optimizer in seen.optimizers):
+        return "LBFGS calls the training code itself in each step, so a step can't be repeated without it."
     return ""
 
 

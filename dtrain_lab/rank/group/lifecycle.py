@@ -167,15 +167,15 @@ class Group:
 
     def _repoint(self, store: dist.Store, order: Form) -> tuple[str, ...]:
         live = {name: pg for pg, name in groups.group_names().items()}
-        if self._slot > LAST_SLOT:
-            raise RuntimeError(
-                f"the group was rebuilt {LAST_SLOT - FIRST_FREE_SLOT + 1} times; restart all ranks to go on"
-            )
+        slots = len(self._devices())
+        if self._slot + slots - 1 > LAST_SLOT:
+            times = (LAST_SLOT - FIRST_FREE_SLOT + 1) // slots
+            raise RuntimeError(f"the group was rebuilt {times} times; restart all ranks to go on")
         for name, ranks, description in order.groups:
             pg = live.get(name)
             if pg is not None:
                 self._replace_backend(pg, name, ranks, description, store)
-        self._slot += len(self._devices())
+        self._slot += slots
         groups.forget_coalescing()
         groups.raise_group_count(order.group_count)
         return self._reset_models()

@@ -20,14 +20,14 @@ from dtrain_lab.rank.monitor.collectives import watch_collectives
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.monitor.steps import watch_steps
 from dtrain_lab.rank.monitor.stream import of_device
+from dtrain_lab.rank.monitor.training_hooks import watch_steps
 from dtrain_lab.rank.monitor.unseen import Unseen
 from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
 from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
-from dtrain_lab.training.batch_size import sizes
+from dtrain_lab.training.batch_size import largest, sizes
 from dtrain_lab.wire.metrics.collective import Call
 
 OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
@@ -75,7 +75,8 @@ class Monitor:
         likeness = Likeness(self.apart, self.start, self.shards)
         watch_steps(self.recorder, self.probes, self.guard, self.seen, likeness, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
-        sizes.seen_by(lambda: self.seen.batch)
+        sizes.seen_by(lambda: self.seen.batch, lambda: int(self.recorder.writer.cells[ring.STEPS]))
+        largest.rests_by(self.recorder.resting)
         switch.to(self.guard.switch)
         compile_none_of(OURS)
 

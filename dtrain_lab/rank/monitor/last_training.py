@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from msgspec import Struct
 
+from dtrain_lab.rank.monitor.batches import time_major
 from dtrain_lab.rank.torch import autograd
 
 PLAIN = (int, float, bool, str, type(None))
@@ -68,8 +69,9 @@ class LastTraining:
 
     @property
     def batch(self) -> int:
-        """Samples of the largest batch that the model has seen; 0 where none was seen."""
-        return self._first[0] if self.model is not None and self._first else 0
+        """Samples of the largest batch that the model has seen; 0 where not known."""
+        model = self.model
+        return 0 if model is None or not self._first or time_major(model.module) else self._first[0]
 
     @property
     def passes(self) -> tuple[bool, ...]:

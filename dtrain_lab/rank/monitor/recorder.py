@@ -109,6 +109,7 @@ class Recorder:
             self._depth = before
             self._began, self._ran = now(), time.thread_time_ns()
             self._clear()
+            self._known = ANY  # collectives that were made meanwhile are none of the next step's
 
     @contextmanager
     def harmless(self) -> Iterator[None]:
@@ -183,7 +184,7 @@ class Recorder:
         self._cycle = StepCycle()
         self._cells[ring.UNSURE] = 0
         self._cells[ring.OPERATION] = 0
-        self._cells[ring.IDLE] = 0
+        self._cells[ring.IDLE] = self._cells[ring.REPEATS] = 0
         for place in (ring.EPOCHS, ring.EPOCH_DONE, ring.EPOCH_LENGTH):
             self._cells[place] = 0
         self._new_cell = self._aside = True

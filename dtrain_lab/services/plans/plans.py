@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.backends import hosts, registry
+from dtrain_lab.backends import registry, ssh_connections
 from dtrain_lab.backends.base import Forecast
 from dtrain_lab.backends.transport import Here, room
 from dtrain_lab.errors import BadNotebook, Conflict, DtrainError
@@ -101,7 +101,7 @@ class Plans:
         if now - self._asked_for.get(request.profile, -GOOD_FOR_S) >= GOOD_FOR_S:
             self._asked_for[request.profile] = now
             for host in seen.profile.ssh.names:  # count as the user's attempt, but not at each keystroke
-                hosts.forget_refusal(host)
+                ssh_connections.forget_refusal(host)
         made = await prepare(request, file, seen, self._recent, first_host)
         self._kept = known({**self._kept, made.record.id: made}, time.time())
         return made

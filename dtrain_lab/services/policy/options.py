@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from dtrain_lab.backends.limits import limits
+from dtrain_lab.backends.poll_floor import limits
 from dtrain_lab.services.policy import policy
 from dtrain_lab.wire.processes.settings import StartOptions
 

@@ -35,7 +35,7 @@ from dtrain_lab.sweeps.events import (
     Wished,
     Woke,
 )
-from dtrain_lab.sweeps.machine import step
+from dtrain_lab.sweeps.transitions import step
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, Report, SweepRecord, Trial
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from dtrain_lab.backends import hosts
+from dtrain_lab.backends import ssh_connections
 from dtrain_lab.errors import BadSize, Conflict, DtrainError, NotFound, StartFailed, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.placement.frameworks.adapter import check_cluster
@@ -82,7 +82,7 @@ class Worlds:
         profile, backend = allowed
         check_cluster(profile)
         for host in profile.ssh.names:
-            hosts.forget_refusal(host)  # the user's own attempt
+            ssh_connections.forget_refusal(host)  # the user's own attempt
         python = request.python or environment.kernel_python(request.kernel)
         if backend.traits.one_machine:
             python = environment.of_machine(profile.environment, python)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
 import psutil
@@ -24,6 +24,8 @@ LARGEST = 1 << 20
 """Larger batches are not tried."""
 NEAR = 16
 """The answer is exact to one part in so many."""
+_rests: list[Callable[[], AbstractContextManager[None]]] = []
+"""In a rank with a monitor: has it ignore what runs inside the context."""
 
 
 def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: int | None = None) -> int:
@@ -70,6 +72,11 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
                 code="batch_too_large",
             )
         return _search(probe, start)
+
+
+def rests_by(resting: Callable[[], AbstractContextManager[None]]) -> None:
+    """Set the context in which the monitor takes nothing for training."""
+    _rests[:] = [resting]
 
 
 def _search(probe: _Probe, start: int) -> int:
@@ -120,7 +127,8 @@ class _Probe:
         failure: BaseException | None = None
         before = _reset_peak() if self._limit else 0
         try:
-            self._step(size)
+            with _rests[0]() if _rests else nullcontext():  # steps that are taken back are no training
+                self._step(size)
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
         except (torch.OutOfMemoryError, MemoryError) as error:

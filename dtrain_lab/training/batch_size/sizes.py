@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training import ranks
 
-_chosen: list[int] = []
-"""The last batch that `per_rank_batch` gave."""
-_seen: list[Callable[[], int]] = []
+_chosen: list[tuple[int, int]] = []
+"""The last batch that `per_rank_batch` gave, and the steps of training until then."""
+_seen: list[tuple[Callable[[], int], Callable[[], int]]] = []
+"""Return the batch of the model that trained last, and the steps of training until now."""
 
 
 def per_rank_batch(global_batch: int) -> int:
@@ -40,7 +41,7 @@ def per_rank_batch(global_batch: int) -> int:
             f"dt.per_rank_batch: a global batch of {global_batch} can't be divided among {size} ranks: each "
             f"rank takes {each}, and the global batch is {each * size} ({dropped} dropped)."
         )
-    _chosen[:] = [each]
+    _chosen[:] = [(each, _steps())]
     return each
 
 
@@ -52,8 +53,8 @@ def global_batch(per_rank_batch: int | None = None) -> int:
     gradient_accumulation_steps=k)` the optimizer sees k global batches at once.
 
     Args:
-        per_rank_batch: samples per rank; by default what `dt.per_rank_batch` gave last, else the batch that
-            the monitor has seen in training.
+        per_rank_batch: samples per rank; by default the batch that the monitor has seen in training, or,
+            until training goes on after it, what `dt.per_rank_batch` gave last.
 
     Returns:
         Samples.
@@ -62,7 +63,7 @@ def global_batch(per_rank_batch: int | None = None) -> int:
         BadRequest: `per_rank_batch` is no whole number of 1 or more, or is left out and not known.
     """
     if per_rank_batch is None:
-        per_rank_batch = _chosen[0] if _chosen else _seen[0]() if _seen else 0
+        per_rank_batch = _known()
         if not per_rank_batch:
             raise BadRequest(
                 "dt.global_batch: no per-rank batch is known yet.",
@@ -73,9 +74,25 @@ def global_batch(per_rank_batch: int | None = None) -> int:
     return per_rank_batch * ranks.world_size()
 
 
-def seen_by(batch: Callable[[], int]) -> None:
-    """Set the function that returns the samples of the last batch in training; 0 where unknown."""
-    _seen[:] = [batch]
+def seen_by(batch: Callable[[], int], steps: Callable[[], int]) -> None:
+    """Set the functions that return what the monitor has seen of training.
+
+    Args:
+        batch: returns the samples of a batch of the model that trained last; 0 where not known.
+        steps: returns the number of steps so far.
+    """
+    _seen[:] = [(batch, steps)]
+
+
+def _steps() -> int:
+    return _seen[0][1]() if _seen else 0
+
+
+def _known() -> int:
+    """The per-rank batch: of training since it was chosen, else the chosen one; 0 where neither is known."""
+    chosen, before = _chosen[0] if _chosen else (0, -1)
+    seen = _seen[0][0]() if _seen and _steps() > before else 0
+    return seen or chosen
 
 
 def _positive(function: str, name: str, value: object) -> None:

@@ -63,6 +63,8 @@ class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):
     """Bytes of one element of the gradients."""
     hooked: bool | None = None
     """Whether the DDP model has a communication hook."""
+    repeats: bool = False
+    """Whether an optimizer computes the gradients several times in one step, as LBFGS does."""
     loader_workers: int | None = None
     """Worker processes of the data loader."""
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { components } from '../api/types';
 import { record } from '../testing/record';
-import { JournalOutputs } from './journal';
+import { JournalOutputs } from './journalOutputs';
 
 type Entry = components['schemas']['Output'];
 
@@ -45,6 +45,14 @@ it('puts lines back whole even where texts were cut, merged where ranks agree', 
   ]);
   const both = journal(entry(0, 'a\nb\n'), entry(1, 'a\nb\n'));
   expect(both.outputs(record())[0].text).toBe('[0-1] a\n[0-1] b\n');
+});
+
+it('shows a line without its end while the cell runs, as the page that ran it does', () => {
+  const running = record({ state: 'running', ended_at: null });
+  const all = journal(entry(0, 'epoch 1\nloading'), entry(1, '\r10%', {}));
+  expect(all.outputs(running)[0].text).toBe('[0] epoch 1\n[0] loading\n');
+  all.add([entry(0, ' done\n')]);
+  expect(all.outputs(running)[0].text).toBe('[0] epoch 1\n[0] loading done\n');
 });
 
 it('never merges lines against the order of a rank', () => {

@@ -75,7 +75,7 @@ async def connection(host: str) -> asyncssh.SSHClientConnection:
     if attempt is None or _is_over(attempt.task):
         signin = SignIn(host)
         attempt = _attempts[key] = Attempt(asyncio.create_task(_connect(host, signin)), signin)
-        attempt.task.add_done_callback(_is_over)  # retrieves its exception even if no caller waits any more
+        attempt.task.add_done_callback(partial(_ended, host))
     return await _outcome(host, attempt)
 
 
@@ -102,6 +102,13 @@ async def answer(identity: str, answers: Sequence[str]) -> str:
     raise NotFound("The question has expired: nothing waits for an answer.", "Try again.", code="no_question")
 
 
+def _ended(host: str, task: asyncio.Task[asyncssh.SSHClientConnection]) -> None:
+    """Keep a refusal. The caller that began the attempt may be gone: it has passed on the host's question."""
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, SignInNeeded):
+        _refused[host] = error
+
+
 def _is_over(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
     return task.done() and (task.cancelled() or bool(task.exception()) or task.result().is_closed())
 
@@ -114,11 +121,7 @@ async def _outcome(host: str, attempt: Attempt) -> asyncssh.SSHClientConnection:
         asked.cancel()
     if not attempt.task.done():
         raise attempt.signin.needed()
-    try:
-        return attempt.task.result()
-    except SignInNeeded as error:
-        _refused[host] = error
-        raise
+    return attempt.task.result()
 
 
 async def run(host: str, words: Sequence[str] | str, stdin: bytes = b"", within_s: float = 60.0) -> Done:
@@ -213,15 +216,30 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
             details={"host": host},
         ) from error
     except asyncssh.PermissionDenied as error:
-        raise SignInNeeded(
-            f"{host} refused the sign-in: {error.reason}.",
-            f"Load your key (ssh-add), or sign in once by hand: ssh {host}",
-            details={"host": host},
-        ) from error
+        raise (_unanswered(host) if signin.unanswered else _refusal(host, error.reason)) from error
     except TimeoutError:
         raise Unreachable(f"{host} did not answer.", f"Is it up? Try: ssh {host}") from None
     except (OSError, asyncssh.Error) as error:
+        if signin.unanswered:
+            raise _unanswered(host) from error
         raise Unreachable(f"{host} can't be reached: {error}.", f"Try: ssh {host}") from error
+
+
+def _refusal(host: str, reason: str) -> SignInNeeded:
+    return SignInNeeded(
+        f"{host} refused the sign-in: {reason}.",
+        f"Load your key (ssh-add), or sign in once by hand: ssh {host}",
+        details={"host": host},
+    )
+
+
+def _unanswered(host: str) -> SignInNeeded:
+    """For an expired question. A second attempt by itself would ask every two minutes, on a telephone."""
+    return SignInNeeded(
+        f"{host} asked for a sign-in, and nobody answered.",
+        f"Sign in from JupyterLab's panel, or once by hand: ssh {host}",
+        details={"host": host},
+    )
 
 
 class Shell(NamedTuple):

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 
-import { NotebookRuns } from './runs';
+import { NotebookRuns } from './notebookRuns';
 
 it('asks for nothing more once it is disposed', () => {
   const ready = { then: vi.fn() };

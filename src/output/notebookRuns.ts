@@ -9,7 +9,7 @@ import { components } from '../api/types';
 import { request, RequestError } from '../request/rest';
 import { CellRecord } from '../tokens';
 import { isDistributed, isDropped, put, requestOf, write } from './document';
-import { JournalOutputs } from './journal';
+import { JournalOutputs } from './journalOutputs';
 import { CellRecords } from './records';
 import {
   IFound,
@@ -22,7 +22,7 @@ import {
   RUN_KEY,
   runOf
 } from './run';
-import { CellWatch } from './watch';
+import { CellWatch } from './cellEvents';
 import { ISharedNotebook, Writers } from './writer';
 
 type Entry = components['schemas']['Output'];

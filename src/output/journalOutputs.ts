@@ -46,7 +46,7 @@ export class JournalOutputs {
   outputs(record: CellRecord): IOutput[] {
     const found: IOutput[] = [];
     const ended = record.state === 'ended';
-    const items = [...this._items, ...(ended ? this._last() : [])];
+    const items = [...this._items, ...this._last(ended)];
     items.forEach((item, i) => {
       if (i === this._first && this._cut) {
         addText(found, 'stdout', MARK_TEXT(this._cut));
@@ -94,7 +94,7 @@ export class JournalOutputs {
 
   /** Lines as labelled text of each stream, in order, and which part of the output each and each display is in. */
   whole(): IWhole {
-    const items = [...this._items, ...this._last()];
+    const items = [...this._items, ...this._last(true)];
     const displaying = items.filter(item => item.display);
     const parts = new Parts(new Set(displaying.map(item => item.ranks[0])));
     const found: IWhole = { lines: [], displays: new Map() };
@@ -223,10 +223,13 @@ export class JournalOutputs {
     }
   }
 
-  /** What is left without an end of line once nothing more comes. */
-  private _last(): IItem[] {
+  /** What ranks have printed without an end of line. While the cell runs, a line of progress is a bar instead. */
+  private _last(ended: boolean): IItem[] {
     const found: IItem[] = [];
     for (const [key, tail] of this._tails) {
+      if (!ended && tail.includes('\r')) {
+        continue;
+      }
       const [rank, name] = key.split(' ');
       const text = lastState(tail);
       if (text.trim()) {

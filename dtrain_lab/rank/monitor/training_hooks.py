@@ -82,6 +82,8 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
         stepped = True
         if recorder.watches:
             recorder.optimizer_ran(began)
+            if isinstance(optimizer, torch.optim.LBFGS):
+                recorder.writer.cells[ring.REPEATS] = 1
             recorder.optimizer_stepped(id(optimizer))
             seen.stepped(optimizer)
 
@@ -94,7 +96,7 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
         nonlocal stepped
         stepped = False
         result = scaled(self, optimizer, *args, **kwargs)
-        if not stepped:  # skipped by the scaler because of infinite gradients; still a training step
+        if not stepped and recorder.watches:  # skipped for infinite gradients; still a training step
             recorder.optimizer_stepped(id(optimizer))
         return result
 
