@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -145,3 +146,27 @@ def test_a_handler_that_prints_with_a_flush_while_a_reply_leaves_does_not_wait(r
     rank.outbox.put(CellReply(cell="c", rank=0), now=True)
     assert took == [True]
     wait_until(lambda: "tick" in rank.channel.text, 10, "the handler's text")
+
+
+def test_a_handler_that_flushes_amid_a_write_does_not_wait_for_its_own_thread(rank: Rank) -> None:
+    stream = rank.stream
+    usual = stream._buffers
+    took = []
+
+    class Interrupted(dict[Any, Any]):
+        """Buffers, in whose lock a signal handler is called."""
+
+        def __missing__(self, parent: Any) -> Any:
+            stream._buffers = usual
+            began = time.monotonic()
+            stream.write("tick\n")
+            stream.flush()
+            took.append(time.monotonic() - began)
+            return usual[parent]
+
+    stream.flush_timeout = 5
+    stream._buffers = Interrupted()
+    stream.write("text\n")
+    assert took[0] < 4
+    stream.flush()
+    wait_until(lambda: rank.channel.text == "tick\ntext\n", 10, "both")

@@ -50,6 +50,8 @@ class RankStream(OutStream):  # type: ignore[misc]
     """Calls a function that writes text out, after all that was said before; one at a time."""
     made: ClassVar[dict[str, RankStream]] = {}
     """The streams by name: `sys.stdout` may be another object, as programs redirect it."""
+    _inside: ClassVar[set[int]] = set()
+    """Threads amid a write, for whose lock the IOPub thread may wait."""
 
     def __init__(self, session: Any, pub_thread: Any, name: str) -> None:
         self._region = self.regions[name]
@@ -112,6 +114,16 @@ class RankStream(OutStream):  # type: ignore[misc]
         self._region.seen(through)
         self._room.set()
 
+    def flush(self) -> None:
+        """Send what was written, and wait until it has left.
+
+        A signal handler that has interrupted a write does not wait: the thread that sends may wait for that.
+        """
+        if threading.get_ident() in RankStream._inside:
+            self.pub_thread.schedule(self._flush)
+        else:
+            super().flush()
+
     def drain(self) -> None:
         """Read everything that was written to the descriptor so far."""
         if not self._should_watch:
@@ -141,11 +153,18 @@ class RankStream(OutStream):  # type: ignore[misc]
         data = _bytes(text)
         if len(data) > self._region.space and threading.current_thread() is not self.pub_thread.thread:
             self._wait_for_room(len(data))
+        mine = threading.get_ident()
         with self._writing:
-            if len(data) <= self._region.space:
-                self._region.write(data, taken=taken)
-            if text:
-                super().write(text)
+            nested = mine in RankStream._inside
+            RankStream._inside.add(mine)
+            try:
+                if len(data) <= self._region.space:
+                    self._region.write(data, taken=taken)
+                if text:
+                    super().write(text)
+            finally:
+                if not nested:
+                    RankStream._inside.discard(mine)
 
     def _wait_for_room(self, size: int) -> None:
         until = time.monotonic() + SPACE_WITHIN_S
