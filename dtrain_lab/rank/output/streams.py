@@ -50,7 +50,7 @@ class RankStream(OutStream):  # type: ignore[misc]
     """Calls a function that writes text out, after all that was said before; one at a time."""
     made: ClassVar[dict[str, RankStream]] = {}
     """The streams by name: `sys.stdout` may be another object, as programs redirect it."""
-    _inside: ClassVar[set[int]] = set()
+    writers: ClassVar[set[int]] = set()
     """Threads amid a write, for whose lock the IOPub thread may wait."""
 
     def __init__(self, session: Any, pub_thread: Any, name: str) -> None:
@@ -119,7 +119,7 @@ class RankStream(OutStream):  # type: ignore[misc]
 
         A signal handler that has interrupted a write does not wait: the thread that sends may wait for that.
         """
-        if threading.get_ident() in RankStream._inside:
+        if threading.get_ident() in RankStream.writers:
             self.pub_thread.schedule(self._flush)
         else:
             super().flush()
@@ -155,8 +155,8 @@ class RankStream(OutStream):  # type: ignore[misc]
             self._wait_for_room(len(data))
         mine = threading.get_ident()
         with self._writing:
-            nested = mine in RankStream._inside
-            RankStream._inside.add(mine)
+            nested = mine in RankStream.writers
+            RankStream.writers.add(mine)
             try:
                 if len(data) <= self._region.space:
                     self._region.write(data, taken=taken)
@@ -164,7 +164,7 @@ class RankStream(OutStream):  # type: ignore[misc]
                     super().write(text)
             finally:
                 if not nested:
-                    RankStream._inside.discard(mine)
+                    RankStream.writers.discard(mine)
 
     def _wait_for_room(self, size: int) -> None:
         until = time.monotonic() + SPACE_WITHIN_S
