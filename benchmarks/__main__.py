@@ -31,6 +31,7 @@ ALL = (
     "cheaper_averaging",
     "predict",
     "sweep",
+    "sweep_kills",
 )
 
 

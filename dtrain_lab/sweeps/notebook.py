@@ -15,9 +15,15 @@ from dtrain_lab.jobs.check.parsed import parse
 from dtrain_lab.jobs.notebook.magics import convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
 from dtrain_lab.sweeps.space import KINDS, Choices, Space
+from dtrain_lab.wire.jobs.finding import Finding
 
 RANGE = re.compile(rf"\s*({'|'.join(KINDS)})\s*\(")
 """A text that begins like a range; in a list, its comma has parted it."""
+NUMBER = re.compile(
+    r"[-+−–]?[.,]?\d[\d.,;_'\s*/ol]*(e[-+−–]?[\d.,ol]*)?[a-z%]?|[-+]?(inf|infinity|nan)", re.IGNORECASE
+)
+"""A text that looks like a number, also with a typing error: "0,1", "1e-3x", "1O"."""
+TRUTHS = ("true", "false", "yes", "no", "on", "off")
 OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
@@ -66,37 +72,53 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
             )
 
 
-def check_values(cells: Sequence[Cell], space: Space, fixed: Mapping[str, Any] | None = None) -> None:
-    """Check that no parameter gets a string where the tagged cell assigns a number, or true or false.
+def check_values(
+    cells: Sequence[Cell], space: Space, fixed: Mapping[str, Any] | None = None
+) -> list[Finding]:
+    """Look for strings that parameters get where the tagged cell assigns a number, or true or false.
 
     Args:
         cells: Code cells of the notebook.
         space: What varies.
         fixed: Values that are the same in all trials.
 
+    Returns:
+        A warning for each parameter that gets a string: `weights = False` may be meant for one, too.
+
     Raises:
-        BadRequest: A list or a fixed value is a string: it was a number with a typing error, or a range.
+        BadRequest: A string looks like a number with a typing error, or like a range.
     """
     tagged = next((cell for cell in cells if cell.runs and PARAMETERS in cell.tags), None)
     parsed = parse(tagged) if tagged is not None else None
     usual = _numbers(parsed.tree) if parsed is not None else {}
     given = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
     given |= {name: (value,) for name, value in (fixed or {}).items()}
+    found = []
     for name, values in given.items():
-        some = values if name in usual else ()
-        text = next((value for value in some if isinstance(value, str)), None)
-        if text is not None:
-            called = RANGE.match(text)
-            one = name not in space
-            usually = "Give a number." if one else "Give numbers."
-            instead = "Let it vary over that range." if one else "Choose the range {} in the place of a list."
-            hint = instead.format(called[1]) if called else usually
-            raise BadRequest(
-                f'{name} has "{text}", which is a string; the notebook has {usual[name]!r}.',
-                hint,
-                code="bad_value",
-                details={"field": "space", "parameter": name},
-            )
+        texts = [value for value in values if isinstance(value, str)] if name in usual else []
+        if not texts:
+            continue
+        what = "true or false" if isinstance(usual[name], bool) else "a number"
+        wrong = next((text for text in texts if _mistyped(text, usual[name])), None)
+        said = f'{name} has "{wrong or texts[0]}", which is a string; the notebook has {usual[name]!r}.'
+        if wrong is None:
+            fix = f"Trials get the string. Correct it if {what} was meant."
+            found.append(Finding("warning", "string_value", said, fix, field="space", parameter=name))
+            continue
+        called = RANGE.match(wrong)
+        hint = f"Give {what}."
+        if called:
+            ranged = f"Choose the range {called[1]} in the place of a list."
+            hint = ranged if name in space else "Let it vary over that range."
+        details = {"field": "space", "parameter": name}
+        raise BadRequest(said, hint, code="bad_value", details=details)
+    return found
+
+
+def _mistyped(text: str, usual: float) -> bool:
+    """Whether a string was meant for a number or a range, or for true or false where that is usual."""
+    truth = isinstance(usual, bool) and text.strip().lower() in TRUTHS
+    return truth or NUMBER.fullmatch(text.strip()) is not None or RANGE.match(text) is not None
 
 
 def _numbers(tree: ast.Module) -> dict[str, bool | int | float]:

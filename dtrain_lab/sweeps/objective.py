@@ -24,13 +24,17 @@ SILENT = frozenset().union(
     ("datasets", "einops", "evaluate", "safetensors", "timm", "torchmetrics"),
 ) - frozenset(RUNS_OTHERS)  # fmt: skip
 """Modules known not to call `dt.log`."""
+GIVES_OTHERS = ("builtins", "importlib", "sys", "os", "operator", "inspect", "gc", "ctypes", "types")
+"""Modules that don't call `dt.log` either, and from which code that does can be had by its name."""
 DYNAMIC = ("exec", "eval", "__import__", "vars", "globals", "locals")
-DYNAMIC_CALLS = ("os.system", "os.popen")
-DYNAMIC_METHODS = ("import_module", "run_path", "run_module", "run_cell", "run_cell_magic")
+DYNAMIC_CALLS = ("os.system", "os.popen", "builtins.exec", "builtins.eval")
+DYNAMIC_METHODS = ("import_module", "run_path", "run_module", "run_cell", "run_cell_magic", "__import__")
+DYNAMIC_NAMES = ("log", "modules", "system", "popen", *DYNAMIC, *DYNAMIC_METHODS)
+"""What `getattr` must not be asked for."""
 
 
 class _Known(NamedTuple):
-    """Names as imports bind them: `packages` of dtrain-lab, `functions` of its `log`, `silent` modules."""
+    """Names that imports bind: `packages` to dtrain-lab, `functions` to its `log`, `silent` to others."""
 
     packages: frozenset[str]
     functions: frozenset[str]
@@ -117,15 +121,16 @@ def _packages(tree: ast.AST) -> Iterator[str]:
 
 
 def _silent(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that a cell or file gives what is of modules known not to call `dt.log`."""
+    """Yield the names that a cell or file gives what is of modules in which nothing leads to `dt.log`."""
+    known = SILENT - frozenset(GIVES_OTHERS)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if (top := alias.name.split(".")[0]) in SILENT:
+                if (top := alias.name.split(".")[0]) in known:
                     yield alias.asname or top
         elif isinstance(node, ast.ImportFrom):
             top = (node.module or "").split(".")[0]
-            yield from (a.asname or a.name for a in node.names if top in SILENT and not node.level)
+            yield from (a.asname or a.name for a in node.names if top in known and not node.level)
 
 
 def _functions(tree: ast.AST) -> Iterator[str]:
@@ -164,6 +169,8 @@ def _read(one: Parsed, known: _Known, files: set[str], seen: _Seen) -> None:
             seen.doubt(f"code that knows {name} by another name")
         elif _is_inside(node, known):
             seen.doubt(name)
+        elif name == "sys.modules":
+            seen.doubt("code that is made or read while it runs")
 
 
 def _read_import(node: ast.Import | ast.ImportFrom, known: _Known, seen: _Seen) -> None:
@@ -190,7 +197,7 @@ def _is_dynamic(call: ast.Call, name: str, files: set[str], known: _Known) -> bo
         asked = call.args[1] if len(call.args) > 1 else None
         if call.args and dotted(call.args[0]).split(".")[0] in known.silent:  # as getattr(F, activation)
             return False
-        return not isinstance(asked, ast.Constant) or asked.value in ("log", *known.packages)
+        return not isinstance(asked, ast.Constant) or asked.value in (*DYNAMIC_NAMES, *known.packages)
     return name in DYNAMIC or name in DYNAMIC_CALLS or name.rpartition(".")[2] in DYNAMIC_METHODS
 
 

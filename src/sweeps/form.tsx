@@ -2,8 +2,6 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useMemo, useRef, useState } from 'react';
 
-import { guarded } from '../cluster/actions';
-import { questionsOf, signIn } from '../cluster/signin';
 import { CommandIDs } from '../commands';
 import { linesOf } from '../job/model/assignments';
 import { useCheck, useSending } from '../job/form/check';
@@ -13,6 +11,7 @@ import { IDrafts } from '../job/form/drafts';
 import { faultSentence, faultsOf } from '../job/fields/faults';
 import { problemsOf } from '../job/fields/fields';
 import { useForm } from '../job/form/filled';
+import { FormFrame, Reading } from '../job/form/frame';
 import { Jobs } from '../job/model/model';
 import { labelOf } from '../job/fields/labels';
 import { INotebook } from '../job/form/notebook';
@@ -73,26 +72,17 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     sound: faults.length === 0,
     ask: useSweepPlan(sweeps, sweep, notebook)
   });
-  const [sending, setSending] = useState(false);
-  // a second click may come before the next render
-  const underWay = useRef(false);
-  const send = useRef<(() => Promise<void>) | null>(null);
+  const send = useRef<(sends: () => void) => Promise<void>>();
   const entered = useMemo(() => ({ form, sweep }), [form, sweep]);
-  const [waits, begin] = useSending(
-    entered,
-    checked.busy,
-    () => void send.current?.()
+  const [sending, begin] = useSending(entered, checked.busy, async sends =>
+    send.current?.(sends)
   );
   const [tried, setTried] = useState(false);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
 
   if (!filled || !form) {
-    return (
-      <p className="jp-DtrainUi-note" role="status">
-        {trans.__('Reading…')}
-      </p>
-    );
+    return <Reading trans={trans} />;
   }
   const { plan, error, busy } = checked;
   const parameters = linesOf(defaults);
@@ -109,7 +99,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const lacking = own.filter(fault => isUnfilled(fault, sweep));
   const focus = (selector: string): void =>
     whole?.querySelector<HTMLElement>(selector)?.focus();
-  send.current = async () => {
+  send.current = async sends => {
     setTried(true);
     if (why) {
       // the button answers: it leads to what keeps it off
@@ -119,11 +109,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       );
       return;
     }
-    if (underWay.current) {
-      return;
-    }
-    underWay.current = true;
-    setSending(true);
+    sends();
     try {
       await notebook.save();
       const begun = await sweeps.begin(
@@ -136,9 +122,6 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       props.begun();
     } catch (failure) {
       refuse(refusalOf(failure, trans));
-    } finally {
-      underWay.current = false;
-      setSending(false);
     }
   };
   const part = {
@@ -203,25 +186,28 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       openFault={({ field }) => focus(`[data-field='${field}']`)}
       again={again}
       preview={null}
-      signIn={() => {
-        const asked = questionsOf(error);
-        if (asked) {
-          void guarded(trans, async () => {
-            await signIn(asked, trans);
-            again();
-          });
-        }
-      }}
     />
   );
-  const fields = (
-    <form
-      key="form"
-      className="jp-DtrainJob-submitForm"
-      onSubmit={event => {
-        event.preventDefault();
-        begin();
-      }}
+  return (
+    <FormFrame
+      title={trans.__('Sweep %1', notebook.path.split('/').pop())}
+      under={trans.__(
+        'Runs this notebook as many jobs, its trials, each with its own parameters. They need neither this browser nor the Jupyter server.'
+      )}
+      oneColumn={oneColumn}
+      report={report}
+      whole={setWhole}
+      send={begin}
+      bar={
+        <SweepBar
+          sweep={sweep}
+          plan={plan}
+          why={why}
+          sending={sending}
+          trans={trans}
+          send={begin}
+        />
+      }
     >
       <Vary
         {...both}
@@ -237,46 +223,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
         name="name"
         given={{ placeholder: trans.__("the notebook's name") }}
       />
-      <button type="submit" hidden />
-    </form>
-  );
-  return (
-    <div className="jp-DtrainJob-submit" ref={setWhole}>
-      <div
-        className="jp-DtrainJob-submitPages"
-        data-columns={oneColumn ? 1 : 2}
-      >
-        <div className="jp-DtrainJob-submitHead">
-          <h1>{trans.__('Sweep %1', notebook.path.split('/').pop())}</h1>
-          <p className="jp-DtrainUi-under">
-            {trans.__(
-              'Runs this notebook as many jobs, its trials, each with its own parameters. They need neither this browser nor the Jupyter server.'
-            )}
-          </p>
-        </div>
-        {oneColumn
-          ? [
-              <div key="check" className="jp-DtrainJob-submitReport">
-                {report}
-              </div>,
-              fields
-            ]
-          : [
-              fields,
-              <div key="report" className="jp-DtrainJob-submitReport">
-                {report}
-              </div>
-            ]}
-      </div>
-      <SweepBar
-        sweep={sweep}
-        plan={plan}
-        why={why}
-        sending={sending || waits}
-        trans={trans}
-        send={begin}
-      />
-    </div>
+    </FormFrame>
   );
 }
 

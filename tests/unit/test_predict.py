@@ -17,8 +17,11 @@ import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.training.inference import model as models
 from dtrain_lab.training.inference.inputs import Splitter
+from dtrain_lab.training.inference.loop import Loop
+from dtrain_lab.training.inference.ranks import Ranks, Sums
 from dtrain_lab.training.inference.results.gather import MESSAGE_BYTES, messages
 from dtrain_lab.training.inference.results.outputs import built, parts, title
+from dtrain_lab.training.inference.shares import Batches, plan
 
 X = torch.arange(50.0).view(25, 2)
 Y = torch.arange(25) % 3
@@ -272,3 +275,29 @@ def test_small_results_are_sent_together_and_large_ones_alone() -> None:
     assert messages(spans, MESSAGE_BYTES // 20) == [spans[:2], spans[2:]]
     assert messages(spans, MESSAGE_BYTES) == [[span] for span in spans]
     assert messages([], 4) == []
+
+
+class Paired(Ranks):
+    """Rank 0 of two; the other one takes as long and as much."""
+
+    messages = 0
+
+    def sums_begun(self, *numbers: int) -> Sums:
+        Paired.messages += 1
+        return Sums(torch.tensor(numbers) * 2, None)
+
+    def outcomes(self, value: Any, error: Exception | None) -> list[Any]:
+        return [value, value]
+
+
+def test_short_rounds_are_told_of_a_few_at_a_time() -> None:
+    here = Paired("dt.predict", 0, 2, torch.device("cpu"))
+    todo = plan(Batches(1000, 1), 2)
+    taken: list[int] = []
+    Loop(
+        here, todo, lambda numbers: [X[:1] for _ in numbers], nn.Identity(), Splitter(nn.Identity(), False),
+        None, False, lambda number, *_: taken.append(number),
+    ).run()  # fmt: skip
+    assert taken == todo.mine(0)
+    assert todo.rounds > 30
+    assert Paired.messages <= 4, "two to begin with, and one each half a second"

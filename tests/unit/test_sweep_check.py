@@ -103,7 +103,7 @@ async def test_a_number_of_trials_that_makes_no_sense_is_no_size(tmp_path: Path,
     assert [f.field for f in plan.findings if f.severity == "problem"] == ["trials"]
 
 
-@pytest.mark.parametrize("given", [{"space": {"lr": ["0.1;0.2"]}}, {"parameters": {"steps": "ten"}}])
+@pytest.mark.parametrize("given", [{"space": {"lr": ["0.1;0.2"]}}, {"parameters": {"steps": "1O"}}])
 async def test_texts_for_a_number_are_found_beside_their_parameter(
     tmp_path: Path, sweeps: Sweeps, given: dict[str, Any]
 ) -> None:
@@ -112,3 +112,11 @@ async def test_texts_for_a_number_are_found_beside_their_parameter(
     (found,) = [f for f in plan.findings if f.severity == "problem"]
     assert (found.code, found.field) == ("bad_value", "space")
     assert {found.parameter} == {name for some in given.values() for name in some}
+
+
+async def test_a_string_that_is_no_mistyped_number_is_a_warning(tmp_path: Path, sweeps: Sweeps) -> None:
+    file = write(tmp_path / "book" / "train.ipynb", [("lr = 0.1\nweights = False", "parameters"), LOGS])
+    plan = await sweeps.plan(replace(REQUEST, parameters={"weights": "imagenet"}), file)
+    (found,) = [f for f in plan.findings if f.code == "string_value"]
+    assert (found.severity, found.field, found.parameter) == ("warning", "space", "weights")
+    assert not [f for f in plan.findings if f.severity == "problem"]

@@ -137,6 +137,23 @@ def test_what_can_not_be_read_is_a_warning(code: str, modules: Mapping[str, str]
     assert found.fix == f"The sweep ends after its first trial unless {source} reports it."
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        *(f"import {name}\ngetattr({name}, asked)(text)" for name in ("builtins", "importlib", "sys", "os")),
+        "from importlib import util\ngetattr(util, asked)(x)",
+        "import builtins\nbuiltins.exec(text)",
+        "import builtins\ngetattr(builtins, 'exec')(text)",
+        "import sys\nsys.modules[name].log(1, loss=2)",
+    ],
+)
+def test_modules_that_hand_out_others_are_not_trusted(code: str) -> None:
+    found = look(code)
+    assert found is not None
+    assert found.severity == "warning"
+    assert "code that is made or read while it runs" in found.fix
+
+
 def test_cells_that_a_job_skips_are_not_read() -> None:
     found = look(HEAD + "dt.log(1, loss=1)", tags=("skip-in-job",))
     assert found is not None

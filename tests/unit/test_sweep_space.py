@@ -110,45 +110,62 @@ def test_arrays_tensors_sets_and_their_scalars_are_lists_of_plain_values(
     assert dt.randint(np.int64(1), torch.tensor(3)) == dt.randint(1, 3)
 
 
+WRONG_NUMBERS = ("0,1", "1e-3x", "1O", "1 000", "1e–3", "1/8", "0.1", "-inf")
+TAGGED = "lr: float = 0.1\nsure = True\nopt = 'sgd'\nn = 1\nn = None\nwidth: int = 2**3 * 4"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lr=a,b", 'lr has "a", which is a string; the notebook has 0.1. Give numbers.'),
+        ("lr=a,1e-3x", 'lr has "1e-3x", which is a string; the notebook has 0.1. Give a number.'),
         ('lr=["0.1;0.2"]', 'lr has "0.1;0.2", which is a string'),
         (
             'lr=["uniform(0", "1)"]',
             'lr has "uniform(0", which is a string; the notebook has 0.1. Choose the range',
         ),
-        ("sure=yes,no", 'sure has "yes", which is a string; the notebook has True.'),
+        ("sure=yes,no", 'sure has "yes", which is a string; the notebook has True. Give true or false.'),
     ],
 )
-def test_texts_for_a_number_are_refused(text: str, said: str) -> None:
+def test_mistyped_numbers_are_refused(text: str, said: str) -> None:
     name, value, _ = space.from_text(text)
-    cells = [cell("lr: float = 0.1\nsure = True\nopt = 'sgd'\nn = 1\nn = None", "parameters")]
     with pytest.raises(BadRequest) as error:
-        check_values(cells, space.parse({name: value}))
+        check_values([cell(TAGGED, "parameters")], space.parse({name: value}))
     assert said in str(error.value)
     assert error.value.details == {"field": "space", "parameter": name}
-    check_values(cells, space.parse({"opt": ["a", "b"], "n": ["a", "b"], "lr": [None, 1], "sure": [0, 1]}))
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("name", "value", "said"),
     [
-        ("0,1", 'lr has "0,1", which is a string; the notebook has 0.1. Give a number.'),
-        ("uniform(0, 1)", "Let it vary over that range."),
+        *(
+            ("lr", text, "Give a number.")
+            for text in ("0,1", "1e-3x", "1O", "1 000", "1e–3", "1/8", "0.1", "-inf")
+        ),
+        ("lr", "uniform(0, 1)", "Let it vary over that range."),
+        ("width", "64 ,", "the notebook has 32"),
+        ("sure", "False", "Give true or false."),
+        ("sure", "1e-3x", "Give true or false."),
     ],
 )
-def test_a_fixed_text_for_a_number_is_refused(value: str, said: str) -> None:
-    cells = [cell("lr = 0.1\nopt = 'sgd'\nn = None\nwidth: int = 2**3 * 4", "parameters")]
-    with pytest.raises(BadRequest, match="the notebook has 32"):
-        check_values(cells, {}, {"width": "wide"})
+def test_a_fixed_mistyped_number_is_refused(name: str, value: str, said: str) -> None:
     with pytest.raises(BadRequest) as error:
-        check_values(cells, {}, {"lr": value})
+        check_values([cell(TAGGED, "parameters")], {}, {name: value})
     assert said in str(error.value)
-    assert error.value.details["parameter"] == "lr"
-    check_values(cells, {}, {"lr": 1, "opt": "adam", "n": "text"})
-    check_values(cells, {}, {"lr": None})
+    assert error.value.details["parameter"] == name
+
+
+def test_other_strings_for_a_number_are_warnings() -> None:
+    cells = [cell(TAGGED, "parameters")]
+    for text in ("imagenet", "ten", "resnet50", "4bit", "1cycle", "tree", "2024-01-01"):
+        for name in ("sure", "lr"):
+            (found,) = check_values(cells, {}, {name: text})
+            assert (found.severity, found.code, found.parameter) == ("warning", "string_value", name)
+    assert found.message == 'lr has "2024-01-01", which is a string; the notebook has 0.1.'
+    assert found.fix == "Trials get the string. Correct it if a number was meant."
+    assert [f.parameter for f in check_values(cells, space.parse({"sure": ["tree", "forest"]}))] == ["sure"]
+    plain = {"opt": ["a", "b"], "n": ["1x", "b"], "lr": [None, 1], "sure": [0, 1]}
+    assert check_values(cells, space.parse(plain)) == []
+    assert check_values(cells, {}, {"lr": 1, "opt": "1e-3x", "n": "text", "unknown": "1x"}) == []
 
 
 def cell(source: str, *tags: str) -> Cell:

@@ -78,7 +78,7 @@ async def check_sweep(
     text = await asyncio.to_thread(read_notebook, file)
     cells = cells_of(text, str(file))
     await collect(check_names, cells, (*space, *request.parameters), file.name)
-    await collect(check_values, cells, space, request.parameters)
+    strings = await collect(check_values, cells, space, request.parameters, otherwise=[])
     name = await collect(_name, request, file, otherwise="")
     plan, made = await jobs.planned(trial_request(request, first_of(space), None), file, ask=ask)
     found = await asyncio.to_thread(objective.finding, made.code.everything, request.objective)
@@ -94,6 +94,7 @@ async def check_sweep(
         *(f for f in plan.findings if f.severity == "problem"),
         *map(_finding, refused),
         *((found,) if found is not None and objective.can_be(request.objective) else ()),
+        *strings,
         *(f for f in plan.findings if f.severity != "problem"),
     )
     wanted = request.parallel if request.parallel and request.parallel > 0 else usual

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -24,7 +25,9 @@ BAR_AFTER_S = 1.0
 BAR_EVERY_S = 0.5
 """Each refresh of the bar is an output of the cell, which costs processor time on its way."""
 AHEAD = 4
-"""Rounds that a rank may be ahead of another: those that are slow in turn don't wait for each other then."""
+"""Messages that a rank may be ahead of another: ranks that are slow in turn don't wait for each other."""
+TELL_EVERY_S = 0.5
+"""Ranks tell one another so often where rounds are shorter: each message wakes threads on all of them."""
 
 
 @dataclass
@@ -65,7 +68,7 @@ class Loop:
         done = batches.samples - sum(len(batches.span(chunk)) for chunk in self.plan.chunks)
         loaded = _Loaded(self)
         with self._bar(done) as bar:
-            told = _Told(self.ranks, 0 if self.in_step else AHEAD, bar)
+            told = _Told(self.ranks, self.in_step, bar)
             for number in range(self.plan.rounds):
                 chunk = self.plan.chunk(number, self.ranks.number)
                 turn = self._together if self.in_step else self._alone
@@ -82,7 +85,8 @@ class Loop:
                 if told.tell(error, len(batches.span(chunk))):
                     break
             told.end()
-        self.ranks.outcomes(None, error)
+            self.ranks.outcomes(None, error)
+            bar.update(bar.total - bar.n)  # what other ranks have taken since they told
 
     def _alone(self, loaded: _Loaded, chunk: range, _: int, bar: tqdm[Any]) -> None:
         for batch in chunk:
@@ -122,42 +126,71 @@ class Loop:
         )  # fmt: skip
 
 
-class _Told:
-    """What ranks tell one another after each round: whether one failed, and how many samples it took.
+@dataclass
+class _Since:
+    """What a rank has to tell: of how many rounds, how many samples it took in them, and since when."""
 
-    A rank hears of a round no later than `ahead` rounds after it, and all ranks stop after the same round:
-    they have then begun the same collectives.
+    rounds: int = 0
+    samples: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def took_ms(self) -> int:
+        """Milliseconds until now; 1 at least."""
+        return max(1, round((time.monotonic() - self.began) * 1000))
+
+
+class _Told:
+    """What ranks tell one another after rounds: whether one failed, and how many samples it took.
+
+    They tell after each of the first two rounds, and where rounds are short after several, as many on all
+    ranks: the first message tells how long one takes. A rank hears of a message no later than `AHEAD`
+    messages after it, and all ranks stop after the same round: they have then begun the same collectives.
+    Ranks that call the model in step tell of each round, and hear of it before the next.
     """
 
-    def __init__(self, ranks: Ranks, ahead: int, bar: tqdm[Any]) -> None:
+    def __init__(self, ranks: Ranks, in_step: bool, bar: tqdm[Any]) -> None:
         self._ranks = ranks
-        self._ahead = ahead
+        self._in_step = in_step
         self._bar = bar
-        self._begun: deque[tuple[int, Sums]] = deque()
+        self._begun: deque[tuple[_Since, Sums]] = deque()
+        self._since = _Since()
+        self._each = 1
+        self._ahead = 0 if in_step else 1
 
     def failed(self) -> bool:
         """Whether it is known by now that a rank has failed, and no further batch is worth its time."""
         return any(sums.wait()[0] for _, sums in self._begun if sums.there)
 
     def tell(self, error: Exception | None, samples: int) -> bool:
-        """Tell how a round went here.
+        """Tell how a round went here, with those before it that were not told of.
 
         Returns:
             Whether to stop, on all ranks alike.
         """
-        self._begun.append((samples, self._ranks.sums_begun(int(error is not None), samples)))
+        self._since.rounds += 1
+        self._since.samples += samples
+        if self._since.rounds < self._each:
+            return False
+        one = self._since
+        self._begun.append((one, self._ranks.sums_begun(int(error is not None), one.samples, one.took_ms)))
+        self._since = _Since()
         return len(self._begun) > self._ahead and self._hear()
 
     def end(self) -> None:
-        """Hear of all rounds that are left."""
+        """Hear of all that was told."""
         while self._begun:
             self._hear()
 
     def _hear(self) -> bool:
-        own, sums = self._begun.popleft()
-        failures, samples = sums.wait()
+        one, sums = self._begun.popleft()
+        failures, samples, took_ms = sums.wait()
         if not failures:
-            self._bar.update(samples - own)  # with what the other ranks have taken
+            self._bar.update(samples - one.samples)  # with what the other ranks have taken
+        if not self._in_step:  # all ranks hear the same, after the same message
+            round_ms = took_ms / self._ranks.size / one.rounds
+            self._each = max(1, int(TELL_EVERY_S * 1000 / round_ms))
+            self._ahead = AHEAD
         return failures > 0
 
 

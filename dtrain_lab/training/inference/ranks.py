@@ -15,6 +15,10 @@ from dtrain_lab.errors import PeerFailed
 from dtrain_lab.training import group
 
 T = TypeVar("T")
+FRAME = 4096
+"""Bytes that ranks tell one another at once; where one has more, the rest follows."""
+LENGTH = 8
+"""Bytes of the length that they begin with."""
 AT_ONCE = 8
 """Broadcasts that are on the way at once, at most."""
 
@@ -83,8 +87,7 @@ class Ranks:
             if error is not None:
                 raise error
             return [value]
-        told: list[Any] = [None] * self.size
-        dist.all_gather_object(told, (value, None if error is None else f"{type(error).__name__}: {error}"))
+        told = self._told((value, None if error is None else f"{type(error).__name__}: {error}"))
         if error is not None:
             raise error
         for rank, (_, failure) in enumerate(told):
@@ -94,6 +97,25 @@ class Ranks:
                     details={"rank": rank},
                 )
         return [value for value, _ in told]
+
+    def _told(self, value: Any) -> list[Any]:
+        """The values of all ranks, where `all_gather_object` would send their lengths first, always."""
+        packed = pickle.dumps(value)
+        frames = self._gathered(len(packed).to_bytes(LENGTH, "little") + packed[: FRAME - LENGTH], FRAME)
+        lengths = [int.from_bytes(frame[:LENGTH], "little") for frame in frames]
+        rest = max(lengths) + LENGTH - FRAME
+        rests = self._gathered(packed[FRAME - LENGTH :], rest) if rest > 0 else [b""] * self.size
+        return [
+            pickle.loads((frame[LENGTH:] + more)[:length])
+            for frame, more, length in zip(frames, rests, lengths, strict=True)
+        ]
+
+    def _gathered(self, data: bytes, size: int) -> list[bytes]:
+        """The bytes of all ranks, filled up to one size; a collective."""
+        own = torch.frombuffer(bytearray(data.ljust(size, b"\0")), dtype=torch.uint8).to(self.carrier)
+        found = [torch.empty_like(own) for _ in range(self.size)]
+        dist.all_gather(found, own)
+        return [tensor.cpu().numpy().tobytes() for tensor in found]
 
     def exchange(self, value: T) -> list[T]:
         """The values of all ranks, by rank; a collective. What can't be pickled is an error on all."""

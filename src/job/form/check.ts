@@ -140,27 +140,43 @@ export function useCheck<P extends JobPlan>(
 }
 
 /**
- * Sends a form when it is asked to; one that is being checked right after its check, and not if it is
+ * Sends a form when it is asked to, once at a time; one that is being checked right after its check, and not if it is
  * edited before.
  *
- * @returns whether it waits for its check, and what to call for it to be sent
+ * @param send - calls what it gets once it knows that it sends
+ * @returns whether it is sent or waits for its check, and what to call for it to be sent
  */
 export function useSending(
   form: unknown,
   busy: boolean,
-  send: () => void
+  send: (sends: () => void) => Promise<void>
 ): [boolean, () => void] {
   const [waits, setWaits] = useState(false);
+  const [sending, setSending] = useState(false);
+  // a second click may come before the next render
+  const underWay = useRef(false);
   const latest = useRef(send);
   latest.current = send;
+  const begin = (): void => {
+    if (underWay.current) {
+      return;
+    }
+    underWay.current = true;
+    void latest
+      .current(() => setSending(true))
+      .finally(() => {
+        underWay.current = false;
+        setSending(false);
+      });
+  };
   useEffect(() => setWaits(false), [form]);
   useEffect(() => {
     if (waits && !busy) {
       setWaits(false);
-      latest.current();
+      begin();
     }
   }, [waits, busy]);
-  return [waits, () => (busy ? setWaits(true) : latest.current())];
+  return [sending || waits, () => (busy ? setWaits(true) : begin())];
 }
 
 async function check<P extends JobPlan>(

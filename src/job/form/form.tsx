@@ -2,8 +2,6 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useMemo, useRef, useState } from 'react';
 
-import { guarded } from '../../cluster/actions';
-import { questionsOf, signIn } from '../../cluster/signin';
 import { CommandIDs } from '../../commands';
 import { Finding, IClusters, JobPlan } from '../../tokens';
 import { SubmitBar } from './bar';
@@ -13,6 +11,7 @@ import { IDrafts } from './drafts';
 import { faultsOf } from '../fields/faults';
 import { Fields, problemsOf } from '../fields/fields';
 import { useForm } from './filled';
+import { FormFrame, Reading } from './frame';
 import { Jobs } from '../model/model';
 import { INotebook } from './notebook';
 import { Highlight, Preview } from './preview';
@@ -54,14 +53,9 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     sound: faults.length === 0,
     ask: useJobPlan(jobs, notebook)
   });
-  const [sending, setSending] = useState(false);
-  // a second click may come before the next render
-  const underWay = useRef(false);
-  const send = useRef<(() => Promise<void>) | null>(null);
-  const [waits, submit] = useSending(
-    form,
-    checked.busy,
-    () => void send.current?.()
+  const send = useRef<(sends: () => void) => Promise<void>>();
+  const [sending, submit] = useSending(form, checked.busy, async sends =>
+    send.current?.(sends)
   );
   const [kept, setKept] = useState<IForm | null>(null);
   const lastPlan = useRef<JobPlan | null>(null);
@@ -70,11 +64,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   const [tab, setTab] = useState('script');
 
   if (!filled || !form) {
-    return (
-      <p className="jp-DtrainUi-note" role="status">
-        {trans.__('Reading…')}
-      </p>
-    );
+    return <Reading trans={trans} />;
   }
   const { plan, error, busy } = checked;
   lastPlan.current = plan ?? lastPlan.current;
@@ -99,21 +89,17 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       .map(selector => whole?.querySelector<HTMLElement>(selector))
       .find(found => found)
       ?.focus();
-  send.current = async () => {
+  send.current = async sends => {
     if (why) {
       // the button answers: it leads to what keeps it off
       focus('[aria-invalid="true"]', '.jp-DtrainJob-findings button');
       return;
     }
-    if (underWay.current) {
-      return;
-    }
-    underWay.current = true;
     try {
       if (ranks > LARGE && !(await props.confirmLarge(ranks))) {
         return;
       }
-      setSending(true);
+      sends();
       // what was just saved has no plan yet
       const planned =
         (await notebook.save()) || !plan
@@ -128,9 +114,6 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       props.submitted();
     } catch (failure) {
       refuse(refusalOf(failure, trans));
-    } finally {
-      underWay.current = false;
-      setSending(false);
     }
   };
   const report = (
@@ -161,15 +144,6 @@ export function SubmitForm(props: IFormProps): JSX.Element {
             }
           : null
       }
-      signIn={() => {
-        const asked = questionsOf(error);
-        if (asked) {
-          void guarded(trans, async () => {
-            await signIn(asked, trans);
-            again();
-          });
-        }
-      }}
     />
   );
   const preview = seen && (
@@ -182,14 +156,36 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       trans={trans}
     />
   );
-  const fields = (
-    <form
-      key="form"
-      className="jp-DtrainJob-submitForm"
-      onSubmit={event => {
-        event.preventDefault();
-        submit();
-      }}
+  return (
+    <FormFrame
+      title={trans.__('Submit %1', notebook.path.split('/').pop())}
+      under={
+        from ||
+        trans.__(
+          'The job runs without this browser, and without the Jupyter server.'
+        )
+      }
+      oneColumn={oneColumn}
+      report={report}
+      preview={preview}
+      whole={setWhole}
+      send={submit}
+      bar={
+        <SubmitBar
+          plan={faults.length ? null : plan}
+          time={form.time}
+          why={why}
+          sending={sending}
+          kept={kept === form}
+          trans={trans}
+          keep={() =>
+            void props.drafts
+              .save(notebook.path, form)
+              .then(() => setKept(form))
+          }
+          send={submit}
+        />
+      }
     >
       <Fields
         form={form}
@@ -200,55 +196,6 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         plan={seen}
         trans={trans}
       />
-      {/* without one, Enter in a field sends nothing */}
-      <button type="submit" hidden />
-    </form>
-  );
-  return (
-    <div className="jp-DtrainJob-submit" ref={setWhole}>
-      <div
-        className="jp-DtrainJob-submitPages"
-        data-columns={oneColumn ? 1 : 2}
-      >
-        <div className="jp-DtrainJob-submitHead">
-          <h1>{trans.__('Submit %1', notebook.path.split('/').pop())}</h1>
-          <p className="jp-DtrainUi-under">
-            {from ||
-              trans.__(
-                'The job runs without this browser, and without the Jupyter server.'
-              )}
-          </p>
-        </div>
-        {oneColumn
-          ? [
-              <div key="check" className="jp-DtrainJob-submitReport">
-                {report}
-              </div>,
-              fields,
-              <div key="preview" className="jp-DtrainJob-submitReport">
-                {preview}
-              </div>
-            ]
-          : [
-              fields,
-              <div key="report" className="jp-DtrainJob-submitReport">
-                {report}
-                {preview}
-              </div>
-            ]}
-      </div>
-      <SubmitBar
-        plan={faults.length ? null : plan}
-        time={form.time}
-        why={why}
-        sending={sending || waits}
-        kept={kept === form}
-        trans={trans}
-        keep={() =>
-          void props.drafts.save(notebook.path, form).then(() => setKept(form))
-        }
-        send={submit}
-      />
-    </div>
+    </FormFrame>
   );
 }

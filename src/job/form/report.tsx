@@ -1,7 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { questionsOf } from '../../cluster/signin';
+import { guarded } from '../../cluster/actions';
+import { questionsOf, signIn } from '../../cluster/signin';
 import { RequestError } from '../../request/rest';
 import { Finding, JobPlan } from '../../tokens';
 import { formatClock } from '../../ui/format';
@@ -63,8 +64,6 @@ interface IReportProps {
   again: () => void;
   /** Go to what will run, where that lies below the form; null where there is nothing yet. */
   preview: (() => void) | null;
-  /** Answer a host’s prompt. */
-  signIn: () => void;
 }
 
 /** What the check found: one sentence, then each finding with its fix and place. */
@@ -72,6 +71,7 @@ export function Report(props: IReportProps): JSX.Element {
   const { plan, error, faults, trans } = props;
   const found = error ? [] : (plan?.findings ?? []);
   const notes = found.filter(f => f.severity === 'note');
+  const asked = questionsOf(error);
   return (
     <section className="jp-DtrainJob-check" aria-label={trans.__('Check')}>
       <div className="jp-DtrainJob-reportHead">
@@ -146,11 +146,16 @@ export function Report(props: IReportProps): JSX.Element {
               <b>{error.body.message}</b>
               <p>{error.body.hint}</p>
             </div>
-            {questionsOf(error) && (
+            {asked && (
               <button
                 type="button"
                 className="jp-DtrainUi-link"
-                onClick={props.signIn}
+                onClick={() =>
+                  void guarded(trans, async () => {
+                    await signIn(asked, trans);
+                    props.again();
+                  })
+                }
               >
                 {trans.__('Sign in…')}
               </button>

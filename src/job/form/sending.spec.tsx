@@ -4,39 +4,48 @@ import { expect, it, vi } from 'vitest';
 
 import { useSending } from './check';
 
-it('sends what is asked for during a check right after it, once, and not what is edited meanwhile', () => {
+it('sends what is asked for during a check right after it, once, and not what is edited meanwhile', async () => {
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
   const sent: string[] = [];
   let ask = (): void => undefined;
   let waits = false;
+  let over = Promise.resolve();
   function Form(props: { form: string; busy: boolean }): null {
-    [waits, ask] = useSending(props.form, props.busy, () =>
-      sent.push(props.form)
-    );
+    [waits, ask] = useSending(props.form, props.busy, async sends => {
+      sends();
+      sent.push(props.form);
+      await over;
+    });
     return null;
   }
   const root = createRoot(document.createElement('div'));
-  const show = (form: string, busy: boolean): void =>
-    act(() => root.render(<Form form={form} busy={busy} />));
+  const show = (form: string, busy: boolean): Promise<void> =>
+    act(async () => root.render(<Form form={form} busy={busy} />));
+  const asks = (): Promise<void> => act(async () => ask());
 
-  show('a', false);
-  act(() => ask());
-  expect(sent).toEqual(['a']);
-
-  show('b', true);
-  act(() => ask());
-  act(() => ask());
+  let end = (): void => undefined;
+  over = new Promise(resolve => (end = resolve));
+  await show('a', false);
+  await asks();
+  await asks();
   expect([waits, sent]).toEqual([true, ['a']]);
-  show('b', false);
+  await act(async () => end());
+  expect([waits, sent]).toEqual([false, ['a']]);
+
+  await show('b', true);
+  await asks();
+  await asks();
+  expect([waits, sent]).toEqual([true, ['a']]);
+  await show('b', false);
   expect([waits, sent]).toEqual([false, ['a', 'b']]);
-  show('b', true);
-  show('b', false);
+  await show('b', true);
+  await show('b', false);
   expect(sent).toEqual(['a', 'b']);
 
-  show('b', true);
-  act(() => ask());
-  show('c', true);
-  show('c', false);
+  await show('b', true);
+  await asks();
+  await show('c', true);
+  await show('c', false);
   expect(sent).toEqual(['a', 'b']);
   act(() => root.unmount());
   vi.unstubAllGlobals();

@@ -1,0 +1,77 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { ReactNode } from 'react';
+
+/** While what a form begins with is read. */
+export function Reading(props: { trans: TranslationBundle }): JSX.Element {
+  return (
+    <p className="jp-DtrainUi-note" role="status">
+      {props.trans.__('Reading…')}
+    </p>
+  );
+}
+
+/** A form under its heading, beside its check and what will run, or between the two; and its bar. */
+export function FormFrame(props: {
+  title: string;
+  under: string;
+  oneColumn: boolean;
+  report: ReactNode;
+  /** What will run; undefined where a form has none to show. */
+  preview?: ReactNode;
+  bar: ReactNode;
+  /** The form's fields. */
+  children: ReactNode;
+  whole: (element: HTMLDivElement | null) => void;
+  send: () => void;
+}): JSX.Element {
+  const { oneColumn, report, preview } = props;
+  const beside = (key: string, what: ReactNode): JSX.Element => (
+    <div key={key} className="jp-DtrainJob-submitReport">
+      {what}
+    </div>
+  );
+  const fields = (
+    <form
+      key="form"
+      className="jp-DtrainJob-submitForm"
+      onSubmit={event => {
+        event.preventDefault();
+        props.send();
+      }}
+    >
+      {props.children}
+      {/* without one, Enter in a field sends nothing */}
+      <button type="submit" hidden />
+    </form>
+  );
+  return (
+    <div className="jp-DtrainJob-submit" ref={props.whole}>
+      <div
+        className="jp-DtrainJob-submitPages"
+        data-columns={oneColumn ? 1 : 2}
+      >
+        <div className="jp-DtrainJob-submitHead">
+          <h1>{props.title}</h1>
+          <p className="jp-DtrainUi-under">{props.under}</p>
+        </div>
+        {oneColumn
+          ? [
+              beside('check', report),
+              fields,
+              preview !== undefined && beside('preview', preview)
+            ]
+          : [
+              fields,
+              beside(
+                'report',
+                <>
+                  {report}
+                  {preview}
+                </>
+              )
+            ]}
+      </div>
+      {props.bar}
+    </div>
+  );
+}
