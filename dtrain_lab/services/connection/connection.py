@@ -58,7 +58,8 @@ class Connection:
         self.on_close: list[Callable[[], None]] = []
         self.socket: Any = None
         self._numbers = itertools.count(1)
-        self._loop = asyncio.get_running_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The loop that reads, once it does."""
         self._answers: dict[int, tuple[Any, asyncio.Future[Any]]] = {}
         self._cells = Cells()
         self._watchers: list[Callable[[Cluster], None]] = []
@@ -86,6 +87,7 @@ class Connection:
             stream: Use a stream where the head has one. A stream doesn't connect again, so its head's process
                 has to be watched; ZeroMQ finds a head that takes the place of this one.
         """
+        self._loop = asyncio.get_running_loop()
         near = listener.connect(way.url) if stream else None
         if near is not None:
             self._stream = Stream(near, self._take)
@@ -182,7 +184,8 @@ class Connection:
         if self.closed:
             raise self.presence.gone()
         number = next(self._numbers)
-        done: asyncio.Future[CellResult] = self._loop.create_future()
+        loop = self._loop or asyncio.get_running_loop()
+        done: asyncio.Future[CellResult] = loop.create_future()
         done.add_done_callback(lambda _: self._leave(number, cell))
         if on_end is not None:
             done.add_done_callback(on_end)
