@@ -66,7 +66,7 @@ class State(Struct, frozen=True):
     def gone(self, rank: int, **changes: object) -> State:
         """Return a copy in which a rank has no process; `changes` are applied to that rank too."""
         without = {"pid": None, "joined": False, "cell": None, "generation": -1}
-        return self.member(rank, **without, interrupted=False, deaf=False, **changes)
+        return self.member(rank, **without, interrupted=False, aborted=False, deaf=False, **changes)
 
     def member(self, rank: int, **changes: object) -> State:
         """Return a copy with one rank's fields changed."""

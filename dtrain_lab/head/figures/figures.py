@@ -294,5 +294,5 @@ def taking(state: State) -> tuple[int, ...]:
 
 
 def _interrupted(state: State) -> bool:
-    """Whether a requested interrupt has not ended its cell yet."""
-    return any(m.cell is not None and m.interrupted for m in state.members)
+    """Whether a cell that is to end, as it was interrupted or failed on a rank, still runs."""
+    return any(m.cell is not None and (m.interrupted or m.aborted) for m in state.members)
