@@ -165,7 +165,9 @@ def _rank_exited(state: State, event: on.RankExited) -> Moved:
 
 
 def _cell_began(state: State, event: on.CellBegan) -> Moved:
-    return state.each(event.ranks, cell=event.cell, last=event.cell, interrupted=False, aborted=False, raised=False), []
+    return state.each(
+        event.ranks, cell=event.cell, last=event.cell, interrupted=False, aborted=False, raised=False
+    ), []
 
 
 def _cell_replied(state: State, event: on.CellReplied) -> Moved:

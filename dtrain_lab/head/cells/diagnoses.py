@@ -123,7 +123,7 @@ class Diagnoses:
         if cell is None:
             ranks = self._requests.usable(None)
             run = clients.Run(cell=name, code="", label=label, ranks=ranks, timeout_s=WITHIN_S)
-            cell = self._cells.diagnose(run, ranks, client, ready=self._requests.ready, change=what)
+            cell = self._cells.diagnose(run, ranks, client, what)
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         cell.on_end.append(lambda: None if ended.done() else ended.set_result(None))
         if cell.result is None:
