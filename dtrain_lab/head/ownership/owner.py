@@ -100,6 +100,7 @@ class Owner:
             self.membership,
             self.cluster,
             self.figures,
+            self._advice,
             parts.moved,
         )
         leases = self.lifetime.leases
@@ -416,6 +417,10 @@ class Owner:
 
     async def _advise(self, _client: bytes, _order: clients.Advise) -> tuple[Advice, ...]:
         self.cluster()  # looks at the newest samples
+        return self._advice()
+
+    def _advice(self) -> tuple[Advice, ...]:
+        """Advice on the loop that trains, or trained last, with its changes."""
         return self._changes.given(self.figures.advice, self.cells.orders)
 
     async def _forecast(self, _client: bytes, order: clients.ForecastNodes) -> Forecast:
