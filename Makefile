@@ -93,7 +93,7 @@ fix: setup $(VENV)/.test
 	npm run -s fix
 
 types: $(VENV)/.node  ## generated files: OpenAPI and TypeScript
-	$(BIN)/python -m dtrain_lab.server.openapi docs/openapi.json
+	$(BIN)/python -m dtrain_lab.server.openapi docs/openapi.json src/api/told.ts
 	npm run -s types
 
 setup: $(VENV)/.package

@@ -152,6 +152,9 @@ export interface ISelection {
   /** Advice on a cluster that somebody does not want to see again. */
   isDismissed(id: string, advice: string): boolean;
   dismiss(id: string, advice: string): void;
+  /** Whether a change that advice on a cluster suggests was put into its cell, and is there. */
+  isKept(id: string, diff: string): boolean;
+  keep(id: string, diff: string, kept: boolean): void;
   readonly notebook: ICurrentNotebook;
   setNotebook(notebook: ICurrentNotebook): void;
 }

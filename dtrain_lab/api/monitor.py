@@ -14,13 +14,12 @@ from dtrain_lab.metrics.history import network_of
 from dtrain_lab.metrics.units import least_share
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.wire.metrics.told import ROUGH_SHARE, VAGUE_SHARE
 from dtrain_lab.wire.metrics.world import Metrics
 
 PERIOD_S = 0.5
 POINTS = 120
 MOST_ROWS = 16
-ROUGH, VAGUE = 0.15, 0.3
-"""Errors of the share of communication from which it is told as a range, and from which it tells nothing."""
 GLYPHS = {
     "starting": "◌",
     "idle": "○",
@@ -144,9 +143,9 @@ def _row(rank: Rank) -> str:
 
 def _share(share: float, error: float, bound: str) -> str:
     """The share of communication as well as it is known; as the panel says it."""
-    if error >= VAGUE:
+    if error >= VAGUE_SHARE:
         return "too unsteady to tell"
-    if error >= ROUGH:
+    if error >= ROUGH_SHARE:
         return f"{100 * max(0.0, share - error):.0f}–{100 * min(1.0, share + error):.0f} %"
     return least_share(share, bound) + (f" ± {max(1, round(100 * error))}" if error else "")
 

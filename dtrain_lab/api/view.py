@@ -15,7 +15,7 @@ from ipyparallel import Client
 from ipyparallel.client.view import DirectView
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.errors import Unreachable
+from dtrain_lab.errors import DtrainError, Unreachable
 from dtrain_lab.machine import ipv6, processes
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire import clients
@@ -151,7 +151,7 @@ class Views:
             await asyncio.sleep(clients.TURN_KEPT_S / 4)
             if order.turn not in self._kept or self._connection.closed:
                 return
-            with contextlib.suppress(Unreachable):  # the connection is restored, or the turn expires
+            with contextlib.suppress(DtrainError):  # the connection is restored, or the turn expires
                 await self._connection.ask(order, None)
 
     async def _count(self) -> int:

@@ -80,7 +80,7 @@ def advise(
     if as_json:
         print_json(found)
         return
-    for line in advice_text.lines(found, target.cluster()):
+    for line in advice_text.lines(found, target.cluster(), terminal=True):
         click.echo(line)
 
 

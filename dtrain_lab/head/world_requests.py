@@ -122,7 +122,9 @@ class WorldRequests:
             ranks = tuple(cell.left)
         else:
             ranks = chosen(world.state, order.ranks)
-            self._cells.withdraw(self._cells.waiting(), "The cell was interrupted before its turn.")
+            cells, wanted = self._cells, set(ranks)
+            mine = [n for n in cells.waiting() if (cell := cells.get(n)) and wanted & set(cell.ranks)]
+            cells.withdraw(mine, "The cell was interrupted before its turn.")
         await self._parts.debugger.release(ranks)
         self._membership.happened(on.InterruptAsked(ranks))
         return world.cluster()

@@ -155,6 +155,7 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
     slowest = max(own, key=lambda rank: own[rank]) if len(own) > 1 else None
     # guesses of steps are none of batches
     sizes = [s.batch for s in known if s.batch is not None and not s.unsure]
+    passes = {s.batches for s in known}
     whole = len(sizes) == len(known) == size
     epochs = [s.epoch for s in known if s.epoch is not None]
     return Metrics(
@@ -173,6 +174,7 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
         gradient_bytes=round(median(sent)) if sent else None,
         rank_batch=sizes[0] if whole and len(set(sizes)) == 1 else None,
         global_batch=sum(sizes) if whole else None,
+        accumulated=passes.pop() if len(passes) == 1 else 1,
         comm_bound=next((s.bound for s in known if s.bound), ""),
         slowest_rank=slowest,
         skew_s=max(own.values()) - min(own.values()) if len(own) > 1 else None,

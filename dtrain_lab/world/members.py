@@ -19,7 +19,9 @@ class Member(Struct, frozen=True):
 
     `joined`: connected to the link. `generation`: of the rank's process group, -1 if it has none.
     `cell`: the running cell; `last`: the last cell that ran. `raised` and `sequence` (collectives issued)
-    belong to that last cell. `deaf`: the rank does not answer an interrupt, and its cell ended without it.
+    belong to that last cell. `interrupted`: the cell was asked to end. `aborted`: only its collectives were
+    aborted, as a peer raised; it may go on computing. `deaf`: the rank does not answer an interrupt, and its
+    cell ended without it.
     """
 
     rank: int
@@ -29,6 +31,7 @@ class Member(Struct, frozen=True):
     cell: str | None = None
     last: str | None = None
     interrupted: bool = False
+    aborted: bool = False
     raised: bool = False
     sequence: int | None = None
     lost: bool = False

@@ -56,6 +56,14 @@ class State(Struct, frozen=True):
         """Ranks that do not answer an interrupt."""
         return tuple(m.rank for m in self.members if m.deaf)
 
+    def can_begin(self, ranks: Collection[int]) -> bool:
+        """Whether a cell can begin on these ranks now, if they are free."""
+        if self.forming or self.phase not in ("ready", "degraded"):
+            return False
+        return self.phase == "ready" or (
+            self.reason is None and all(self.members[rank].joined for rank in ranks)
+        )
+
     def each(self, ranks: Collection[int], **changes: object) -> State:
         """Return a copy with the same fields changed on each of these ranks."""
         wanted = frozenset(ranks)
@@ -66,7 +74,7 @@ class State(Struct, frozen=True):
     def gone(self, rank: int, **changes: object) -> State:
         """Return a copy in which a rank has no process; `changes` are applied to that rank too."""
         without = {"pid": None, "joined": False, "cell": None, "generation": -1}
-        return self.member(rank, **without, interrupted=False, deaf=False, **changes)
+        return self.member(rank, **without, interrupted=False, aborted=False, deaf=False, **changes)
 
     def member(self, rank: int, **changes: object) -> State:
         """Return a copy with one rank's fields changed."""

@@ -133,7 +133,7 @@ def _failing(state: State) -> Summary | None:
     failed = {m.last for m in state.members if m.raised and m.cell is None}
     still = [m.rank for m in state.members if m.cell is not None and m.cell in failed]
     # peers that wait in a collective are ended within a second, which is not worth an alarm
-    if not any(state.members[rank].interrupted for rank in still):
+    if not any(state.members[rank].interrupted or state.members[rank].aborted for rank in still):
         return None
     cells = {state.members[rank].cell for rank in still}
     raised = [m.rank for m in state.members if m.raised and m.last in cells]

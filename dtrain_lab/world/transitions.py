@@ -109,7 +109,7 @@ def _group_formed(state: State, event: on.GroupFormed) -> Moved:
     state = state.member(event.rank, generation=event.generation)
     if any(m.generation != state.generation for m in reversed(state.members)):
         return state, []
-    state = replace(state, forming=False, phase="ready", losses=())
+    state = replace(state, forming=False, phase="ready", losses=(), reason=None)
     moved, after = _settle(state)
     return moved, [do.StopTimer("form"), *after]
 
@@ -165,7 +165,9 @@ def _rank_exited(state: State, event: on.RankExited) -> Moved:
 
 
 def _cell_began(state: State, event: on.CellBegan) -> Moved:
-    return state.each(event.ranks, cell=event.cell, last=event.cell, interrupted=False, raised=False), []
+    return state.each(
+        event.ranks, cell=event.cell, last=event.cell, interrupted=False, aborted=False, raised=False
+    ), []
 
 
 def _cell_replied(state: State, event: on.CellReplied) -> Moved:
@@ -175,11 +177,13 @@ def _cell_replied(state: State, event: on.CellReplied) -> Moved:
         event.rank,
         cell=None,
         interrupted=False,
+        aborted=False,
         deaf=False,
         raised=event.outcome == "raised",
         sequence=event.sequence,
     )
-    if not state.dirty and (member.interrupted or event.outcome == "interrupted" or not event.has_group):
+    broken = member.interrupted or member.aborted or event.outcome == "interrupted"
+    if not state.dirty and (broken or not event.has_group):
         state = replace(state, dirty=True)
     if (
         state.reason is not None
@@ -319,8 +323,7 @@ def _end_peers(state: State) -> Moved:
     peers = tuple(m.rank for m in state.members if m.cell is not None and m.cell in raised)
     if not peers:
         return state, []
-    for rank in peers:
-        state = state.member(rank, interrupted=True)
+    state = state.each(peers, aborted=True)
     return state, [do.AbortRanks(peers), do.StartTimer("peers", PEERS_AFTER_S)]
 
 
@@ -339,7 +342,7 @@ def _settle(state: State) -> Moved:
     if state.forming or state.phase in ENDED:
         return state, []
     if any(m.lost or not m.joined or m.expected_exit or m.cell is not None for m in reversed(state.members)):
-        return state, []
+        return _degrade(state)
     newcomers = tuple(m.rank for m in state.members if m.new)
     if not newcomers and not state.dirty:
         return state, []
@@ -360,6 +363,15 @@ def _settle(state: State) -> Moved:
         do.FormGroup(state.generation, newcomers),
     ]
     return state, acts
+
+
+def _degrade(state: State) -> Moved:
+    """End a restart whose ranks are back while others are still lost: no group can form without those."""
+    if state.phase != "rebuilding":
+        return state, []
+    if any(m.expected_exit or not (m.joined or m.lost) for m in reversed(state.members)) or not state.lost:
+        return state, []
+    return replace(state, phase="degraded"), [do.StopTimer("join")]
 
 
 def _fail(state: State, code: str, message: str, hint: str) -> Moved:

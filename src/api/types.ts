@@ -2644,6 +2644,8 @@ export interface components {
          * @description Metrics of a job, with their history.
          */
         JobMetrics: {
+            /** @default 1 */
+            accumulated: number;
             /** @default [] */
             advice: components["schemas"]["Advice"][];
             /** @default  */
@@ -2674,6 +2676,8 @@ export interface components {
             link_share: number | null;
             /** @default false */
             measured: boolean;
+            /** @default  */
+            no_advice: string;
             /** @default null */
             optimizer_s: number | null;
             /** @default null */
@@ -2893,6 +2897,8 @@ export interface components {
          * @description The last metrics of a training loop that no longer runs.
          */
         Last: {
+            /** @default 1 */
+            accumulated: number;
             /** @default  */
             comm_bound: string;
             /** @default null */
@@ -2995,11 +3001,17 @@ export interface components {
          *     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
          *     network speed that sending them takes, with several nodes.
          *     `rank_batch`: samples of one batch on each rank; None where ranks differ. `global_batch`: of all ranks.
+         *     `accumulated`: batches whose gradients are averaged together, so that the effective batch is so many times
+         *     `global_batch`.
          *     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
+         *     `no_advice`: why there is none on the loop that trains, or trained last; empty where there is some, or
+         *     nothing trained.
          *     `current`: whether training is running; if not, `last` has its last metrics.
          *     `even`: it was watched for long enough to say that all ranks keep pace.
          */
         Metrics: {
+            /** @default 1 */
+            accumulated: number;
             /** @default [] */
             advice: components["schemas"]["Advice"][];
             /** @default  */
@@ -3028,6 +3040,8 @@ export interface components {
             link_share: number | null;
             /** @default false */
             measured: boolean;
+            /** @default  */
+            no_advice: string;
             /** @default null */
             optimizer_s: number | null;
             /** @default null */
@@ -3876,7 +3890,8 @@ export interface components {
          * @description What advice has gained in steps that were run with it and taken back.
          *
          *     `gain`: measured throughput relative to that without the change, give or take `gain_error`. `predicted`
-         *     and `predicted_error` are those of the advice. `steps`: batches that were timed with the change.
+         *     and `predicted_error` are those of the advice. `steps`: batches that were timed with the change. `way`:
+         *     how it was made, as in `Change`.
          */
         Tried: {
             gain: number;
@@ -3886,6 +3901,8 @@ export interface components {
             predicted_error: number;
             steps: number;
             text: string;
+            /** @default  */
+            way: string;
         };
         /**
          * Trouble

@@ -60,6 +60,12 @@ export function ShownAdvice(
 ): JSX.Element | null {
   const { cluster, commands, selection, trans } = props;
   const { metrics, id } = cluster;
+  if (!metrics.advice.length) {
+    // while a loop runs, its figures are still coming in
+    return metrics.no_advice && !metrics.current ? (
+      <p className="jp-DtrainUi-noAdvice">{unbroken(metrics.no_advice)}</p>
+    ) : null;
+  }
   return (
     <AdviceCard
       advice={allAdviceOf(metrics, name => selection.isDismissed(id, name))}
@@ -71,6 +77,7 @@ export function ShownAdvice(
         commands.execute(CommandIDs.tryAdvice, { id, advice: advice.id })
       }
       runs={cluster.running.length > 0}
+      kept={advice => selection.isKept(id, advice.diff)}
       onKeep={advice =>
         void commands.execute(CommandIDs.keepChange, { id, advice: advice.id })
       }

@@ -64,6 +64,20 @@ export class Selection implements ISelection {
     this.changed.emit();
   }
 
+  isKept(id: string, diff: string): boolean {
+    return this._kept.has(`${id}:${diff}`);
+  }
+
+  keep(id: string, diff: string, kept: boolean): void {
+    const key = `${id}:${diff}`;
+    if (kept) {
+      this._kept.add(key);
+    } else {
+      this._kept.delete(key);
+    }
+    this.changed.emit();
+  }
+
   /** All that was dismissed, for a later page. */
   get dismissed(): readonly string[] {
     return [...this._dismissed].slice(-MOST_DISMISSED);
@@ -152,6 +166,7 @@ export class Selection implements ISelection {
 
   private _before: readonly Cluster[] = [];
   private _dismissed = new Set<string>();
+  private _kept = new Set<string>();
   private _ended: readonly Cluster[] = [];
   private _notebook: ICurrentNotebook = {
     path: null,

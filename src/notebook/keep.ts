@@ -1,9 +1,10 @@
 import { Notification } from '@jupyterlab/apputils';
+import { isCodeCellModel } from '@jupyterlab/cells';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { openNotebookOf } from '../places/open';
-import { Advice, Cluster } from '../tokens';
+import { Advice, Cluster, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 
 /** Lines of one part of a unified diff, before and after. */
@@ -98,6 +99,7 @@ export function keepChange(
   cluster: Cluster,
   advice: Advice,
   tracker: INotebookTracker,
+  selection: ISelection,
   trans: TranslationBundle
 ): void {
   const panels = notebooksOf(cluster, advice)
@@ -123,12 +125,28 @@ export function keepChange(
     );
     return;
   }
-  const { panel, index, model } = target.cell;
-  model.sharedModel.setSource(target.source);
+  const { panel, index, model, source } = target.cell;
+  const { sharedModel } = model;
+  sharedModel.setSource(target.source);
+  selection.keep(cluster.id, advice.diff, true);
+  const undone = (): void => {
+    if (sharedModel.getSource() === source) {
+      sharedModel.changed.disconnect(undone);
+      selection.keep(cluster.id, advice.diff, false);
+    }
+  };
+  sharedModel.changed.connect(undone);
   panel.content.activeCellIndex = index;
   void panel.content.scrollToItem(index, 'smart');
+  const number = isCodeCellModel(model) ? model.executionCount : null;
   Notification.success(
-    trans.__('The change is in %1. Run the cell again.', panel.title.label),
+    number === null
+      ? trans.__('The change is in %1. Run the cell again.', panel.title.label)
+      : trans.__(
+          'The change is in cell [%1] of %2. Run it again, and the cells that use what it makes.',
+          number,
+          panel.title.label
+        ),
     { autoClose: TOAST_MS }
   );
 }

@@ -132,7 +132,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
         const cluster = model.clusters.find(c => c.id === args.id);
         const advice = cluster?.metrics.advice.find(a => a.id === args.advice);
         if (cluster && advice) {
-          keepChange(cluster, advice, tracker, trans);
+          keepChange(cluster, advice, tracker, selection, trans);
         }
       },
       describedBy: {

@@ -155,7 +155,7 @@ function Middle(props: {
     return (
       <>
         <td className="jp-DtrainUi-colNumber">
-          {formatTime(rank.step_s * split.own)}
+          {formatTime(rank.step_s * (split.own + split.data))}
         </td>
         <td>
           <SplitBar split={split} trans={trans} />

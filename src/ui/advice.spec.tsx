@@ -4,9 +4,10 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
-import { Advice } from '../tokens';
+import { Advice, Metrics } from '../tokens';
 import { AdviceCard, adviceOf, allAdviceOf } from './advice';
 
+type Last = NonNullable<Metrics['last']>;
 const trans = nullTranslator.load('dtrain_lab');
 const { metrics } = makeCluster();
 const accumulate = {
@@ -28,12 +29,20 @@ const ranks = {
 
 function text(
   advice: typeof accumulate | object[],
-  rate: number | null
+  rate: number | null,
+  more: { kept?: boolean; last?: number } = {}
 ): string {
   const html = renderToStaticMarkup(
     <AdviceCard
       advice={(Array.isArray(advice) ? advice : [advice]) as Advice[]}
-      metrics={{ ...metrics, samples_per_s: rate }}
+      metrics={{
+        ...metrics,
+        samples_per_s: rate,
+        ...(more.last
+          ? { current: false, last: { samples_per_s: more.last } as Last }
+          : {})
+      }}
+      kept={() => more.kept ?? false}
       runs={false}
       onShow={() => undefined}
       onTry={async () => undefined}
@@ -55,6 +64,9 @@ it('says what to change, what it gains and what it costs', () => {
   expect(said).toContain('Effective batch 512; scale the learning rate by 4.');
   expect(said).toContain('Show the change');
   expect(text(accumulate, null)).not.toContain('→');
+  expect(text(accumulate, null, { last: 100 })).toContain(
+    'Last run: 100 → 109 samples/s.'
+  );
 });
 
 it('says the error of a gain that is rough', () => {
@@ -132,16 +144,23 @@ it('says what was measured when it was tried, and offers to keep it', () => {
   };
   const own = { ...accumulate, diff: '@@', tryable: true };
   const said = text({ ...own, tried } as never, 1286);
-  expect(said).toContain('Accumulate 4 batches: 48 % faster, measured');
+  expect(said).toContain('Accumulate 4 batches: 48 % ± 5 faster, measured');
   expect(said).toContain(
     'Measured over 20 batches: 1.48 ± 0.05 times as fast (predicted 1.60 ± 0.20).'
   );
   expect(said).toContain('|Try again|');
   expect(said).toContain('|Keep|');
   expect(text({ ...accumulate, tried } as never, 1286)).not.toContain('Keep');
-  const few = { ...tried, steps: 6 };
+  const kept = text({ ...own, tried } as never, 1286, { kept: true });
+  expect(kept).toContain('|Kept|');
+  expect(kept).not.toContain('|Keep|');
+  const rough = { ...tried, gain: 1.4, gain_error: 0.25, way: 'loop' };
+  const roughly = text({ ...own, tried: rough } as never, 1286);
+  expect(roughly).toContain('15 to 65 % faster, measured');
+  expect(roughly).toContain('Measured over 20 batches with the loop changed: ');
+  const few = { ...tried, steps: 6, way: 'optimize' };
   expect(text({ ...own, tried: few } as never, 1286)).toContain(
-    'Measured over 6 batches, which are few: 1.48 ± 0.05'
+    'Measured over 6 batches with dt.optimize, which are few: 1.48 ± 0.05'
   );
   const noisy = { ...own, tried: { ...tried, gain: 1.4, gain_error: 0.6 } };
   expect(text(noisy as never, 1286)).toContain(

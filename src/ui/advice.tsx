@@ -29,6 +29,8 @@ interface IAdviceProps {
   /** Whether a cell runs: what is tried needs the ranks. */
   runs: boolean;
   onShow: (advice: Advice) => void;
+  /** Whether its change is in the cell. */
+  kept: (advice: Advice) => boolean;
   /** Measure it; ends once that is done. */
   onTry: (advice: Advice) => Promise<unknown>;
   /** Put the change into the cell. */
@@ -84,24 +86,25 @@ function Item(
 ): JSX.Element {
   const { item, metrics, trans } = props;
   const { change, cost } = words(item, trans);
-  const rate =
-    metrics.current === false
-      ? (metrics.last?.samples_per_s ?? null)
-      : metrics.samples_per_s;
+  const last = metrics.current === false;
+  const rate = last
+    ? (metrics.last?.samples_per_s ?? null)
+    : metrics.samples_per_s;
   const { tried } = item;
   const shows = item.diff !== '' || !!item.values?.code;
   return (
     <>
       <p>
-        <b>{adviceTitle(change, item, trans)}</b>
+        <b>{unbroken(adviceTitle(change, item, trans))}</b>
       </p>
       <p>
-        {rateText(item, rate, trans)} {cost}
+        {rateText(item, rate, last, trans)} {cost}
       </p>
       {tried && <p>{unbroken(triedText(tried, trans))}</p>}
       <p className="jp-DtrainUi-links">
         {item.tryable && <Try {...props} />}
-        {tried && helped(tried) && item.diff !== '' && (
+        {tried && props.kept(item) && <span>{trans.__('Kept')}</span>}
+        {tried && helped(tried) && item.diff !== '' && !props.kept(item) && (
           <button
             type="button"
             className="jp-DtrainUi-link"

@@ -1,23 +1,16 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN } from '../api/told';
 import { Advice, Tried } from '../tokens';
-import { formatRate, formatShare } from './format';
+import { errorPercent, formatRate, formatShare } from './format';
 
-/** Share of a gain from which its error is told in a title, as a range. */
-const ROUGH = 0.5;
-/** Fewer batches than these are few, as the head says it. */
-const FEW = 12;
-/** Least gain that is one. */
-const LEAST = 0.03;
+/** How well a gain is known: well, roughly, or only that there may be one. */
+type Sureness = 'sure' | 'rough' | 'unsure';
 
-/** How well a predicted gain is known: well, roughly, or only that there may be one. */
-export type Sureness = 'sure' | 'rough' | 'unsure';
-
-export function sureness(advice: Advice): Sureness {
-  const more = advice.gain - 1;
-  return advice.gain_error < ROUGH * more
+function sureness(gain: number, error: number): Sureness {
+  return error < ROUGH_GAIN * (gain - 1)
     ? 'sure'
-    : advice.gain_error < more
+    : error < gain - 1
       ? 'rough'
       : 'unsure';
 }
@@ -35,44 +28,53 @@ export function adviceTitle(
 ): string {
   const { tried } = advice;
   if (tried && !helped(tried)) {
-    return tried.gain < 1 + LEAST
+    return tried.gain < 1 + LEAST_GAIN
       ? trans.__('%1: no faster when it was tried', change)
       : trans.__('%1: not surely faster when it was tried', change);
   }
-  const gain = tried?.gain ?? advice.gain;
+  const { gain, gain_error: error } = tried ?? advice;
   if (gain <= 1) {
     return change;
   }
   const more = formatShare(gain - 1);
-  if (tried) {
-    return trans.__('%1: %2 faster, measured', change, more);
-  }
-  switch (sureness(advice)) {
+  switch (sureness(gain, error)) {
     case 'sure':
-      return trans.__('%1: about %2 faster', change, more);
-    case 'rough':
-      return trans.__(
-        '%1: %2 to %3 faster',
-        change,
-        Math.max(1, Math.round((gain - 1 - advice.gain_error) * 100)),
-        formatShare(gain - 1 + advice.gain_error)
-      );
+      return tried
+        ? trans.__(
+            '%1: %2 ± %3 faster, measured',
+            change,
+            more,
+            errorPercent(error)
+          )
+        : trans.__('%1: about %2 faster', change, more);
+    case 'rough': {
+      const least = Math.max(1, Math.round((gain - 1 - error) * 100));
+      const most = formatShare(gain - 1 + error);
+      return tried
+        ? trans.__('%1: %2 to %3 faster, measured', change, least, most)
+        : trans.__('%1: %2 to %3 faster', change, least, most);
+    }
     default:
       return trans.__('%1: may be faster', change);
   }
 }
 
-/** What a change would make of today's rate, as far as that can be told; empty once it was tried. */
+/**
+ * What a change would make of a rate, as far as that can be told; empty once it was tried.
+ *
+ * @param last - whether that is the rate of a loop that has ended.
+ */
 export function rateText(
   advice: Advice,
   rate: number | null,
+  last: boolean,
   trans: TranslationBundle
 ): string {
   const { gain, gain_error: error, tried, tryable } = advice;
   if (tried || gain <= 1) {
     return '';
   }
-  const sure = sureness(advice);
+  const sure = sureness(gain, error);
   if (sure === 'unsure') {
     return tryable
       ? trans.__(
@@ -83,32 +85,47 @@ export function rateText(
   if (rate === null) {
     return '';
   }
-  return sure === 'sure'
-    ? trans.__('%1 → %2 samples/s.', formatRate(rate), formatRate(rate * gain))
-    : trans.__(
-        '%1 → %2 to %3 samples/s.',
-        formatRate(rate),
-        formatRate(rate * (gain - error)),
-        formatRate(rate * (gain + error))
-      );
+  const then =
+    sure === 'sure'
+      ? formatRate(rate * gain)
+      : trans.__(
+          '%1 to %2',
+          formatRate(rate * (gain - error)),
+          formatRate(rate * (gain + error))
+        );
+  return last
+    ? trans.__('Last run: %1 → %2 samples/s.', formatRate(rate), then)
+    : trans.__('%1 → %2 samples/s.', formatRate(rate), then);
 }
 
 /** What a change has gained when it was tried, beside what was predicted. */
 export function triedText(tried: Tried, trans: TranslationBundle): string {
   const values = [
-    tried.steps,
+    batchesText(tried, trans),
     tried.gain.toFixed(2),
     tried.gain_error.toFixed(2),
     tried.predicted.toFixed(2),
     tried.predicted_error.toFixed(2)
   ];
-  return tried.steps < FEW
+  return tried.steps < FEW_BATCHES
     ? trans.__(
-        'Measured over %1 batches, which are few: %2 ± %3 times as fast (predicted %4 ± %5).',
+        'Measured over %1, which are few: %2 ± %3 times as fast (predicted %4 ± %5).',
         ...values
       )
     : trans.__(
-        'Measured over %1 batches: %2 ± %3 times as fast (predicted %4 ± %5).',
+        'Measured over %1: %2 ± %3 times as fast (predicted %4 ± %5).',
         ...values
       );
+}
+
+/** The batches that were timed, and how the change was made in them. */
+function batchesText({ steps, way }: Tried, trans: TranslationBundle): string {
+  switch (way) {
+    case 'loop':
+      return trans.__('%1 batches with the loop changed', steps);
+    case 'optimize':
+      return trans.__('%1 batches with dt.optimize', steps);
+    default:
+      return trans.__('%1 batches', steps);
+  }
 }

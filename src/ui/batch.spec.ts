@@ -36,6 +36,19 @@ it('says both batches on a line of their own that does not break', () => {
   expect(batchText(ended, trans)).toContain('=\u00a016');
 });
 
+it('says the effective batch where gradients are accumulated', () => {
+  const four = cluster({ rank_batch: 8, global_batch: 16, accumulated: 4 });
+  expect(batchFact(four, trans)).toBe('8 × 2 ranks × 4 accumulated = 64');
+  expect(batchText(four, trans)).toBe(
+    'batch 8 ×\u00a02 ranks ×\u00a04 accumulated =\u00a064'
+  );
+  const uneven = cluster({ global_batch: 15, accumulated: 4 });
+  expect(batchFact(uneven, trans)).toBe('15 on 2 ranks × 4 accumulated = 60');
+  const last = { global_batch: 16, rank_batch: 8, accumulated: 2 };
+  expect(batchFact(cluster({ current: false, last }), trans)).toContain('= 32');
+  expect(weakScalingShort(four, trans)).toBe('× 4 ranks = 128, half the steps');
+});
+
 it('says both batches beside their name', () => {
   expect(batchFact(trains, trans)).toBe('32 × 2 ranks = 64');
   expect(batchFact(cluster({ global_batch: 60 }), trans)).toBe('60 on 2 ranks');

@@ -6,39 +6,43 @@ import { formatCount, NBSP } from './format';
 /** Ranks with what they take of the data: a cluster's or a job's. */
 export type Trains = Pick<Cluster, 'metrics' | 'world'>;
 
-/** What a rank and all ranks take of the data at once; of now, or of the loop that ran last. */
-export function batchOf(
-  trains: Trains
-): { each: number | null; all: number } | null {
-  const { metrics } = trains;
-  const from = metrics.current && metrics.global_batch ? metrics : metrics.last;
-  return from?.global_batch
-    ? { each: from.rank_batch ?? null, all: from.global_batch }
-    : null;
+/** A batch: of one rank, how many are averaged together, and all of it. */
+interface IBatch {
+  each: number | null;
+  /** Of one pass on all ranks. */
+  pass: number;
+  accumulated: number;
+  /** The effective batch. */
+  all: number;
 }
 
-/** "batch 32 × 2 ranks = 64", which does not break; null where it is not known. */
+/** What is taken of the data for one step of the optimizer; of now, or of the loop that ran last. */
+export function batchOf(trains: Trains): IBatch | null {
+  const { metrics } = trains;
+  const from = metrics.current && metrics.global_batch ? metrics : metrics.last;
+  if (!from?.global_batch) {
+    return null;
+  }
+  const accumulated = from.accumulated ?? 1;
+  return {
+    each: from.rank_batch ?? null,
+    pass: from.global_batch,
+    accumulated,
+    all: from.global_batch * accumulated
+  };
+}
+
+/** "batch 32 × 2 ranks = 64", which breaks where gradients are accumulated only; null where it is not known. */
 export function batchText(
   trains: Trains,
   trans: TranslationBundle
 ): string | null {
-  const batch = batchOf(trains);
-  if (!batch) {
+  const fact = batchFact(trains, trans);
+  if (fact === null) {
     return null;
   }
-  const { size } = trains.world;
-  const all = formatCount(batch.all);
-  const text =
-    batch.each === null
-      ? trans._n('batch %2 on %1 rank', 'batch %2 on %1 ranks', size, all)
-      : trans._n(
-          'batch %2 × %1 rank = %3',
-          'batch %2 × %1 ranks = %3',
-          size,
-          formatCount(batch.each),
-          all
-        );
-  return text.replace(/ /g, NBSP);
+  const long = (batchOf(trains)?.accumulated ?? 1) > 1;
+  return trans.__('batch %1', fact).replace(long ? /(?<=[×=]) /g : / /g, NBSP);
 }
 
 /** Both batches where their name stands beside them: "32 × 2 ranks = 64"; null where they are not known. */
@@ -52,15 +56,47 @@ export function batchFact(
   }
   const { size } = trains.world;
   const all = formatCount(batch.all);
-  return batch.each === null
-    ? trans._n('%2 on %1 rank', '%2 on %1 ranks', size, all)
-    : trans._n(
-        '%2 × %1 rank = %3',
-        '%2 × %1 ranks = %3',
-        size,
-        formatCount(batch.each),
-        all
-      );
+  const parts =
+    batch.each === null
+      ? trans._n(
+          '%2 on %1 rank',
+          '%2 on %1 ranks',
+          size,
+          formatCount(batch.pass)
+        )
+      : trans._n(
+          '%2 × %1 rank',
+          '%2 × %1 ranks',
+          size,
+          formatCount(batch.each)
+        );
+  return batch.accumulated > 1
+    ? trans.__('%1 × %2 accumulated = %3', parts, batch.accumulated, all)
+    : batch.each === null
+      ? parts
+      : trans.__('%1 = %2', parts, all);
+}
+
+/** Twice the ranks where each keeps its batch: their number, the batch, steps of an epoch then and now. */
+interface IGrown {
+  ranks: string;
+  batch: string;
+  steps: string | null;
+  before: string;
+}
+
+function grownOf(cluster: Cluster): IGrown | null {
+  const batch = batchOf(cluster);
+  if (!batch || batch.each === null) {
+    return null;
+  }
+  const steps = cluster.metrics.epoch?.total;
+  return {
+    ranks: formatCount(2 * cluster.world.size),
+    batch: formatCount(2 * batch.all),
+    steps: steps ? formatCount(Math.ceil(steps / 2)) : null,
+    before: formatCount(steps ?? 0)
+  };
 }
 
 /** `weakScaling` in a few words: "× 4 ranks = 128, 51 steps an epoch"; null where it is not known. */
@@ -68,21 +104,18 @@ export function weakScalingShort(
   cluster: Cluster,
   trans: TranslationBundle
 ): string | null {
-  const batch = batchOf(cluster);
-  if (!batch || batch.each === null) {
-    return null;
-  }
-  const ranks = formatCount(2 * cluster.world.size);
-  const grown = formatCount(2 * batch.all);
-  const steps = cluster.metrics.epoch?.total;
-  return steps
-    ? trans.__(
-        '× %1 ranks = %2, %3 steps an epoch',
-        ranks,
-        grown,
-        formatCount(Math.ceil(steps / 2))
-      )
-    : trans.__('× %1 ranks = %2, half the steps', ranks, grown);
+  const grown = grownOf(cluster);
+  return (
+    grown &&
+    (grown.steps
+      ? trans.__(
+          '× %1 ranks = %2, %3 steps an epoch',
+          grown.ranks,
+          grown.batch,
+          grown.steps
+        )
+      : trans.__('× %1 ranks = %2, half the steps', grown.ranks, grown.batch))
+  );
 }
 
 /** What twice the ranks would do to batch and epoch where each keeps its batch; null where it is not known. */
@@ -90,24 +123,21 @@ export function weakScaling(
   cluster: Cluster,
   trans: TranslationBundle
 ): string | null {
-  const batch = batchOf(cluster);
-  if (!batch || batch.each === null) {
-    return null;
-  }
-  const ranks = formatCount(2 * cluster.world.size);
-  const grown = formatCount(2 * batch.all);
-  const steps = cluster.metrics.epoch?.total;
-  return steps
-    ? trans.__(
-        'On %1 ranks with the same batch on each (weak scaling) the global batch is %2, and an epoch has %3 steps in place of %4 where each rank reads its own part of the data.',
-        ranks,
-        grown,
-        formatCount(Math.ceil(steps / 2)),
-        formatCount(steps)
-      )
-    : trans.__(
-        'On %1 ranks with the same batch on each (weak scaling) the global batch is %2, and an epoch has half the steps where each rank reads its own part of the data.',
-        ranks,
-        grown
-      );
+  const grown = grownOf(cluster);
+  return (
+    grown &&
+    (grown.steps
+      ? trans.__(
+          'On %1 ranks with the same batch on each (weak scaling) the global batch is %2, and an epoch has %3 steps in place of %4 where each rank reads its own part of the data.',
+          grown.ranks,
+          grown.batch,
+          grown.steps,
+          grown.before
+        )
+      : trans.__(
+          'On %1 ranks with the same batch on each (weak scaling) the global batch is %2, and an epoch has half the steps where each rank reads its own part of the data.',
+          grown.ranks,
+          grown.batch
+        ))
+  );
 }

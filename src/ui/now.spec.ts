@@ -44,10 +44,15 @@ it('says that a last share is a lower bound where some of it was not seen', () =
 
 it('takes figures of steps that are not made any more away, and no others', () => {
   const ranks = [makeRank(0, { step_s: 0.2, step: 80 }), makeRank(1)];
-  const trains = makeCluster({ ranks, metrics: metrics({}) });
+  const advice = [{ id: 'accumulate' }] as Metrics['advice'];
+  const trains = makeCluster({ ranks, metrics: metrics({ advice }) });
   expect(asOfNow(trains)).toBe(trains);
-  const ended = asOfNow({ ...trains, metrics: metrics({ current: false }) });
+  const ended = asOfNow({
+    ...trains,
+    metrics: metrics({ advice, current: false })
+  });
   expect(ended.ranks[0]).toMatchObject({ step_s: null, step: 80 });
   expect(ended.ranks[0].memory_bytes).toBe(ranks[0].memory_bytes);
   expect(ended.metrics.samples_per_s).toBeNull();
+  expect(ended.metrics.advice).toBe(advice); // of the loop that ran last
 });

@@ -42,7 +42,8 @@ const RANK_FIGURES = { ...FIGURES, steps_per_s: null } as const;
 
 /**
  * A cluster without figures of steps that are not made any more: a rank's last seconds stay in its samples after
- * its cell has ended, was interrupted or got stuck. The head names them apart, as the last ones.
+ * its cell has ended, was interrupted or got stuck. The head names them apart, as the last ones; its advice is of
+ * the loop that ran last, and stays.
  */
 export function asOfNow(cluster: Cluster): Cluster {
   const { metrics, ranks } = cluster;
@@ -51,7 +52,7 @@ export function asOfNow(cluster: Cluster): Cluster {
   }
   return {
     ...cluster,
-    metrics: { ...metrics, ...FIGURES, advice: [] },
+    metrics: { ...metrics, ...FIGURES },
     ranks: ranks.map(rank => ({ ...rank, ...RANK_FIGURES }))
   };
 }

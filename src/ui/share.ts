@@ -1,20 +1,16 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { ROUGH_SHARE, VAGUE_SHARE } from '../api/told';
 import { errorPercent, formatShare, NBSP, UNKNOWN } from './format';
-
-/** Error of a share from which it is told as a range … */
-const ROUGH = 0.15;
-/** … and from which it says nothing. */
-const VAGUE = 0.3;
 
 /** Whether a share is so uncertain that it tells nothing. */
 export function isVague(error: number | null): boolean {
-  return error !== null && error >= VAGUE;
+  return error !== null && error >= VAGUE_SHARE;
 }
 
 /** Whether a share is told as a range. */
 export function isRough(error: number | null): boolean {
-  return error !== null && error >= ROUGH;
+  return error !== null && error >= ROUGH_SHARE;
 }
 
 /** A share as well as it is known: "44 %", "29–59 %", and nothing where its error is as large as itself. */

@@ -1,8 +1,11 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
 import { makeRank } from '../testing/clusters';
 import { layout } from './sparkline';
-import { meanSplit, splitOf } from './split';
+import { meanSplit, SplitLegend, splitOf } from './split';
 
 it('splits a step into own, transfer and waiting that add up', () => {
   const rank = makeRank(0, { step_s: 0.1, comm_overhead: 0.3, wait_s: 0.01 });
@@ -10,6 +13,25 @@ it('splits a step into own, transfer and waiting that add up', () => {
   expect(split.own).toBeCloseTo(0.7);
   expect(split.waiting).toBeCloseTo(0.1);
   expect(split.own + split.transfer + split.waiting).toBeCloseTo(1);
+});
+
+it('is no computation that waits for data', () => {
+  const rank = makeRank(0, { step_s: 0.1, comm_overhead: 0.05, data_s: 0.092 });
+  const split = splitOf(rank)!;
+  expect(split.data).toBeCloseTo(0.92);
+  expect(split.own).toBeCloseTo(0.03);
+  const trans = nullTranslator.load('dtrain_lab');
+  const told = renderToStaticMarkup(
+    React.createElement(SplitLegend, { split, trans })
+  ).replace(/\u00a0/g, ' ');
+  expect(told).toContain('waiting for data 92 %');
+  expect(told).toContain('compute 3 %');
+  const none = splitOf({ ...rank, data_s: 0.004 })!;
+  expect(
+    renderToStaticMarkup(
+      React.createElement(SplitLegend, { split: none, trans })
+    )
+  ).not.toContain('waiting for data');
 });
 
 it('never waits longer than it communicates', () => {

@@ -4,24 +4,34 @@ import React from 'react';
 import { Rank } from '../tokens';
 import { formatShare } from './format';
 
-/** A step apart: own time, transfer, waiting for slower ranks; shares of the step, adding up to 1. */
+/** A step apart: data, own time, transfer, waiting for slower ranks; shares of the step, adding up to 1. */
 export interface ISplit {
+  /** Waiting for the loader. */
+  data: number;
   own: number;
   transfer: number;
   waiting: number;
 }
 
-/** own = step × (1 − overhead), waiting = wait, transfer = the rest. */
+/** Parts of a bar, from left to right. */
+const PARTS = ['data', 'own', 'transfer', 'waiting'] as const;
+/** Waiting for data that takes less of a step counts as the rank's own time. */
+const LEAST_DATA = 0.05;
+
+/** own = step × (1 − overhead) − data, waiting = wait, transfer = the rest. */
 export function splitOf(
-  figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s'>
+  figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s' | 'data_s'>
 ): ISplit | null {
-  const { step_s, comm_overhead, wait_s } = figures;
+  const { step_s, comm_overhead, wait_s, data_s } = figures;
   if (!step_s || comm_overhead === null) {
     return null;
   }
   const waiting = Math.min(comm_overhead, (wait_s ?? 0) / step_s);
+  const waits = Math.min(1 - comm_overhead, (data_s ?? 0) / step_s);
+  const data = waits < LEAST_DATA ? 0 : waits;
   return {
-    own: 1 - comm_overhead,
+    data,
+    own: 1 - comm_overhead - data,
     transfer: comm_overhead - waiting,
     waiting
   };
@@ -29,19 +39,18 @@ export function splitOf(
 
 /** The split of the world: the mean over its ranks. */
 export function meanSplit(ranks: readonly Rank[]): ISplit | null {
-  const sum: ISplit = { own: 0, transfer: 0, waiting: 0 };
+  const sum: ISplit = { data: 0, own: 0, transfer: 0, waiting: 0 };
   let count = 0;
   for (const rank of ranks) {
     const split = splitOf(rank);
     if (split) {
-      sum.own += split.own;
-      sum.transfer += split.transfer;
-      sum.waiting += split.waiting;
+      PARTS.forEach(part => (sum[part] += split[part]));
       count += 1;
     }
   }
   return count
     ? {
+        data: sum.data / count,
         own: sum.own / count,
         transfer: sum.transfer / count,
         waiting: sum.waiting / count
@@ -49,7 +58,31 @@ export function meanSplit(ranks: readonly Rank[]): ISplit | null {
     : null;
 }
 
-/** A step as a bar: grey, blue, hatched orange. */
+/** A part with its share: "compute 70 %". */
+function partText(
+  part: keyof ISplit,
+  share: number,
+  trans: TranslationBundle
+): string {
+  const told = formatShare(share);
+  switch (part) {
+    case 'data':
+      return trans.__('waiting for data %1', told);
+    case 'own':
+      return trans.__('compute %1', told);
+    case 'transfer':
+      return trans.__('transfer %1', told);
+    default:
+      return trans.__('waiting %1', told);
+  }
+}
+
+/** The parts that are named. */
+function named(split: ISplit): (keyof ISplit)[] {
+  return PARTS.filter(part => part !== 'data' || split.data > 0);
+}
+
+/** A step as a bar: orange, grey, blue, hatched orange. */
 export function SplitBar(props: {
   split: ISplit;
   trans: TranslationBundle;
@@ -59,14 +92,11 @@ export function SplitBar(props: {
     <span
       className="jp-DtrainUi-split"
       role="img"
-      aria-label={trans.__(
-        'compute %1, transfer %2, waiting %3',
-        formatShare(split.own),
-        formatShare(split.transfer),
-        formatShare(split.waiting)
-      )}
+      aria-label={named(split)
+        .map(part => partText(part, split[part], trans))
+        .join(', ')}
     >
-      {(['own', 'transfer', 'waiting'] as const).map(part => (
+      {PARTS.map(part => (
         <span
           key={part}
           data-part={part}
@@ -85,15 +115,11 @@ export function SplitLegend(props: {
   const { split, trans } = props;
   return (
     <span className="jp-DtrainUi-legend">
-      <span data-part="own">
-        {trans.__('compute %1', formatShare(split.own))}
-      </span>
-      <span data-part="transfer">
-        {trans.__('transfer %1', formatShare(split.transfer))}
-      </span>
-      <span data-part="waiting">
-        {trans.__('waiting %1', formatShare(split.waiting))}
-      </span>
+      {named(split).map(part => (
+        <span key={part} data-part={part}>
+          {partText(part, split[part], trans)}
+        </span>
+      ))}
     </span>
   );
 }

@@ -69,7 +69,8 @@ def test_the_optimizer_steps_once_in_so_many_batches_while_that_is_tried(
 
     with _accumulating(seen, 3):
         assert [moved() for _ in range(6)] == [False, False, True] * 2
-        assert "accumulates" in _cannot_apply(seen, Change("accumulate", 2))
+        assert "accumulates" in _cannot_apply(seen, Change("accumulate", 2, "optimize"))
+        assert not _cannot_apply(seen, Change("accumulate", 2, "loop"))
     assert [moved() for _ in range(2)] == [True, True]
 
 

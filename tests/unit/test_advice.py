@@ -11,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.advice import REAL_GAIN, advise
+from dtrain_lab.metrics.advice import REAL_GAIN, advise, reasons
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured, unknown
+from dtrain_lab.metrics.figures import world_metrics
 from dtrain_lab.wire.cluster import Cluster, World
 from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
-from dtrain_lab.wire.metrics.world import Last, Metrics
+from dtrain_lab.wire.metrics.world import Epoch, Last, Metrics
 from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.wire.summary import Summary
 
@@ -340,9 +342,67 @@ def test_sentences_say_what_is_won_and_what_changes() -> None:
     assert last[0].startswith("More ranks will not help: training is input-bound. Each rank")
 
 
+def test_what_was_measured_replaces_what_was_promised() -> None:
+    first = advise(replace(BOUND, gpu=True))[0]
+    unsure = replace(first, gain_error=0.9)
+    [promised, ask, *_] = advice_text.lines(told(unsure), cluster(), terminal=True)
+    assert ": may be faster (43 % ±90" in promised
+    assert ask == "    dtrain-lab cluster advise name --try accumulate  # measures it"
+    assert "    %distributed advise --try accumulate  # measures it" in advice_text.lines(
+        told(unsure), cluster()
+    )
+    tried = replace(unsure, tried=Tried("accumulate", 1.4, 0.05, 1.43, 0.9, 24, ""))
+    [measured, *rest] = advice_text.lines(told(tried), cluster())
+    assert measured.startswith(
+        "Average gradients once in 4 batches: 40 % faster (±5), measured over 24 batches. The effective"
+    )
+    assert not any("--try" in line for line in rest)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "Communication takes 40 % of a step, but no change that is known here would surely shorten it."),
+        ({"error": 0.5}, "Communication takes 40 % of a step ± 50, which is too unsteady to promise a gain."),
+        (
+            {"transfer_s": 0.01},
+            "Communication takes 40 % of a step, most of it waiting for a slower rank: averaging less would "
+            "not shorten that.",
+        ),
+        ({"bound": True}, "Some communication can't be seen"),
+        (
+            {"share": 0.04, "transfer_s": 0.004},
+            "Communication takes 4 % of a step and waiting for data 0 %: less of them would gain little.",
+        ),
+        (
+            {"share": 0.04, "data_s": 0.03},
+            "Waiting for data takes 30 % of a step, but the cores have no time for more workers.",
+        ),
+    ],
+)
+def test_why_no_change_is_advised_is_one_sentence(changes: dict[str, Any], said: str) -> None:
+    assert reasons.why_none(replace(BOUND, **changes), "").startswith(said)
+    assert reasons.why_none(replace(BOUND, **changes), "Busy.") == f"Busy. {reasons.MEASURE}"
+    assert reasons.why_none(None, "Busy.") == "", "nothing has trained"
+
+
+def test_the_effective_batch_is_told_where_gradients_are_accumulated() -> None:
+    four = Metrics(rank_batch=8, global_batch=16, accumulated=4, epoch=Epoch(1, 2, 100))
+    assert advice_text.batch(four, 2) == "batch 8 × 2 ranks × 4 accumulated = 64"
+    assert advice_text.batch(Metrics(global_batch=15, accumulated=4), 2) == (
+        "batch 15 on 2 ranks × 4 accumulated = 60"
+    )
+    told = advice_text.batches(four, cluster())
+    assert "the global batch is 128 in place of 64" in told
+    samples = [replace(s, step_s=0.1, batch=8, batches=4) for s in SAMPLES]
+    found = world_metrics(samples, 2, crowded=False)
+    assert (found.rank_batch, found.global_batch, found.accumulated) == (8, 16, 4)
+
+
 @pytest.mark.parametrize(
     ("found", "said"),
     [
+        (cluster(step_s=0.1, no_advice="Its reason."), "Its reason."),
         (cluster(), "No training steps were measured yet. Train a few steps, and ask again."),
         (cluster(last=Last(step_s=0.1)), "No change that is known here"),
         (cluster(1, step_s=0.1, gradient_bytes=9), "name has one rank, which exchanges nothing"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.head.figures.advice import Changes
@@ -16,6 +17,7 @@ def test_the_change_is_that_of_the_cell_that_trains_whatever_ran_since() -> None
     orders = [clients.Run("1", LOOP, "[1]"), clients.Run("2", "print(1)", "[2]")]
     given = {a.id: a for a in Changes().given(advise(replace(BOUND, gpu=True)), orders)}
     assert "model.no_sync()" in given["accumulate"].diff
+    assert given["accumulate"].values["way"] == "loop"
     assert "% 4 == group_size - 1" in given["accumulate"].diff
     assert given["bf16"].diff == "", "nothing shows where the optimizer is made"
     stream = {a.id: a for a in Changes().given(advise(replace(BOUND, gpu=True, stream=True)), orders)}
@@ -27,11 +29,22 @@ def test_the_change_is_where_the_optimizer_is_made() -> None:
     changes = Changes()
     orders = [clients.Run("1", made, "[1]"), clients.Run("2", LOOP.split("\n", 1)[1], "[2]")]
     given = {a.id: a for a in changes.given(advise(replace(BOUND, gpu=True)), orders)}
+    assert "way" not in given["accumulate"].values, "dt.optimize"
     assert "+model, optimizer = dt.optimize(model, optimizer, gradient_accumulation_steps=4)" in (
         given["accumulate"].diff
     )
     assert 'gradient_compression="bf16")' in given["bf16"].diff
     assert changes.given((), orders) == ()
+
+
+def test_a_loop_puts_no_gradients_aside() -> None:
+    on_cpu = advise(BOUND)
+    promised = next(a for a in on_cpu if a.id == "accumulate")
+    for code, gain in ((LOOP, 1 / 0.7), ("model = DDP(net)\noptimizer = SGD(model.parameters())", 1 / 0.745)):
+        given = Changes().given(on_cpu, [clients.Run("1", code, "[1]")])
+        found = next(a for a in given if a.id == "accumulate")
+        assert found.gain == pytest.approx(gain)
+        assert found.gain_error <= promised.gain_error
 
 
 def test_the_change_says_whose_it_is_where_cells_are_alike() -> None:

@@ -7,12 +7,17 @@ from pathlib import Path
 
 from dtrain_lab.server import openapi
 from dtrain_lab.server.routes import handlers
+from dtrain_lab.wire.metrics import told
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_openapi_file_is_not_stale() -> None:
     assert (ROOT / "docs" / "openapi.json").read_text() == openapi.text(), "run: make types"
+
+
+def test_the_page_tells_figures_apart_as_python_does() -> None:
+    assert (ROOT / "src" / "api" / "told.ts").read_text() == told.typescript(), "run: make types"
 
 
 def test_every_route_is_described() -> None:

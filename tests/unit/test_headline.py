@@ -114,10 +114,12 @@ def test_a_busy_machine_is_named_as_the_reason_for_no_advice_also_after_the_loop
     assert ended.metrics.too_busy == said
     told = advice_text.lines([], ended)
     assert told[0] == f"{said} {advice_text.MEASURE}"
+    assert told[1] == "    %distributed diagnose"
+    assert ended.metrics.no_advice == told[0], "the panel says it, too"
     assert advice_text.NOTHING not in told
     check = Check(0.6, 0.02, 0.05, 0.02, "")
     world.figures.diagnosed(Diagnosis("", "replayed", check, None, ()), 2)
-    assert world.look().metrics.too_busy == ""
+    assert world.look().metrics.too_busy == world.look().metrics.no_advice == ""
 
 
 def test_both_batches_are_known_while_it_trains_and_afterwards(world: World) -> None:

@@ -45,5 +45,22 @@ async def test_one_that_is_not_heard_of_gives_it_back(monkeypatch: pytest.Monkey
     given: asyncio.Queue[str] = asyncio.Queue()
     holders = TurnHolders(given.put_nowait)
     assert holders.hold("far", os.getpid(), ELSEWHERE)
+    holders.began("far")
     assert await asyncio.wait_for(given.get(), 20) == "far"
     assert not holders.knows("far")
+
+
+@pytest.mark.asyncio
+async def test_one_that_waits_for_its_ranks_need_not_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "call_later", lambda after_s, *_: waits.append(after_s) or loop.call_soon(str))
+    holders = TurnHolders(lambda _: None)
+    assert holders.hold("far", os.getpid(), ELSEWHERE)
+    assert holders.knows("far")
+    assert waits == [], "it may wait for longer than a turn is kept"
+    holders.began("far")
+    assert waits == [rank_holders.TURN_KEPT_S]
+    assert holders.knows("far")
+    assert len(waits) == 2, "asked again, it is kept again"
+    holders.drop("far")

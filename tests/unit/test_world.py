@@ -170,6 +170,20 @@ def test_the_first_word_of_ranks_that_wait_for_cores_is_about_training() -> None
     assert (said.code, said.text) == ("training_begun", "Training on 2 ranks.")
 
 
+def test_an_interrupt_leaves_peers_of_a_rank_that_raised_in_another_cell_alone() -> None:
+    state, _ = play(ready(4), on.CellBegan("a", (0, 1)), on.CellBegan("b", (2, 3)))
+    state, _ = play(state, on.CellReplied(0, "raised", sequence=1), on.TimerFired("peers"))
+    state, _ = play(state, on.InterruptAsked((2, 3)))
+    state, actions = play(state, on.TimerFired("abort"))
+    assert of(do.SignalRanks, actions) == [do.SignalRanks((2, 3))]
+    state, actions = play(state, on.TimerFired("deaf"))
+    assert of(do.GiveUp, actions) == [do.GiveUp((2, 3))]
+    state, _ = play(state, on.CellReplied(2, "interrupted"), on.CellReplied(3, "interrupted"))
+    assert (state.reason, state.deaf, state.busy) == (None, (), (1,))
+    state, actions = play(state, on.CellReplied(1, "ok", sequence=1))
+    assert of(do.FormGroup, actions), "its collectives were aborted"
+
+
 def test_a_cell_on_other_ranks_is_not_freed_with_them() -> None:
     state, _ = play(ready(3), on.CellBegan("a", (0, 1)), on.CellBegan("b", (2,)))
     state, _ = play(state, on.CellReplied(0, "raised", sequence=1))
@@ -199,6 +213,40 @@ def test_a_lost_rank_fails_its_cell_frees_its_peers_and_waits_for_a_restart() ->
     assert of(do.FormGroup, actions) == [do.FormGroup(1, (1,))]
     state = formed(state)
     assert (state.phase, state.lost, state.losses) == ("ready", (), ())
+
+
+def two_lost() -> State:
+    """Ranks 2 and 3 of four have died."""
+    return play(ready(4), on.RankExited(2, 102, -9), on.RankExited(3, 103, -9))[0]
+
+
+def test_a_restart_of_some_ranks_ends_while_another_is_lost() -> None:
+    state, _ = play(two_lost(), on.RestartAsked((3,)), on.RankForked(3, 203))
+    assert state.phase == "rebuilding"
+    state, actions = play(state, on.RankJoined(3, 203))
+    assert (state.phase, state.lost) == ("degraded", (2,))
+    assert not of(do.FormGroup, actions)
+    state, _ = play(state, on.RestartAsked((2,)), on.RankForked(2, 202))
+    state, actions = play(state, on.RankJoined(2, 202))
+    assert of(do.FormGroup, actions) == [do.FormGroup(1, (2, 3))]
+    assert formed(state).phase == "ready"
+
+
+def test_a_restart_of_living_ranks_ends_while_another_is_lost() -> None:
+    state, _ = play(ready(3), on.RankExited(2, 102, -9), on.CellBegan("a", (0, 1)))
+    state, _ = play(state, on.RestartAsked((0,)), on.CellReplied(1, "interrupted"))
+    assert state.phase == "rebuilding"
+    state, _ = play(state, on.RankExited(0, 100, -9), on.RankForked(0, 200))
+    assert state.phase == "rebuilding"
+    assert play(state, on.RankJoined(0, 200))[0].phase == "degraded"
+
+
+def test_a_group_that_has_formed_leaves_no_reason_of_an_earlier_failure() -> None:
+    state, _ = play(ready(2), on.RestartAsked((1,)), on.RankExited(1, 101, -9), on.TimerFired("join"))
+    assert state.reason == ("rank_silent", "Rank 1 did not start in 120 s.", "Restart them.")
+    state, _ = play(state, on.RankForked(1, 201), on.RankJoined(1, 201))
+    state = formed(state)
+    assert (state.phase, state.reason) == ("ready", None)
 
 
 def test_a_rank_that_dies_while_the_group_forms_frees_those_that_wait_in_it() -> None:

@@ -73,7 +73,7 @@ class CellRequests:
             Conflict: The ranks can't run cells now.
         """
         ranks = self.usable(order.ranks)
-        self._cells.add(order, ranks, client, ready=self.ready)
+        self._cells.add(order, ranks, client)
 
     def follow(self, client: bytes, order: clients.Follow) -> None:
         """Send a client all output of a cell, past and future.
@@ -117,26 +117,11 @@ class CellRequests:
         state = self._membership.state
         if state.phase == "pending" or state.phase in OVER:
             raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
-        ranks = chosen(self._membership.state, wanted)
-        lost = [rank for rank in ranks if rank in state.lost]
-        if lost:
-            verb = "was" if len(lost) == 1 else "were"
-            raise Conflict(
-                f"{rank_sets.sentence_name(lost)} {verb} lost.",
-                f"Restart: %distributed restart {rank_sets.compact(lost)}, or use the other ranks.",
-                code="rank_lost",
-            )
-        if set(ranks) & set(state.deaf) and state.reason is not None:
-            raise Conflict(state.reason[1], state.reason[2], code=state.reason[0])
-        if state.phase == "degraded" and state.reason is not None:
-            raise Conflict(state.reason[1], state.reason[2], code=state.reason[0])
+        ranks = chosen(state, wanted)
+        refusal = _refusal(state, ranks)
+        if refusal is not None:
+            raise refusal
         return ranks
-
-    @property
-    def ready(self) -> bool:
-        """Whether ranks that are free can begin a cell now."""
-        state = self._membership.state
-        return state.phase in ("ready", "degraded") and not state.forming
 
     async def _list(self, _: bytes, order: clients.ListCells) -> list[CellRecord]:
         return self._cells.records(last=order.last)
@@ -145,9 +130,9 @@ class CellRequests:
         return self._journal.read(order.after, min(order.most, MOST_OUTPUTS), order.cell)
 
     async def _take_turn(self, _: bytes, order: clients.TakeTurn) -> None:
-        ranks = self.usable(order.ranks)
         if self._holders.knows(order.turn):
             return  # a repeated request only renews the turn
+        ranks = self.usable(order.ranks)
         if not self._holders.hold(order.turn, order.pid, order.system):
             raise Conflict(
                 f"Process {order.pid}, which asks for ranks, has ended.", "Make a new view: cluster.view()"
@@ -156,13 +141,23 @@ class CellRequests:
 
         def begin() -> None:
             if not begun.done():
+                self._holders.began(order.turn)
                 begun.set_result(None)
 
-        self._cells.take_turn(order.turn, ranks, begin, ready=self.ready)
-        await self._membership.until_done(begun, lambda s: s.phase in OVER)
-        if not begun.done():
-            self._holders.drop(order.turn)
-            raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
+        def ends(state: State) -> bool:
+            if state.phase in OVER:
+                return True
+            # every reply of every rank comes here: look at the ranks only where some may be out
+            out = state.phase == "degraded" or state.reason is not None
+            return out and _refusal(state, ranks) is not None
+
+        self._cells.take_turn(order.turn, ranks, begin)
+        while not begun.done():
+            await self._membership.until_done(begun, ends)
+            if not begun.done() and ends(self._membership.state):
+                self._holders.drop(order.turn)
+                self._given(order.turn)
+                self.usable(ranks)
 
     async def _give_turn(self, _: bytes, order: clients.GiveTurn) -> None:
         self._holders.drop(order.turn)
@@ -170,8 +165,7 @@ class CellRequests:
 
     def _given(self, turn: str) -> None:
         self._cells.give_turn(turn)
-        if self.ready:
-            self._cells.go_on()
+        self._cells.go_on()
 
     async def _comm(self, _: bytes, order: clients.Comm) -> None:
         rank = order.rank
@@ -235,6 +229,24 @@ def chosen(state: State, ranks: tuple[int, ...] | None) -> tuple[int, ...]:
     if not state.size:
         raise BadRankSet("There are no ranks yet.", "Wait until the cluster is ready.")
     return rank_sets.check(ranks, state.size)
+
+
+def _refusal(state: State, ranks: tuple[int, ...]) -> Conflict | None:
+    """Why these ranks can't run cells, neither now nor in their turn; None where they can."""
+    if state.phase == "ready" and state.reason is None:
+        return None
+    lost = sorted(set(ranks).intersection(state.lost))
+    if lost:
+        verb = "was" if len(lost) == 1 else "were"
+        return Conflict(
+            f"{rank_sets.sentence_name(lost)} {verb} lost.",
+            f"Restart: %distributed restart {rank_sets.compact(lost)}, or use the other ranks.",
+            code="rank_lost",
+        )
+    if state.reason is not None and (state.phase == "degraded" or not set(state.deaf).isdisjoint(ranks)):
+        code, message, hint = state.reason
+        return Conflict(message, hint, code=code)
+    return None
 
 
 def _has(state: State, rank: int, pid: int) -> bool:

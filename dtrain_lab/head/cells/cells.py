@@ -27,6 +27,8 @@ class Cells:
         to_rank: Sends a message to a rank.
         outlets: Output queues of the clients.
         began: Called with a cell's id and ranks once the ranks were told to run it.
+        can_begin: Whether the world lets a turn on these ranks begin now.
+        rests: Called with whether nothing runs or waits, when that may have changed.
     """
 
     def __init__(
@@ -35,16 +37,20 @@ class Cells:
         to_rank: Callable[[int, links.Message], None],
         outlets: Outlets,
         began: Callable[[str, tuple[int, ...]], None],
+        can_begin: Callable[[frozenset[int]], bool],
+        rests: Callable[[bool], None],
     ) -> None:
         self._journal = journal
         self._to_rank = to_rank
         self._outlets = outlets
         self._began = began
+        self._can_begin = can_begin
+        self._rests = rests
         self._cells: dict[str, Running] = {}
         self._ended: dict[str, Running] = {}
         self._turns = pure.Turns()
         self._pending: list[pure.Turn] = []
-        """Turns whose ranks are free, not yet started because the world is not ready."""
+        """Turns whose ranks are free, not yet started because the world does not let them."""
         self._others: dict[str, Callable[[], None]] = {}
         """Turn of a view's call (not a cell) → the callback for its start."""
 
@@ -59,8 +65,8 @@ class Cells:
 
     @property
     def busy(self) -> bool:
-        """Whether any cell runs or waits."""
-        return bool(self._cells)
+        """Whether any cell or view's call runs or waits."""
+        return bool(self._cells or self._others)
 
     @property
     def orders(self) -> list[clients.Run]:
@@ -129,27 +135,20 @@ class Cells:
         """The cell that a rank runs."""
         return next((c for c in self._cells.values() if c.began_at is not None and rank in c.left), None)
 
-    def add(self, order: clients.Run, ranks: tuple[int, ...], client: bytes, *, ready: bool) -> None:
-        """Queue a cell; it starts when its ranks are free and the world is ready.
+    def add(self, order: clients.Run, ranks: tuple[int, ...], client: bytes) -> None:
+        """Queue a cell; it starts when its ranks are free and the world lets it.
 
         Args:
             order: The client's request.
             ranks: Checked ranks of the cell.
             client: The client, which gets the output unless the cell is detached.
-            ready: Whether the world is ready now.
         """
         shown_to = None if order.detached else client
         cell = Running(order, ranks, client, shown_to, set(ranks), time.time(), self._journal.next)
-        self._queue(cell, ready=ready)
+        self._queue(cell)
 
     def diagnose(
-        self,
-        order: clients.Run,
-        ranks: tuple[int, ...],
-        client: bytes,
-        *,
-        ready: bool,
-        change: Change | None = None,
+        self, order: clients.Run, ranks: tuple[int, ...], client: bytes, change: Change | None = None
     ) -> Running:
         """Queue a diagnosis, which takes a turn like a cell; what its steps print goes to the journal only.
 
@@ -157,35 +156,34 @@ class Cells:
             order: Describes it as a cell, without code.
             ranks: All ranks.
             client: The client that asked.
-            ready: Whether the world is ready now.
             change: Advice to try; None to diagnose.
         """
         now, first = time.time(), self._journal.next
         cell = Running(order, ranks, client, None, set(ranks), now, first, reports={}, change=change)
-        self._queue(cell, ready=ready)
+        self._queue(cell)
         return cell
 
-    def _queue(self, cell: Running, *, ready: bool) -> None:
+    def _queue(self, cell: Running) -> None:
         self._cells[cell.order.cell] = cell
-        self._take(pure.Turn(cell.order.cell, frozenset(cell.ranks)), ready=ready)
+        self._take(pure.Turn(cell.order.cell, frozenset(cell.ranks)))
 
-    def take_turn(self, turn: str, ranks: tuple[int, ...], began: Callable[[], None], *, ready: bool) -> None:
+    def take_turn(self, turn: str, ranks: tuple[int, ...], began: Callable[[], None]) -> None:
         """Queue a view's call, which takes a turn like a cell.
 
         Args:
             turn: Name of the turn.
             ranks: Ranks that it needs.
             began: Called once the ranks are reserved for it.
-            ready: Whether the world is ready now.
         """
         self._others[turn] = began
-        self._take(pure.Turn(turn, frozenset(ranks)), ready=ready)
+        self._take(pure.Turn(turn, frozenset(ranks)))
 
     def give_turn(self, turn: str) -> None:
         """A view's call has ended: free its ranks."""
         if self._others.pop(turn, None) is not None:
             self._turns, begun = pure.end(self._turns, turn)
             self._pending = [*self._pending, *begun]
+            self._rests(not self.busy)
 
     def others_running(self) -> list[str]:
         """Ids of view calls that have started."""
@@ -193,11 +191,13 @@ class Cells:
         return [t.cell for t in self._turns.running if t.cell in self._others and t.cell not in waiting]
 
     def go_on(self) -> None:
-        """The world is ready: start the pending turns."""
+        """Start the pending turns that the world lets begin."""
         pending, self._pending = self._pending, []
         for turn in pending:
             cell = self._cells.get(turn.cell)
-            if cell is not None:
+            if not self._can_begin(turn.ranks):
+                self._pending.append(turn)
+            elif cell is not None:
                 self._start(cell)
             elif turn.cell in self._others:
                 self._others[turn.cell]()
@@ -306,11 +306,11 @@ class Cells:
         """Ids of cells that have not started."""
         return [name for name, c in self._cells.items() if c.began_at is None]
 
-    def _take(self, turn: pure.Turn, *, ready: bool) -> None:
+    def _take(self, turn: pure.Turn) -> None:
+        self._rests(False)
         self._turns, begun = pure.add(self._turns, turn)
         self._pending = [*self._pending, *begun]
-        if ready:
-            self.go_on()
+        self.go_on()
 
     def _start(self, cell: Running) -> None:
         cell.began_at, cell.from_s = time.time(), time.monotonic()
@@ -358,6 +358,7 @@ class Cells:
             self._ended.pop(next(iter(self._ended)))
         self._turns, begun = pure.end(self._turns, name)
         self._pending = [*self._pending, *begun]
+        self._rests(not self.busy)
         if ended:
             self._abort_behind(cell)
 

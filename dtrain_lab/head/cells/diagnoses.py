@@ -30,10 +30,6 @@ class Loop(Protocol):
     def slow(self) -> Verdict | None:
         """The verdict on a rank that was slow in it, if there was one."""
 
-    @property
-    def advice(self) -> tuple[Advice, ...]:
-        """Advice on it."""
-
     def diagnosed(self, found: Diagnosis, size: int) -> None:
         """It was diagnosed, on `size` ranks: that replaces the monitor's estimates."""
 
@@ -50,6 +46,7 @@ class Diagnoses:
         membership: State of the world.
         cluster: Makes the current snapshot of the world.
         loop: The training loop that was seen last.
+        advice: Returns the advice on it, with its changes.
         found: Called when something was found.
     """
 
@@ -60,6 +57,7 @@ class Diagnoses:
         membership: Membership,
         cluster: Callable[[], Cluster],
         loop: Loop,
+        advice: Callable[[], tuple[Advice, ...]],
         found: Callable[[], None],
     ) -> None:
         self._requests = requests
@@ -67,6 +65,7 @@ class Diagnoses:
         self._membership = membership
         self._cluster = cluster
         self._loop = loop
+        self._advice = advice
         self._found = found
 
     async def diagnose(self, client: bytes, order: clients.Diagnose) -> Diagnosis:
@@ -97,9 +96,10 @@ class Diagnoses:
             Conflict: A cell is running, or the ranks failed.
         """
         info = self._cluster()  # looks at the newest samples
-        advice = next((a for a in self._loop.advice if a.id == order.advice), None)
+        known_now = self._advice()
+        advice = next((a for a in known_now if a.id == order.advice), None)
         if advice is None:
-            known = ", ".join(a.id for a in self._loop.advice if change(a) is not None)
+            known = ", ".join(a.id for a in known_now if change(a) is not None)
             raise NotFound(
                 f"There is no advice “{order.advice}” on the loop that trained last.",
                 f"What can be tried: {known}." if known else "Train some steps first: %distributed advise",
@@ -123,7 +123,7 @@ class Diagnoses:
         if cell is None:
             ranks = self._requests.usable(None)
             run = clients.Run(cell=name, code="", label=label, ranks=ranks, timeout_s=WITHIN_S)
-            cell = self._cells.diagnose(run, ranks, client, ready=self._requests.ready, change=what)
+            cell = self._cells.diagnose(run, ranks, client, what)
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         cell.on_end.append(lambda: None if ended.done() else ended.set_result(None))
         if cell.result is None:

@@ -20,12 +20,14 @@ class TurnHolders:
     def __init__(self, gone: Callable[[str], None]) -> None:
         self._gone = gone
         self._watched: dict[str, int] = {}
+        self._unseen: set[str] = set()
+        """Turns of processes on other machines."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def hold(self, turn: str, pid: int, system: str) -> bool:
         """Watch the process that holds a turn.
 
-        A process that can't be seen from here keeps its turn by requesting it again.
+        A process that can't be seen from here keeps its turn by requesting it again once it has begun.
 
         Args:
             turn: Name of the turn.
@@ -36,7 +38,7 @@ class TurnHolders:
             False where the process has already ended.
         """
         if not processes.is_here(system):
-            self._wait(turn)
+            self._unseen.add(turn)
             return True
         try:
             descriptor = os.pidfd_open(pid)
@@ -50,7 +52,12 @@ class TurnHolders:
         """Whether the turn is held or queued; a repeated request renews a turn whose holder can't be seen."""
         if turn in self._timers:
             self._wait(turn)
-        return turn in self._timers or turn in self._watched
+        return turn in self._unseen or turn in self._watched
+
+    def began(self, turn: str) -> None:
+        """A turn has begun; its holder, which has only waited so far, requests it again from now on."""
+        if turn in self._unseen:
+            self._wait(turn)
 
     def _wait(self, turn: str) -> None:
         if turn in self._timers:
@@ -59,6 +66,7 @@ class TurnHolders:
 
     def drop(self, turn: str) -> None:
         """Stop watching a turn that was released."""
+        self._unseen.discard(turn)
         timer = self._timers.pop(turn, None)
         if timer is not None:
             timer.cancel()

@@ -52,7 +52,11 @@ class Changes:
         if key not in self._known:
             self._known[key] = _found(advice, orders)
         diff, place = self._known[key]
-        return replace(advice, diff=diff, values={**advice.values, **place})
+        advice = replace(advice, diff=diff, values={**advice.values, **place})
+        if place.get("way") == "loop":
+            gain, error = advice.values["in_loop"]
+            return replace(advice, gain=gain, gain_error=error)
+        return advice
 
 
 def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str, str]]:
@@ -65,7 +69,7 @@ def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str
     if advice.id == "accumulate" and advice.values["before"] == 1 and known:
         for order in reversed(orders):
             if diff := accumulate(order.code, model, advice.values["every"]):
-                return diff, _place(order)
+                return diff, {**_place(order), "way": "loop"}
     return "", {}
 
 

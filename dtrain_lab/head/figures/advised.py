@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import Measured, unknown, with_diagnosis
+from dtrain_lab.metrics.advice.reasons import why_none
 from dtrain_lab.metrics.advice.steady import SteadyAdvice
 from dtrain_lab.metrics.advice.tried import is_tryable
 from dtrain_lab.metrics.diagnosed_loop import alike
@@ -36,6 +37,11 @@ class Advised:
     def advice(self) -> tuple[Advice, ...]:
         """On the loop that runs, or ran last; unlike what `look` returns, also after its end."""
         return self._with_tried(self._advice)
+
+    @property
+    def why_none(self) -> str:
+        """Why there is no advice on it; empty where there is some, or before any training."""
+        return "" if self._advice else why_none(self.measured, self.too_busy)
 
     def look(
         self, now: Measured | None, loop: str, found: Diagnosis | None, *, sure: bool, busy: str

@@ -153,6 +153,7 @@ class Figures:
                 metrics.comm_bound,
                 metrics.rank_batch,
                 metrics.global_batch,
+                metrics.accumulated,
             )
         advice = self._advised.look(
             measured(metrics, samples, size, self.hosts.values()) if current else None,
@@ -169,6 +170,7 @@ class Figures:
             advice=advice,
             unknown=self._advised.unknown,
             too_busy=self._advised.too_busy,
+            no_advice="" if advice else self._advised.why_none,
             verdicts=(found,) if found is not None else (),
             current=current,
             even=self._pace.kept,
@@ -294,5 +296,5 @@ def taking(state: State) -> tuple[int, ...]:
 
 
 def _interrupted(state: State) -> bool:
-    """Whether a requested interrupt has not ended its cell yet."""
-    return any(m.cell is not None and m.interrupted for m in state.members)
+    """Whether a cell that is to end, as it was interrupted or failed on a rank, still runs."""
+    return any(m.cell is not None and (m.interrupted or m.aborted) for m in state.members)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.head.figures.figures import Figures, taking
 from dtrain_lab.metrics import communication
 from dtrain_lab.metrics import figures as estimates
@@ -241,13 +242,13 @@ def _node_state(state: State, node: int) -> str:
 
 
 def _reason(state: State) -> Reason | None:
-    if state.phase == "degraded" and state.losses:
-        ranks = ",".join(str(loss.rank) for loss in state.losses)
-        return Reason(
-            code="rank_lost",
-            message=describe_loss(state.losses[0]),
-            hint=f"Restart it: %distributed restart {ranks}. It comes back empty: run its set-up cells.",
-        )
+    lost = set(state.lost) if state.phase == "degraded" else ()
+    if losses := {loss.rank: loss for loss in state.losses if loss.rank in lost}:  # the latest of each rank
+        command = f"%distributed restart {rank_sets.compact(losses)}"
+        one = f"Restart it: {command}. It comes back empty: run its set-up cells."
+        several = f"Restart them: {command}. They come back empty: run their set-up cells."
+        hint = one if len(losses) == 1 else several
+        return Reason(code="rank_lost", message=describe_loss(losses[min(losses)]), hint=hint)
     if state.reason is None:
         return None
     code, message, hint = state.reason

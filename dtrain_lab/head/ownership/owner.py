@@ -71,7 +71,14 @@ class Owner:
         beside = Path(settings.record).parent if settings.record else directory.parent
         self._starts = Starts(beside / "starts.jsonl")
         self.membership = Membership(self)
-        self.cells = Cells(parts.journal, self.peers.to_rank, parts.outlets, self._began)
+        self.cells = Cells(
+            parts.journal,
+            self.peers.to_rank,
+            parts.outlets,
+            self._began,
+            self._can_begin,
+            self.snapshot.rests,
+        )
         self.lifetime = Lifetime(settings, self.membership, self.cells, self.snapshot, self.stop)
         self.nodes = Nodes(self, settings, self.snapshot, parts.link, self.peers.to_peer)
         self._ranks = Ranks(settings.id, parts, self.membership, self.cells, self.nodes)
@@ -93,6 +100,7 @@ class Owner:
             self.membership,
             self.cluster,
             self.figures,
+            self._advice,
             parts.moved,
         )
         leases = self.lifetime.leases
@@ -339,18 +347,19 @@ class Owner:
             self._phase = state.phase
             why = f": {state.reason[1]}" if state.reason else ""
             log.info("%s, generation %s%s", state.phase, state.generation, why)
+            if state.phase == "ready":  # idle time starts now: a start may take longer than the idle limit
+                self.snapshot.rests(not self.cells.busy)
         if state.losses or self._losses.all:
             self._losses.look(state, self.cells.records())
         if state.phase == "ready":
-            if not self._was_ready:  # idle time starts now: a start may take longer than the idle limit
+            if not self._was_ready:
                 self._was_ready = True
                 self._starts.ready()
-                self.snapshot.rests(True)
             self.snapshot.phase_ended("connect")
         if state.phase in ("ready", "degraded") and not state.forming:
             # runs for every reply of every rank: avoid work that is linear in ranks
             if waiting := self.cells.waiting():
-                self._withdraw_blocked(waiting, {*state.lost, *state.deaf})
+                self._withdraw_blocked(waiting, state)
             self.cells.go_on()
         elif state.phase in ("stopping", "failed"):
             self.cells.withdraw(self.cells.waiting(), "the cluster has ended.")
@@ -360,8 +369,15 @@ class Owner:
         """Whether a debugger holds ranks."""
         return bool(self.figures.paused)
 
-    def _withdraw_blocked(self, waiting: list[str], out: set[int]) -> None:
-        """Remove queued cells whose ranks are lost or unresponsive, since they can never run."""
+    def _can_begin(self, ranks: frozenset[int]) -> bool:
+        return self.state.can_begin(ranks)
+
+    def _withdraw_blocked(self, waiting: list[str], state: State) -> None:
+        """Remove queued cells that can't run: their ranks are lost or unresponsive, or there is no group."""
+        if state.phase == "degraded" and state.reason is not None:
+            self.cells.withdraw(waiting, state.reason[1])
+            return
+        out = {*state.lost, *state.deaf}
         blocked = [n for n in waiting if (c := self.cells.get(n)) and out & set(c.ranks)]
         if blocked:
             self.cells.withdraw(blocked, self.cluster().summary.text)
@@ -401,6 +417,10 @@ class Owner:
 
     async def _advise(self, _client: bytes, _order: clients.Advise) -> tuple[Advice, ...]:
         self.cluster()  # looks at the newest samples
+        return self._advice()
+
+    def _advice(self) -> tuple[Advice, ...]:
+        """Advice on the loop that trains, or trained last, with its changes."""
         return self._changes.given(self.figures.advice, self.cells.orders)
 
     async def _forecast(self, _client: bytes, order: clients.ForecastNodes) -> Forecast:

@@ -184,7 +184,6 @@ class Ranks:
         self._groups[reply.rank] = (reply.groups, reply.group_count)
         self._cells.reply(reply, self._operations.pop(reply.rank, None))
         self._membership.happened(on.CellReplied(reply.rank, reply.kind, reply.has_group, reply.sequence))
-        self._snapshot.rests(not self._cells.busy)
 
     def _note_operations(self, ranks: tuple[int, ...]) -> None:
         for rank in ranks:

@@ -6,12 +6,11 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, clean
+from dtrain_lab.wire.metrics.told import LEAST_GAIN
 from dtrain_lab.wire.metrics.verdicts import Advice
 
-LEAST_GAIN = 0.03
-"""Least gain that is worth a change …"""
 REAL_GAIN = 0.10
-"""… and the one from which it is told whatever its error: to leave out the best change misleads more."""
+"""Gain from which a change is told whatever its error: to leave out the best change misleads more."""
 
 
 def advise(of: Measured) -> tuple[Advice, ...]:

@@ -32,8 +32,9 @@ def accumulate(of: Measured) -> Advice | None:
 
     A step of k batches takes k·own + transfer instead of k·(own + transfer), so throughput grows by
     1 / (1 − t·(1 − 1/k)), with t the share of transfer, less what `dt.optimize` needs on a CPU to put
-    gradients aside. Waiting for a slower rank is not saved: after k batches it takes k times as long. k is
-    the smallest number after which averaging takes at most `FROM_SHARE` of a step.
+    gradients aside; `in_loop` has gain and error without that, of `no_sync` in the loop. Waiting for a slower
+    rank is not saved: after k batches it takes k times as long. k is the smallest number after which
+    averaging takes at most `FROM_SHARE` of a step.
     """
     share = _transfer(of)
     if share is None or of.step_s is None or of.repeats:
@@ -46,7 +47,7 @@ def accumulate(of: Measured) -> Advice | None:
         longer, doubt = _crowded(of)
         copies = COPY_S * longer * of.gradient_bytes / of.gradient_item / of.step_s
         unsure = copies * hypot(COPY_ERROR, doubt)
-    gain = 1 / (1 - share * saved + copies)
+    gain, in_loop = 1 / (1 - share * saved + copies), 1 / (1 - share * saved)
     every = of.batches * times
     batch = of.global_batch * times if of.global_batch else None
     effective = (
@@ -67,6 +68,7 @@ def accumulate(of: Measured) -> Advice | None:
             "times": times,
             "root": f"{times**0.5:.2g}",
             "code": optimize(gradient_accumulation_steps=every),
+            "in_loop": [in_loop, of.error * saved * in_loop**2],
             **({"batch": batch} if batch else {}),
             **({"stream": True} if of.stream else {}),
         },

@@ -6,43 +6,54 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dtrain_lab.cells import rank_sets
+from dtrain_lab.metrics.advice.reasons import MEASURE
 from dtrain_lab.metrics.advice.tried import NUMBERS as TRYABLE
+from dtrain_lab.metrics.advice.tried import outcome
 from dtrain_lab.metrics.forecast import weak_scaling
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.metrics.told import ROUGH_GAIN
 from dtrain_lab.wire.metrics.world import Metrics
 
 INDENT = "    "
 UNSURE = "may be faster"
-ROUGH = 0.5
-"""Share of a gain from which its error makes a range of it."""
-MEASURE = "Estimates give no advice then: end other work, or measure it between cells: %distributed diagnose"
 NOTHING = "No change that is known here would surely make this training faster."
 
 
-def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster) -> list[str]:
+def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bool = False) -> list[str]:
     """Return advice as lines of text.
 
     Args:
         advice: As `Cluster.advise` returns it.
         cluster: The cluster; where there is no advice, its figures say why.
+        terminal: Name commands of the terminal, not of the notebook.
 
     Returns:
         For each piece of advice the change, what it gains and costs, and its code; without advice, why there
         is none. Then what is not known, and the size of the gradients.
     """
+    ask = f"dtrain-lab cluster {{}} {cluster.name}{{}}" if terminal else "%distributed {}{}"
     told = []
     for one in advice:
-        said = faster(one["gain"], one["gain_error"])
+        tried = one.get("tried")
+        said = (
+            f": {outcome(tried['gain'], tried['gain_error'])}, measured over {tried['steps']} batches"
+            if tried
+            else faster(one["gain"], one["gain_error"])
+        )
         told.append(f"{one['change']}{said}. {one['cost']}".rstrip())
         if one["id"] in TRYABLE and UNSURE in said:
-            told.append(f"{INDENT}%distributed advise --try {one['id']}  # measures it")
+            told.append(f"{INDENT}{ask.format('advise', ' --try ' + one['id'])}  # measures it")
         code = one["diff"] or one["values"].get("code", "")
         told += [f"{INDENT}{line}" for line in code.splitlines()]
-    if not told:
-        told.append(why_none(cluster))
+    why = "" if told else why_none(cluster)
+    if why:
+        told.append(why)
+    if why.endswith(MEASURE):
+        told.append(f"{INDENT}{ask.format('diagnose', '')}")
     # with one rank, and in a hang, the reason is said already
-    doubts = cluster.metrics.unknown if advice or told[0] == NOTHING or told[0].endswith(MEASURE) else ()
+    judged = bool(advice) or why in (NOTHING, cluster.metrics.no_advice)
+    doubts = [doubt for doubt in cluster.metrics.unknown if judged and doubt != why]
     return [*told, *doubts, *(line for line in (sent(cluster), batches(cluster.metrics, cluster)) if line)]
 
 
@@ -58,7 +69,7 @@ def faster(gain: float, error: float) -> str:
     more, unsure = round(100 * (gain - 1)), max(1, round(100 * error))
     if unsure >= more:
         return f": {UNSURE} ({more} % ±{unsure}: steps are too unsteady now to tell)"
-    if error >= ROUGH * (gain - 1):
+    if error >= ROUGH_GAIN * (gain - 1):
         return f": {max(1, more - unsure)} to {more + unsure} % faster"
     return f": about {more} % faster (±{unsure})"
 
@@ -77,6 +88,9 @@ def sent(cluster: Cluster) -> str:
 def batch(metrics: Metrics, size: int) -> str:
     """Return both batches in a few words: "batch 32 × 2 ranks = 64"; empty where they are not known.
 
+    Where gradients are accumulated, the whole is the effective batch: "batch 32 × 2 ranks × 4 accumulated =
+    256".
+
     Args:
         metrics: Figures of the cluster.
         size: Number of its ranks.
@@ -84,9 +98,12 @@ def batch(metrics: Metrics, size: int) -> str:
     figures = metrics if metrics.current and metrics.global_batch else metrics.last
     if figures is None or not figures.global_batch:
         return ""
+    times = f" × {figures.accumulated} accumulated" if figures.accumulated > 1 else ""
+    whole = f"{figures.global_batch * figures.accumulated:,}"
     if figures.rank_batch is None:
-        return f"batch {figures.global_batch:,} on {rank_sets.count(size)}"
-    return f"batch {figures.rank_batch:,} × {rank_sets.count(size)} = {figures.global_batch:,}"
+        each = f"{figures.global_batch:,} on {rank_sets.count(size)}"
+        return f"batch {each}{times} = {whole}" if times else f"batch {each}"
+    return f"batch {figures.rank_batch:,} × {rank_sets.count(size)}{times} = {whole}"
 
 
 def batches(metrics: Metrics, cluster: Cluster) -> str:
@@ -95,9 +112,9 @@ def batches(metrics: Metrics, cluster: Cluster) -> str:
     figures = metrics if metrics.current and metrics.global_batch else metrics.last
     if not said or figures is None or figures.rank_batch is None:
         return f"{said[0].upper()}{said[1:]}." if said else ""
-    ranks = cluster.world.size
+    ranks, each = cluster.world.size, figures.rank_batch * figures.accumulated
     steps = metrics.epoch.total if metrics.epoch is not None else None
-    return f"{said[0].upper()}{said[1:]}. {weak_scaling(figures.rank_batch, ranks, 2 * ranks, steps)}"
+    return f"{said[0].upper()}{said[1:]}. {weak_scaling(each, ranks, 2 * ranks, steps)}"
 
 
 def why_none(cluster: Cluster) -> str:
@@ -110,6 +127,4 @@ def why_none(cluster: Cluster) -> str:
         return f"{stuck.text} There is no advice until training goes on."
     if metrics.step_s is None and metrics.last is None:
         return "No training steps were measured yet. Train a few steps, and ask again."
-    if metrics.too_busy:
-        return f"{metrics.too_busy} {MEASURE}"
-    return NOTHING
+    return metrics.no_advice or NOTHING

@@ -7,12 +7,13 @@ from statistics import fmean, median, stdev
 
 from dtrain_lab.metrics.diagnosis import ELSEWHERE, LEAST_ERROR, MAD
 from dtrain_lab.wire.metrics.diagnosis import Change, Report, Tried
+from dtrain_lab.wire.metrics.told import FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN
 from dtrain_lab.wire.metrics.verdicts import Advice
 
-FEW = 12
-"""Batches from which on their number alone is no reason for doubt."""
 STUDENT = {1: 12.7, 2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6}
 """Number of cycles → how many standard errors are a 95 % error, as so few scatter little by chance."""
+WAYS = {"": "", "loop": " with the loop changed", "optimize": " with dt.optimize"}
+"""How a change was made while it was tried → that in words."""
 NUMBERS = {"accumulate": "every", "bf16": "", "workers": "workers"}
 """Id of advice that can be tried → its value that names how many; empty for none."""
 
@@ -25,7 +26,8 @@ def change(advice: Advice) -> Change | None:
     """
     if not is_tryable(advice):
         return None
-    return Change(advice.id, int(advice.values.get(NUMBERS[advice.id], 0)))
+    way = advice.values.get("way", "optimize") if advice.id == "accumulate" else ""
+    return Change(advice.id, int(advice.values.get(NUMBERS[advice.id], 0)), way)
 
 
 def is_tryable(advice: Advice) -> bool:
@@ -62,7 +64,9 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
         error = STUDENT.get(len(gains), 2.0) * MAD * median(abs(g - gain) for g in gains) / len(gains) ** 0.5
     error = max(LEAST_ERROR, error)
     steps = min(r.steps for r in reports)
-    few_words = ", which are few" if steps < FEW else ""
+    what = change(advice)
+    way = what.way if what is not None else ""
+    few_words = ", which are few" if steps < FEW_BATCHES else ""
     return Tried(
         id=advice.id,
         gain=gain,
@@ -70,9 +74,30 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
         predicted=advice.gain,
         predicted_error=advice.gain_error,
         steps=steps,
-        text=f"Measured over {steps} batches{few_words}: {gain:.2f} times as fast ± {error:.2f} "
-        f"(predicted {advice.gain:.2f} ± {advice.gain_error:.2f}).",
+        text=f"{advice.change}: {outcome(gain, error)}, measured over {steps} batches{WAYS[way]}{few_words}. "
+        f"Predicted: {100 * (advice.gain - 1):.0f} % (±{_percent(advice.gain_error)}).",
+        way=way,
     )
+
+
+def outcome(gain: float, error: float) -> str:
+    """Return how much faster a change was when it was tried.
+
+    Args:
+        gain: measured throughput over that without the change.
+        error: its error.
+    """
+    more, unsure = round(100 * (gain - 1)), _percent(error)
+    if gain - 1 <= error:
+        surely = "no" if gain < 1 + LEAST_GAIN else "not surely"
+        return f"{surely} faster ({more:+d} % ±{unsure})".replace("-", "−")
+    if error >= ROUGH_GAIN * (gain - 1):
+        return f"{max(1, more - unsure)} to {more + unsure} % faster"
+    return f"{more} % faster (±{unsure})"
+
+
+def _percent(error: float) -> int:
+    return max(1, round(100 * error))
 
 
 def _by_cycle(ranks: Sequence[Sequence[float]]) -> list[float]:

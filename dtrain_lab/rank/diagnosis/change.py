@@ -23,6 +23,7 @@ SETTLING = 2
 """First steps that are not timed: a new reducer orders its buckets after the first one."""
 FED_S = 20.0
 """Longest time for reading batches in a cycle, seconds."""
+NO_OPTIMIZER = "No optimizer of this model is left: keep it in a variable."
 Batch = Callable[[], None]
 """Trains on one batch."""
 
@@ -71,10 +72,12 @@ def _report(monitor: Monitor, change: Change) -> Report:
 def _cannot_apply(seen: Any, change: Change) -> str:
     """Why a change can't be tried on this rank; empty where it can."""
     model, optimizers = seen.model, seen.optimizers
+    if change.id == "accumulate" and change.way == "loop":
+        return "" if optimizers else NO_OPTIMIZER
     if change.id == "accumulate":
         if any(accumulation.of(optimizer) is not None for optimizer in optimizers):
             return "dt.optimize accumulates gradients of this model already."
-        return "" if optimizers else "No optimizer of this model is left: keep it in a variable."
+        return "" if optimizers else NO_OPTIMIZER
     if change.id == "bf16":
         if not names.has(names.MODELS):
             return names.MODELS.without
@@ -110,8 +113,10 @@ def _cannot_read(loader: Any, batches: int, change: Change) -> str:
 def _with_averaging(seen: Any, passes: tuple[bool, ...], change: Change) -> Report:
     """Time batches whose gradients are averaged less often, or sent in 16 bits."""
     replay = Replay(seen)
-    applied = _accumulating if change.id == "accumulate" else _compressing
+    in_loop = change.way == "loop"
+    applied = _unchanged if in_loop else _accumulating if change.id == "accumulate" else _compressing
     each = len(passes)
+    group = (*[False] * (change.number - 1), True)
 
     def step() -> None:
         replay.step(passes)
@@ -119,17 +124,30 @@ def _with_averaging(seen: Any, passes: tuple[bool, ...], change: Change) -> Repo
     def batch() -> None:
         replay.step(ONE_PASS)
 
-    # compression keeps the loop's own pattern; accumulation by dt.optimize replaces it
+    def whole() -> None:
+        replay.step(group)
+
+    # compression keeps the loop's own pattern; accumulation replaces it: dt.optimize behind each batch, or
+    # `no_sync` in a loop that steps once for the group
     changed, per_change = (batch, change.number) if change.id == "accumulate" else (step, 1)
+    if in_loop:
+        changed = whole
     step()
     cycles, steps = scheme(max(of_all(timed(step, 2))))
     before, after = [], []
     for _ in range(cycles):  # alternate, so that other load on the machine affects both kinds alike
         before.append(timed(step, SETTLING + steps, SETTLING) / each)
         with applied(seen, change.number):
-            seconds = timed(changed, (SETTLING + steps) * per_change, SETTLING * per_change)
-        after.append(seconds if change.id == "accumulate" else seconds / each)
+            calls = 1 if in_loop else per_change
+            seconds = timed(changed, (SETTLING + steps) * calls, SETTLING * calls)
+        after.append(seconds / (change.number if in_loop else 1 if change.id == "accumulate" else each))
     return Report(with_sync=tuple(before), changed=tuple(after), steps=cycles * steps * per_change)
+
+
+@contextlib.contextmanager
+def _unchanged(_: Any, __: int) -> Iterator[None]:
+    """Leave model and optimizers alone: the steps themselves differ."""
+    yield
 
 
 @contextlib.contextmanager

@@ -72,7 +72,8 @@ class TakeTurn(Body, frozen=True, tag="take_turn"):
     """Queue for exclusive use of ranks by something other than a cell (a view's call); answered in turn.
 
     `pid`: the process that holds the turn; the turn is released when that process ends. Where the head can't
-    see the process (another `system`), the turn expires unless it is renewed within `TURN_KEPT_S`.
+    see the process (another `system`), the turn expires unless it is renewed within `TURN_KEPT_S` once it has
+    begun.
     """
 
     turn: str

@@ -26,17 +26,23 @@ class Report(Struct, frozen=True, omit_defaults=True):
 
 
 class Change(Struct, frozen=True):
-    """Advice that is tried: its id, and the number of batches or workers that it names."""
+    """Advice that is tried: its id, the number of batches or workers that it names, and the way it is made.
+
+    `way`: "loop" where the training loop itself is changed, "optimize" by `dt.optimize`; empty where there is
+    one way only.
+    """
 
     id: str
     number: int = 0
+    way: str = ""
 
 
 class Tried(Struct, frozen=True):
     """What advice has gained in steps that were run with it and taken back.
 
     `gain`: measured throughput relative to that without the change, give or take `gain_error`. `predicted`
-    and `predicted_error` are those of the advice. `steps`: batches that were timed with the change.
+    and `predicted_error` are those of the advice. `steps`: batches that were timed with the change. `way`:
+    how it was made, as in `Change`.
     """
 
     id: str
@@ -46,6 +52,7 @@ class Tried(Struct, frozen=True):
     predicted_error: float
     steps: int
     text: str
+    way: str = ""
 
 
 class Check(Struct, frozen=True):

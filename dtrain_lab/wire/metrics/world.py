@@ -31,6 +31,7 @@ class Last(Struct, frozen=True):
     comm_bound: str = ""
     rank_batch: int | None = None
     global_batch: int | None = None
+    accumulated: int = 1
 
 
 class Metrics(Figures, frozen=True):
@@ -42,7 +43,11 @@ class Metrics(Figures, frozen=True):
     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
     network speed that sending them takes, with several nodes.
     `rank_batch`: samples of one batch on each rank; None where ranks differ. `global_batch`: of all ranks.
+    `accumulated`: batches whose gradients are averaged together, so that the effective batch is so many times
+    `global_batch`.
     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
+    `no_advice`: why there is none on the loop that trains, or trained last; empty where there is some, or
+    nothing trained.
     `current`: whether training is running; if not, `last` has its last metrics.
     `even`: it was watched for long enough to say that all ranks keep pace.
     """
@@ -60,8 +65,10 @@ class Metrics(Figures, frozen=True):
     advice: tuple[Advice, ...] = ()
     unknown: tuple[str, ...] = ()
     too_busy: str = ""
+    no_advice: str = ""
     rank_batch: int | None = None
     global_batch: int | None = None
+    accumulated: int = 1
     measured: bool = False
     current: bool = True
     even: bool = False

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
+from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.metrics.advice.reasons import why_none
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Rank
@@ -16,7 +20,7 @@ from tests.ui.states import jobs
 from tests.ui.states.notebooks import trains
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import NOTEBOOK, PANEL, STATUS, State
-from tests.ui.states.worlds import NOW, cluster_of, metrics_of, past, ranks_of, training
+from tests.ui.states.worlds import LAST, NOW, cluster_of, metrics_of, past, ranks_of, training
 
 ADVICE = Advice(
     id="accumulate",
@@ -45,7 +49,7 @@ MORE_ADVICE = (
     ),
 )
 TRIED = (
-    replace(ADVICE, diff="@@ -1 +1 @@", tried=Tried("accumulate", 1.48, 0.06, 1.6, 0.2, 20, "")),
+    replace(ADVICE, diff="@@ -1 +1 @@", tried=Tried("accumulate", 1.48, 0.06, 1.6, 0.2, 20, "", "loop")),
     replace(MORE_ADVICE[1], tried=Tried("bf16", 1.2, 0.4, 1.06, 0.02, 6, "")),
 )
 UNSURE = (
@@ -125,6 +129,42 @@ def _unsure(stage: Stage) -> None:
     stage.page.locator(PANEL).get_by_text("may be faster").wait_for()
 
 
+def _hungry(stage: Stage) -> None:
+    """The loader is slow: headline and bar say the same."""
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    ranks = tuple(replace(r, data_s=0.72 * (r.step_s or 0)) for r in ranks_of(8, 1800))
+    verdict = Verdict(
+        "input_bound", "input_bound", "input_bound", {"share": 0.72, "data_s": 0.147},
+        "Training waits for data: 72 % of a step.",
+        hint="The loader takes 147 ms a step: more workers (num_workers), or fewer transforms.",
+    )  # fmt: skip
+    metrics = metrics_of(ranks, verdicts=(verdict,), rank_batch=8, global_batch=64, accumulated=4)
+    summary = Summary("input_bound", verdict.values, verdict.text)
+    stage.hear([training("sft-8", ranks, metrics=metrics, summary=summary)], jobs.SIDEBAR)
+    stage.page.locator(PANEL).get_by_text("waiting for data 72").wait_for()
+
+
+def _ended(stage: Stage, told: str, **changes: Any) -> None:
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    metrics = Metrics(current=False, last=LAST, **changes)
+    stage.hear([cluster_of("sft-8", ranks_of(8, 1800), metrics=metrics)], jobs.SIDEBAR)
+    stage.page.locator(PANEL).get_by_text(told).wait_for()
+
+
+def _advice_ended(stage: Stage) -> None:
+    """The cell has ended: its advice stays, and says that it is of the last run."""
+    _ended(stage, "Last run: 1,286", advice=MORE_ADVICE[:2])
+
+
+def _no_advice(stage: Stage) -> None:
+    """Nothing is advised, and why."""
+    of = Measured(ranks=8, step_s=0.2, share=0.36, transfer_s=0.02, plain_ddp=True, gradient_bytes=9,
+                  gradient_item=4)  # fmt: skip
+    _ended(stage, "waiting for a slower rank", no_advice=why_none(of, ""))
+
+
 def _slow(stage: Stage) -> None:
     trains(stage, "sft-8")
     stage.answers("GET", "clusters/sft-8/history", past(8))
@@ -190,6 +230,9 @@ STATES = (
     State("a-advice", _advice),
     State("a-advice-tried", _tried),
     State("a-advice-unsure", _unsure),
+    State("a-advice-ended", _advice_ended),
+    State("a-no-advice", _no_advice),
+    State("a-input-bound", _hungry),
     State("a-slow", _slow, ALL),
     State("a-busy", _busy, ALL),
     State("a-running", _running),

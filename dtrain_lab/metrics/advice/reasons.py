@@ -1,0 +1,47 @@
+"""Why there is no advice on a training loop, in one sentence. Pure."""
+
+from __future__ import annotations
+
+from dtrain_lab.metrics.advice import communication, data
+from dtrain_lab.metrics.advice.measured import Measured, unknown
+
+MEASURE = "Estimates give no advice then; what is diagnosed between cells does."
+
+
+def why_none(of: Measured | None, busy: str) -> str:
+    """Return why no change is advised.
+
+    Args:
+        of: figures of the loop, for which there is no advice; None before any training.
+        busy: that a machine has too few cores for its threads; empty where all have enough.
+
+    Returns:
+        A sentence or two; empty before any training.
+    """
+    if of is None or of.step_s is None:
+        return ""
+    if busy:
+        return f"{busy} {MEASURE}"
+    if missing := unknown(of):
+        return missing[0]
+    reading = (of.data_s or 0.0) / of.step_s
+    if of.share is not None and of.transfer_s is not None and of.share >= communication.FROM_SHARE:
+        told = f"Communication takes {_percent(of.share)} of a step"
+        if of.share <= of.error:
+            return f"{told} ± {100 * of.error:.0f}, which is too unsteady to promise a gain. {MEASURE}"
+        if of.transfer_s < of.share * of.step_s / 2:
+            return f"{told}, most of it waiting for a slower rank: averaging less would not shorten that."
+        return f"{told}, but no change that is known here would surely shorten it."
+    if reading >= data.FROM_SHARE:
+        waits = f"Waiting for data takes {_percent(reading)} of a step"
+        return f"{waits}, but the cores have no time for more workers."
+    if of.share is None:
+        return f"Waiting for data takes {_percent(reading)} of a step: less of it would gain little."
+    return (
+        f"Communication takes {_percent(of.share)} of a step and waiting for data {_percent(reading)}: "
+        "less of them would gain little."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

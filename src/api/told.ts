@@ -1,0 +1,6 @@
+// Generated from dtrain_lab/wire/metrics/told.py by `make types`: do not edit.
+export const ROUGH_SHARE = 0.15;
+export const VAGUE_SHARE = 0.3;
+export const ROUGH_GAIN = 0.5;
+export const LEAST_GAIN = 0.03;
+export const FEW_BATCHES = 12;

@@ -1,0 +1,127 @@
+"""A cluster's head without sockets and processes: tests play its agents, ranks and clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dtrain_lab.head.cells.client_queues import Outlets
+from dtrain_lab.head.cells.journal import Journal
+from dtrain_lab.head.debug_broker import DebugBroker
+from dtrain_lab.head.figures.figures import Figures
+from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.head.ownership.owner import Owner
+from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.wire import clients, links
+from dtrain_lab.wire.plan import NodeFacts, NodePlan, Plan, Request
+from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
+from dtrain_lab.world import events as on
+
+IDLE_S = 1800.0
+
+
+def plan(nodes: int, ranks: int) -> Plan:
+    """A plan of equal nodes."""
+    places = tuple(NodePlan(f"node{n}", "127.0.0.1", n * ranks, ranks, 0, 1) for n in range(nodes))
+    return Plan("here", "local", places, "python", {}, "/", "gloo", monitor=True)
+
+
+class Owned:
+    """An owner whose ranks are this object's.
+
+    Args:
+        folder: Folder of the head.
+        ranks: Ranks of each node.
+        nodes: Number of nodes.
+        remote: The cluster is on other machines, so that it ends when it is idle for `IDLE_S`.
+    """
+
+    def __init__(self, folder: Path, ranks: int = 2, nodes: int = 1, *, remote: bool = True) -> None:
+        self.told: list[tuple[bytes, links.Message]] = []
+        """Each message to an agent or a rank, with its name on the link: "n0", "r0"."""
+        figures = Figures()
+        peers = Peers(self._to_peer)
+        self.results: list[Any] = []
+        journal = Journal(folder)
+        outlets = Outlets(self._to_client, journal, lambda: None)
+        debugger = DebugBroker(peers, outlets.say, lambda _: None)
+        self.snapshot = Snapshot("w", figures)
+        parts = Parts(
+            "ipc://link",
+            figures,
+            self.snapshot,
+            peers,
+            journal,
+            outlets,
+            debugger,
+            lambda: None,
+            lambda: None,
+        )
+        order = clients.Launch(plan(nodes, ranks), Request(), "w", "me")
+        far = RemoteHead(order, str(folder / "endpoints"), own_agent=False, idle_s=IDLE_S) if remote else None
+        facts = NodeFacts("node0", "127.0.0.1", 2, 0, 1 << 30)
+        settings = HeadSettings("w", str(folder), str(folder / "record"), "", facts, remote=far)
+        self.owner = Owner(settings, parts)
+        self.cells, self.outlets = self.owner.cells, outlets
+        self.pids = 100
+        self.owner.launch(order)
+        for node in range(nodes):
+            self.owner.received(b"n%d" % node, links.NodeHello(node, f"node{node}", 50 + node), b"")
+            self.owner.happened(on.NodeReady(node))
+        self.owner.happened(on.EnginesReady())
+        self.joins(*range(self.owner.state.size))
+        self.forms()
+
+    def _to_peer(self, peer: bytes, frames: list[bytes]) -> None:
+        decode = links.decode_to_agent if peer.startswith(b"n") else links.decode_to_rank
+        self.told.append((peer, decode(frames[0])))
+
+    def _to_client(self, _: bytes, frames: list[bytes]) -> Any:
+        self.results += [clients.decode_to_client(frame) for frame in frames]
+        return "sent"
+
+    def joins(self, *ranks: int) -> None:
+        """New processes of these ranks connect."""
+        for rank in ranks:
+            self.pids += 1
+            self.owner.received(b"n0", links.Forked(rank, self.pids), b"")
+            self.owner.received(b"r%d" % rank, links.RankHello(rank, self.pids), b"")
+
+    def forms(self) -> None:
+        """All ranks form the group that the head asked for."""
+        state = self.owner.state
+        for member in state.members:
+            self.owner.received(b"", links.GroupFormed(member.rank, state.generation), b"")
+
+    def dies(self, *ranks: int) -> None:
+        """The processes of these ranks end."""
+        for rank in ranks:
+            pid = self.owner.pid(rank)
+            assert pid is not None
+            self.owner.received(b"n0", links.Exited(rank, pid, -9), b"")
+
+    def run(self, cell: str, *ranks: int) -> None:
+        """A client runs a cell."""
+        order = clients.Run(cell=cell, code="pass", label=cell, ranks=ranks)
+        self.owner.ordered[clients.Run](b"c", order)
+
+    def replies(self, cell: str, *ranks: int, kind: Any = "ok") -> None:
+        """Ranks end a cell."""
+        for rank in ranks:
+            self.owner.received(b"", links.CellReply(cell=cell, rank=rank, kind=kind), b"")
+
+    async def ask(self, body: Any) -> Any:
+        """A client's request."""
+        return await self.owner.handlers[type(body)](b"c", body)
+
+    def began(self, cell: str) -> tuple[int, ...]:
+        """Ranks that were told to run a cell."""
+        return tuple(
+            int(peer[1:]) for peer, m in self.told if isinstance(m, links.Execute) and m.cell == cell
+        )
+
+    def close(self) -> None:
+        """End its timers."""
+        self.owner.membership.close()
+        self.owner.parts.journal.close()

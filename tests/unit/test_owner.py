@@ -1,0 +1,200 @@
+"""What a cluster's head does as its ranks, agents and clients speak: no socket, no process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import pytest_asyncio
+
+from dtrain_lab.errors import Conflict
+from dtrain_lab.head.cells import rank_holders
+from dtrain_lab.head.figures import snapshot as snapshots
+from dtrain_lab.wire import clients
+from dtrain_lab.world import events as on
+from tests.owned import IDLE_S, Owned
+
+ELSEWHERE = "another-boot pid:[4026531836]"
+Make = Callable[..., Owned]
+
+
+@pytest_asyncio.fixture
+async def make(tmp_path: Path) -> AsyncIterator[Make]:
+    made: list[Owned] = []
+
+    def one(ranks: int = 2, nodes: int = 1, *, remote: bool = True) -> Owned:
+        made.append(Owned(tmp_path, ranks, nodes, remote=remote))
+        return made[-1]
+
+    yield one
+    for owned in made:
+        owned.close()
+
+
+def not_run(owned: Owned, cell: str) -> str:
+    """Why a cell did not run; empty where it has not ended."""
+    known = owned.cells.known(cell)
+    assert known is not None
+    return known.result.sentence if known.result is not None else ""
+
+
+@pytest.mark.asyncio
+async def test_an_interrupt_withdraws_waiting_cells_of_its_ranks_only(make: Make) -> None:
+    world = make(4)
+    world.run("a", 0, 1)
+    world.run("b", 2, 3)
+    world.run("a2", 0)
+    world.run("b2", 3)
+    await world.ask(clients.Interrupt(ranks=(0, 1)))
+    assert not_run(world, "a2") == "The cell did not run: The cell was interrupted before its turn."
+    assert not_run(world, "b2") == ""
+
+
+@pytest.mark.asyncio
+async def test_a_waiting_cell_does_not_run_where_no_group_could_be_formed(make: Make) -> None:
+    world = make()
+    world.run("a", 0, 1)
+    world.run("b", 0, 1)
+    world.owner.happened(on.InterruptAsked((0, 1)))
+    world.replies("a", 0, 1, kind="interrupted")
+    assert world.owner.phase == "rebuilding"
+    world.owner.happened(on.GroupFailed(1, world.owner.state.generation, "refused"))
+    assert world.began("b") == ()
+    assert not_run(world, "b") == "The cell did not run: Rank 1 could not connect: refused"
+
+
+@pytest.mark.asyncio
+async def test_a_cell_waits_for_a_rank_that_has_not_joined_yet(make: Make) -> None:
+    world = make(3)
+    world.owner.happened(on.RestartAsked((1,)))
+    world.dies(1)
+    world.dies(2)
+    assert world.owner.phase == "degraded"
+    world.run("a", 0, 1)
+    world.run("b", 0)
+    assert world.began("a") == ()
+    world.joins(1)
+    assert world.began("a") == (0, 1)
+    world.replies("a", 0, 1)
+    assert world.began("b") == (0,)
+
+
+@pytest.mark.asyncio
+async def test_a_views_call_is_refused_where_a_rank_is_lost_before_its_turn(make: Make) -> None:
+    world = make()
+    world.run("a", 0, 1)
+    asked = asyncio.ensure_future(world.ask(clients.TakeTurn("view", 1, (1,), ELSEWHERE)))
+    await asyncio.sleep(0)
+    world.dies(1)
+    world.replies("a", 0, kind="interrupted")
+    with pytest.raises(Conflict, match="Rank 1 was lost"):
+        await asyncio.wait_for(asked, 20)
+    assert not world.cells.busy
+    world.owner.happened(on.RestartAsked((1,)))
+    world.joins(1)
+    world.forms()
+    world.run("b", 0, 1)
+    assert world.began("b") == (0, 1), "the turn was given back"
+
+
+@pytest.mark.asyncio
+async def test_a_views_call_waits_for_its_turn_and_is_renewed_with_a_rank_lost(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_holders, "TURN_KEPT_S", 0.0)  # it would expire at once
+    world = make()
+    world.run("a", 0, 1)
+    order = clients.TakeTurn("view", 1, (0, 1), ELSEWHERE)
+    asked = asyncio.ensure_future(world.ask(order))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    monkeypatch.setattr(rank_holders, "TURN_KEPT_S", 60.0)
+    world.replies("a", 0, 1)
+    await asyncio.wait_for(asked, 20)
+    world.dies(1)
+    await world.ask(order)
+    assert world.cells.others_running() == ["view"]
+    await world.ask(clients.GiveTurn("view"))
+    assert not world.cells.busy
+
+
+def idle(world: Owned) -> bool:
+    """Whether the world's idle time runs."""
+    return world.owner.lifetime.ends_at is not None
+
+
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The snapshot's clock, which the test moves."""
+    now = [1e6]
+    monkeypatch.setattr(snapshots, "time", SimpleNamespace(time=lambda: now[0], monotonic=lambda: now[0]))
+    return now
+
+
+@pytest.mark.asyncio
+async def test_a_views_call_is_not_idle(make: Make) -> None:
+    world = make()
+    assert idle(world)
+    await world.ask(clients.TakeTurn("view", 1, (0, 1), ELSEWHERE))
+    assert not idle(world)
+    await world.ask(clients.GiveTurn("view"))
+    assert idle(world)
+
+
+@pytest.mark.asyncio
+async def test_idle_time_counts_from_the_end_of_the_last_cell_however_it_ended(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = clock(monkeypatch)
+    world = make()
+    now[0] += IDLE_S - 1
+    world.run("a", 0, 1)
+    now[0] += IDLE_S
+    assert world.snapshot.idle_s == 0.0
+    world.dies(0, 1)  # the cell hung: somebody restarts all ranks
+    world.owner.happened(on.RestartAsked((0, 1)))
+    world.joins(0, 1)
+    world.forms()
+    world.owner.lifetime.look()
+    assert (world.owner.phase, world.snapshot.idle_s) == ("ready", 0.0)
+    world.run("b", 0, 1)
+    world.replies("b", 0)
+    world.dies(1)
+    now[0] += 5
+    assert world.snapshot.idle_s == 5.0
+
+
+@pytest.mark.asyncio
+async def test_idle_time_counts_from_a_restart(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = clock(monkeypatch)
+    world = make()
+    now[0] += IDLE_S - 1
+    world.owner.happened(on.RestartAsked((0, 1)))
+    world.dies(0, 1)
+    world.joins(0, 1)
+    now[0] += 5
+    world.forms()
+    world.owner.lifetime.look()
+    assert (world.owner.phase, world.snapshot.idle_s) == ("ready", 0.0)
+
+
+@pytest.mark.asyncio
+async def test_the_hint_names_each_lost_rank_once_and_none_that_is_back(make: Make) -> None:
+    world = make(4)
+    world.dies(2)
+    world.owner.happened(on.RestartAsked((2,)))
+    world.joins(2)
+    world.dies(2, 3)
+    assert said(world) == "%distributed restart 2-3"
+    world.owner.happened(on.RestartAsked((2,)))
+    world.joins(2)
+    assert said(world) == "%distributed restart 3"
+
+
+def said(world: Owned) -> str:
+    """The command in the world's hint."""
+    reason = world.owner.cluster().reason
+    assert reason is not None
+    return reason.hint.partition(": ")[2].partition(".")[0]
