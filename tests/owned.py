@@ -41,7 +41,7 @@ class Owned:
         self.told: list[tuple[bytes, links.Message]] = []
         """Each message to an agent or a rank, with its name on the link: "n0", "r0"."""
         figures = Figures()
-        peers = Peers(self._to_peer)
+        peers = Peers(self._to_peer, lambda _: None)
         self.results: list[Any] = []
         journal = Journal(folder)
         outlets = Outlets(self._to_client, journal, lambda: None)
