@@ -66,6 +66,8 @@ class Owned:
         self.cells, self.outlets = self.owner.cells, outlets
         self.pids = 100
         self.owner.launch(order)
+        if self.owner.nodes._network is not None:
+            self.owner.nodes._network.settled = True
         for node in range(nodes):
             self.owner.received(b"n%d" % node, links.NodeHello(node, f"node{node}", 50 + node), b"")
             self.owner.happened(on.NodeReady(node))
@@ -80,6 +82,11 @@ class Owned:
     def _to_client(self, _: bytes, frames: list[bytes]) -> Any:
         self.results += [clients.decode_to_client(frame) for frame in frames]
         return "sent"
+
+    def resizes(self, nodes: int) -> None:
+        """A client asks for this number of nodes."""
+        assert self.owner.plan is not None
+        self.owner.resize(plan(nodes, self.owner.plan.nodes[0].ranks))
 
     def joins(self, *ranks: int) -> None:
         """New processes of these ranks connect."""

@@ -30,7 +30,9 @@ class Forwards:
         import asyncssh
 
         key = host, target
-        path = self._paths.setdefault(key, f"{tempfile.mkdtemp(prefix='dtl-')}/client")
+        if key not in self._paths:
+            self._paths[key] = f"{tempfile.mkdtemp(prefix='dtl-')}/client"
+        path = self._paths[key]
         link = await ssh_connections.connection(host)
         if self._links.get(key) is not link:
             if os.path.exists(path):

@@ -144,7 +144,11 @@ class LineMerger:
         bars = self.progress.setdefault(rank, {})
 
         def below(match: re.Match[str]) -> str:
-            bars[len(match[1])] = match[2]
+            row = len(match[1])
+            if match[2].strip():
+                bars[row] = match[2]
+            else:  # a bar that is not left on the screen
+                bars.pop(row, None)
             return ""
 
         text = _NESTED.sub(below, text).replace("\x1b[A", "")

@@ -119,6 +119,12 @@ def test_a_bar_below_another_is_a_row_of_its_own() -> None:
     assert merger.ready(9.0) == []
 
 
+def test_a_nested_bar_that_is_not_left_on_the_screen_leaves_no_row() -> None:
+    merger = LineMerger(1)
+    merger.feed(0, "stderr", "\r 50%|# | 1/2\n\r100%|##| 2/2\x1b[A\n\r           \x1b[A", 0.0)
+    assert progress_rows(merger.progress) == [((0,), " 50%|# | 1/2")]
+
+
 def test_many_bars_fold_to_the_one_furthest_behind() -> None:
     bars = {rank: {0: f" {20 + rank}%|## | {20 + rank}/100"} for rank in range(16)}
     assert progress_rows(bars) == [(tuple(range(16)), " 20%|## | 20/100")]

@@ -79,7 +79,7 @@ class Journal:
         packed = _encode(Entry(self.next, time.time(), label, output, piece))
         if not self._kept(packed):
             while len(self._segments) > 1:
-                self._segments.popleft().path.unlink()
+                self._segments.popleft().path.unlink(missing_ok=True)
             self._kept(packed)
         self.next += 1
 
@@ -146,7 +146,7 @@ class Journal:
         self._file = os.fdopen(descriptor, "wb", buffering=1 << 16)
         self._segments.append(_Segment(path, self.next))
         while len(self._segments) > 1 and sum(s.size for s in self._segments) > self._most:
-            self._segments.popleft().path.unlink()
+            self._segments.popleft().path.unlink(missing_ok=True)
 
     def _give_up_segment(self) -> None:
         """Drop the current segment with what its buffer held; the next `add` starts another."""
@@ -154,7 +154,7 @@ class Journal:
             with contextlib.suppress(OSError):  # close flushes again, and the disk is full
                 self.close()
         if self._segments and self._segments[-1].first == self.next:
-            self._segments.pop().path.unlink()
+            self._segments.pop().path.unlink(missing_ok=True)
 
     def _entries(self, after: int) -> Iterator[Entry]:
         if self._file is not None:
@@ -170,7 +170,10 @@ class Journal:
         for segment, end in zip(segments, begins, strict=True):
             if end <= after + 1:
                 continue
-            data = memoryview(segment.path.read_bytes())
+            try:
+                data = memoryview(segment.path.read_bytes())
+            except FileNotFoundError:  # somebody has cleaned up /tmp
+                continue
             at = 0
             while at < len(data):
                 if at + _LENGTH.size > len(data):

@@ -64,6 +64,9 @@ class Nodes:
         self._link = link
         self._send = send
         self._own = Agents(settings.directory, link, self._own_ended)
+        self._started: dict[int, tuple[str, int, dict[str, str]]] = {}
+        """Node of an own agent → its name, number of GPUs and environment variables."""
+        self._master_port = 0
         self._peers: dict[int, bytes] = {}
         self._hellos: dict[int, links.NodeHello] = {}
         self._heard: dict[int, float] = {}
@@ -85,6 +88,7 @@ class Nodes:
     def start(self, node: int, name: str, gpus: int, variables: dict[str, str]) -> None:
         """Start an agent on the head's own node."""
         settings = self._settings
+        self._started[node] = name, gpus, variables
         inherits = settings.inherits and node == 0
         self._own.start(node, name, gpus, variables, joins=settings.remote is not None, inherits=inherits)
 
@@ -159,16 +163,21 @@ class Nodes:
                 if ranks:  # read when the node is back, before any message to fork new ranks
                     self.say(node, links.Signal(ranks, signal.SIGKILL))
 
+    def resized(self, nodes: int) -> None:
+        """The world has this many nodes now; agents of the others stay, without ranks and samples."""
+        self._heard = {node: last for node, last in self._heard.items() if node < nodes}
+
     def place(self, node: int) -> orders.Place:
         """Settings shared by all ranks of a node."""
         hello = self._hellos[node]
         local = hello.link == self._link
         address = self._address(0)
+        self._master_port = self._master_port or listen.free(address, 1, self._ports())[0]
         return orders.Place(
             directory=hello.directory or self._settings.directory,
             link=hello.link or self._link,
             engine=self._controller.engine_file if self._controller is not None else "",
-            master_port=listen.free(address, 1, self._ports())[0],
+            master_port=self._master_port,
             master_address=address,
             interface=self._interface(node),
             keys=None if local else self.keys,
@@ -197,7 +206,7 @@ class Nodes:
     def _describe(self, node: int, hello: links.NodeHello) -> None:
         """Update the plan: a scheduler chose the node, so what it has is known only now."""
         plan = self._plan
-        if hello.check is None:
+        if hello.check is None or node >= len(plan.nodes):
             return
         facts = hello.check.facts
         known = replace(
@@ -255,18 +264,18 @@ class Nodes:
     def _own_ended(self, node: int, code: int) -> None:
         if self._world.ending:
             return
-        name = self._plan.nodes[node].name if self._snapshot.plan else self._settings.node.name
-        text = f"the node agent of {name} ended with code {code}"
+        text = f"the node agent of {self._started[node][0]} ended with code {code}"
         if node > 0 and self._world.phase in ENDED:
             self._lose(node, text)
-            planned = self._plan.nodes[node]
-            self.start(node, planned.name, planned.gpus, self._plan.variables)
+            self.start(node, *self._started[node])
             return
         self._world.happened(on.NodeFailed(node, text, "Its log has the details."))
 
     def _lose(self, node: int, why: str) -> tuple[int, ...]:
         """Report all ranks of a node as exited; returns those that had a process."""
-        lost = []
+        lost: list[int] = []
+        if node >= len(self._plan.nodes):  # a resize has removed its ranks
+            return ()
         planned = self._plan.nodes[node]
         for rank in range(planned.first_rank, planned.first_rank + planned.ranks):
             pid = self._world.pid(rank)

@@ -260,6 +260,7 @@ class Owner:
         nodes += plan.nodes[len(nodes) :]
         self.figures.plan = msgspec.structs.replace(self.plan, nodes=nodes)
         self._ranks.resized(self.figures.plan)
+        self.nodes.resized(len(nodes))
         self.happened(on.ResizeAsked(plan.size))
         for rank in range(plan.size, self._former.size):
             self.forget(rank)

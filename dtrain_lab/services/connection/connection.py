@@ -155,9 +155,10 @@ class Connection:
             on_output: Called with its output as it arrives.
 
         Raises:
-            DtrainError: The head refused the cell.
+            DtrainError: The head refused the cell, or is not up.
             Unreachable: The head ended while the cell ran.
         """
+        await self._needs_head(order)
         return await self.begin(order, order.cell, on_output)
 
     def begin(
@@ -214,9 +215,16 @@ class Connection:
 
         Raises:
             NotFound: The head no longer knows the cell.
+            Conflict: The head is not up.
             Unreachable: The head ended.
         """
-        return await self.begin(clients.Follow(cell), cell, on_output)
+        order = clients.Follow(cell)
+        await self._needs_head(order)
+        return await self.begin(order, cell, on_output)
+
+    async def _needs_head(self, order: clients.Run | clients.Follow) -> None:
+        if not self.closed and not self.presence.up:
+            await self.presence.stand_in(order)  # refuses it
 
     async def diagnose(self) -> Diagnosis:
         """Measure what takes a training step's time.

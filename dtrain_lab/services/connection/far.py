@@ -7,6 +7,7 @@ cancelling.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from functools import partial
 from typing import Any
@@ -118,33 +119,43 @@ class Far(Presence):
         self._disconnect()
         asked = 0.0
         while self._remote.problem is None:
+            problem: DtrainError | None = None
             try:
-                endpoints = self._remote.handle.endpoints or await self._written() or self._kept()
-                if endpoints is not None:
-                    self._keep(endpoints)
-                    way = await self._backend.reach(of_head(self._record), endpoints)
-                    self._connection.connect(way)
-                    self._watch_link()
-                    if await self._reachable():
-                        await self._arrived()
-                        return
-                    self._disconnect()
-                if time.monotonic() - asked > STATUS_S:
-                    asked = time.monotonic()
+                if await self._found():
+                    return
+            except DtrainError as error:
+                self._disconnect()
+                problem = error
+            if time.monotonic() - asked > STATUS_S:
+                asked = time.monotonic()
+                try:
                     await self._look()
                     if self._status.fate == "ended":
-                        if (
-                            self._remote.handle.endpoints is not None
-                        ):  # the world ran, and ended while no client was connected
-                            self._over()
-                        else:
-                            await self._ended_early()
+                        await self._ended()
                         return
-            except DtrainError as error:
-                host = error.details.get("host") if isinstance(error, SignInNeeded) else None
-                self._status = Status("pending", Reason(error.code, error.message, error.hint, host=host))
+                except DtrainError as error:
+                    problem = problem or error
+            if problem is not None:
+                host = problem.details.get("host") if isinstance(problem, SignInNeeded) else None
+                reason = Reason(problem.code, problem.message, problem.hint, host=host)
+                self._status = Status("pending", reason)
             self._connection.tell(self._cluster())
             await asyncio.sleep(LOOK_S)
+
+    async def _found(self) -> bool:
+        """Connect to the head if it listens; returns whether it answers."""
+        endpoints = self._remote.handle.endpoints or await self._written() or self._kept()
+        if endpoints is None:
+            return False
+        self._keep(endpoints)
+        way = await self._backend.reach(of_head(self._record), endpoints)
+        self._connection.connect(way)
+        self._watch_link()
+        if not await self._reachable():
+            self._disconnect()
+            return False
+        await self._arrived()
+        return True
 
     async def _reachable(self) -> bool:
         asked = time.time()
@@ -156,11 +167,16 @@ class Far(Presence):
         return True
 
     async def _arrived(self) -> None:
-        held, self._held = self._held, []
-        for hold in held:
-            await self._connection.ask_head(hold)
+        while self._held:
+            hold = self._held.pop(0)
+            try:
+                await self._connection.ask_head(hold)
+            except Unreachable:
+                self._held.insert(0, hold)
+                raise
         self._up.set()
-        await self._connection.watch_again()
+        with contextlib.suppress(DtrainError):  # a watch is renewed anyway
+            await self._connection.watch_again()
 
     def _watch_link(self) -> None:
         self._monitored = self._connection.socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
@@ -236,6 +252,12 @@ class Far(Presence):
         if self._remote.handle.endpoints is None:
             self._remote = replace(self._remote, handle=replace(self._remote.handle, endpoints=endpoints))
             self._note()
+
+    async def _ended(self) -> None:
+        if self._remote.handle.endpoints is not None:  # it ran, and ended while no client was connected
+            self._over()
+        else:
+            await self._ended_early()
 
     async def _ended_early(self) -> None:
         reason = self._status.reason
