@@ -350,6 +350,9 @@ def test_trials_of_two_ranks_survive_the_server_and_the_next_ones_start_warm(tmp
     parents = [jobs[trial["job"]].logs().count("parent dtrain_lab.node warm") for trial in trials]
     assert parents[0] == 0
     assert parents[2] == 2, "both ranks were forked"
+    for trial in trials:
+        executed = Path(jobs[trial["job"]].info()["directory"], "executed.ipynb").read_text()
+        assert '"parent ' in executed, "a forked rank's output is in its notebook, too"
 
 
 @contextmanager
