@@ -411,7 +411,7 @@ async def test_a_warm_rank_is_like_a_child_and_ends_with_its_agent(
     wait_until(lambda: Path(at).exists(), 60, "torch to be loaded")
 
     async def run(code: str) -> warm_client.WarmRank:
-        (tmp_path / "code" / "main.py").write_text(f"# %% cell [1] a\n{code}\n")
+        (tmp_path / "code" / "dtrain_main.py").write_text(f"# %% cell [1] a\n{code}\n")
         environment = {**os.environ, "RANK": "1"}
         made = await warm_client.rank(at, ["rank", str(tmp_path)], environment, files)
         assert made is not None

@@ -39,9 +39,9 @@ if "RANK" in os.environ and not torch.distributed.is_initialized():
     torch.distributed.init_process_group("cpu:gloo,npu:hccl" if device.type == "npu" else "gloo")
 """
 _BY_HAND = {
-    "torch": "torchrun --nproc-per-node=2 main.py",
-    "tensorflow": "python main.py, with TF_CONFIG set for each process",
-    "mindspore": "msrun --worker_num=2 --local_worker_num=2 --join=True main.py",
+    "torch": "torchrun --nproc-per-node=2 dtrain_main.py",
+    "tensorflow": "python dtrain_main.py, with TF_CONFIG set for each process",
+    "mindspore": "msrun --worker_num=2 --local_worker_num=2 --join=True dtrain_main.py",
 }
 _GROUP = """\
 if "RANK" in os.environ and not torch.distributed.is_initialized():
