@@ -23,7 +23,8 @@ from tests.integration.test_sweeps import killed_server
 
 TRIALS = int(os.environ.get("BENCH_TRIALS", "30"))
 SEED = int(os.environ.get("BENCH_SEED", str(int(time.time()))))
-KILLS = 15
+ROUNDS = 3
+"""In each, one process of each kind is killed."""
 EVERY_S = (0.5, 4.0)
 THERE_WITHIN_S = 10.0
 """How long a kill waits for a process of its kind: between two trials there is no head."""
@@ -105,10 +106,11 @@ def main() -> None:
                 "agent": lambda: found("dtrain_lab.node", "attached"),
                 "rank": lambda: ranks(sweep),
             }
-            order = [*ways, "server"] * (KILLS // 5 + 1)
-            random.shuffle(order)
-            for way in order[:KILLS]:
+            kinds = [*ways, "server"]
+            for way in (kind for _ in range(ROUNDS) for kind in random.sample(kinds, len(kinds))):
                 time.sleep(random.uniform(*EVERY_S))
+                if sweep.state != "running":
+                    break
                 if way == "server":
                     server.close()
                     server.enter_context(killed_server(work))

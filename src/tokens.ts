@@ -128,6 +128,8 @@ export const IClusters = new Token<IClusters>(
 export interface ICurrentNotebook {
   /** Its path: new ranks start in its folder; null for the server's root. */
   path: string | null;
+  /** Its path as its kernel has it, where it was renamed since the kernel started: clusters name it so. */
+  startedAs?: string | null;
   /** Name of the kernelspec whose environment new ranks run in; null for the server's. */
   kernel: string | null;
   /** Its kernel has no dtrain-lab: what to do is said as long as it is so. */
@@ -182,8 +184,8 @@ export interface IClusterActions {
   diagnose(id: string): Promise<Diagnosis>;
   /** What advice gains; steps run with the change and without it, and are taken back. */
   tryAdvice(id: string, advice: string): Promise<Tried>;
-  /** What its ranks have printed, oldest first. */
-  output(id: string): Promise<readonly Output[]>;
+  /** What was printed since the last cell of these ranks began, oldest first; of very much the end. */
+  lastOutput(id: string, ranks: readonly number[]): Promise<readonly Output[]>;
   /** Cells that a cluster knows of, oldest first. */
   cells(id: string): Promise<readonly CellRecord[]>;
   /** Where a cluster's past can be had as a file. */

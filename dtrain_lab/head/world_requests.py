@@ -188,9 +188,10 @@ class WorldRequests:
                 state = await self._membership.until(lambda s: s.phase in wanted)
         except TimeoutError:
             raise Conflict(world.cluster().summary.text, "Its log has the details.", code=code) from None
+        cluster = world.cluster()
         if state.phase != "ready":
-            raise Conflict(world.cluster().summary.text, code=code)
-        return world.cluster()
+            raise Conflict(cluster.summary.text, cluster.reason.hint if cluster.reason else "", code=code)
+        return cluster
 
     async def _stop(self, _: bytes, order: clients.Stop) -> None:
         self._world.heir = self._world.heir or order.heir

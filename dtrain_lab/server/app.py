@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
@@ -92,6 +93,9 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         self.sweeps = Sweeps(self.jobs)
         self.hub = Hub(self.worlds, self.jobs, 1 / min(4.0, max(1.0, self.updates_per_second)), self.log)
         self.settings.update(dtrain_lab=self)
+        # the page's own `serverRoot` may begin with "~", which no path of a rank or a kernel does
+        root = Path(self.settings["server_root_dir"]).expanduser()
+        self.settings.setdefault("page_config_data", {})["dtrainRoot"] = str(root)
         process_log.begin("server", self.log)
 
     @default("stop_clusters")

@@ -149,7 +149,7 @@ def _read(one: Parsed, known: _Known, files: set[str], seen: _Seen) -> None:
             _read_import(node, known, seen)
         elif isinstance(node, ast.Call):
             name = dotted(node.func)
-            if name == "_shell":
+            if name in ("_shell", "_script"):
                 seen.doubt("a shell command")
             elif _is_dynamic(node, name, files, known):
                 seen.doubt("code that is made or read while it runs")

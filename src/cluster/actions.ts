@@ -167,7 +167,8 @@ export function addClusterCommands(
     trans.__('Last Output of Lost Ranks'),
     null,
     async cluster => {
-      const outputs = await actions.output(cluster.id);
+      const lost = cluster.lost.map(l => l.rank);
+      const outputs = await actions.lastOutput(cluster.id, lost);
       await showLastOutput(cluster, outputs, trans);
     }
   );
@@ -178,8 +179,7 @@ export function addClusterCommands(
     'restart',
     async (cluster, args) => {
       const size =
-        (args.size as number | undefined) ??
-        (await askSize(cluster, model, trans));
+        (args.size as number | undefined) ?? (await askSize(cluster, trans));
       if (size !== null && size !== cluster.world.size) {
         await actions.resize(cluster.id, size);
       }

@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { RequestError } from '../request/rest';
-import { Cluster, Diagnosis, IClusters } from '../tokens';
+import { Cluster, Diagnosis } from '../tokens';
 
 /** Ask before variables are lost. */
 export async function confirmLoss(
@@ -68,7 +68,6 @@ export async function showDiagnosis(
 /** Ask for another number of ranks; fewer loses the last ones' variables, and says so. */
 export async function askSize(
   cluster: Cluster,
-  model: IClusters,
   trans: TranslationBundle
 ): Promise<number | null> {
   const result = await InputDialog.getNumber({
@@ -80,7 +79,5 @@ export async function askSize(
     value: cluster.world.size,
     okLabel: trans.__('Change size')
   });
-  const size = result.button.accept ? result.value : null;
-  const most = model.site?.most_ranks;
-  return size !== null && most ? Math.min(size, most) : size;
+  return result.button.accept ? result.value : null;
 }

@@ -72,26 +72,35 @@ it('keeps the start dialog and what is in it while a number, a name or the serve
   expect(document.querySelector('.jp-Dialog')).toBeNull();
 });
 
-it('says that it starts, and ends what begins to start after somebody gave up', async () => {
-  let begin: (cluster: Cluster) => void = () => undefined;
-  const send = vi.fn(
-    () => new Promise<Cluster>(resolve => void (begin = resolve))
-  );
-  const stop = vi.fn().mockResolvedValue(undefined);
-  const done = askStart(model, 'local', trans, send, stop);
-  await vi.waitFor(() => expect(field('ranks').value).toBe('2'));
-  press('Start');
-  press('Starting…');
-  expect(send).toHaveBeenCalledTimes(1);
-  const form = document.querySelector('.jp-DtrainCluster-form');
-  expect(form?.getAttribute('aria-busy')).toBe('true');
-  press('Cancel');
-  await done;
-  expect(stop).not.toHaveBeenCalled();
-  const cluster = makeCluster();
-  begin(cluster);
-  await vi.waitFor(() => expect(stop).toHaveBeenCalledWith(cluster));
-});
+it.each([
+  ['Cancel', () => press('Cancel')],
+  [
+    'a click outside',
+    () => document.querySelector<HTMLElement>('.jp-Dialog')!.click()
+  ]
+])(
+  'ends what begins to start after somebody gave up by %s',
+  async (_, giveUp) => {
+    let begin: (cluster: Cluster) => void = () => undefined;
+    const send = vi.fn(
+      () => new Promise<Cluster>(resolve => void (begin = resolve))
+    );
+    const stop = vi.fn().mockResolvedValue(undefined);
+    const done = askStart(model, 'local', trans, send, stop);
+    await vi.waitFor(() => expect(field('ranks').value).toBe('2'));
+    press('Start');
+    press('Starting…');
+    expect(send).toHaveBeenCalledTimes(1);
+    const form = document.querySelector('.jp-DtrainCluster-form');
+    expect(form?.getAttribute('aria-busy')).toBe('true');
+    giveUp();
+    await done;
+    expect(stop).not.toHaveBeenCalled();
+    const cluster = makeCluster();
+    begin(cluster);
+    await vi.waitFor(() => expect(stop).toHaveBeenCalledWith(cluster));
+  }
+);
 
 it('says which names a profile may have, before anybody is asked', async () => {
   const body = new NameBody(['an old one'], trans);

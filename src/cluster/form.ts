@@ -113,6 +113,12 @@ export class FormDialog<T> extends Dialog<T> {
     }
   }
 
+  /** Escape, the ×, or a click outside: JupyterLab's own way past `resolve`. */
+  override reject(): void {
+    this._hasGivenUp = true;
+    super.reject();
+  }
+
   private async _try(): Promise<void> {
     let faults: Faults | null;
     this._setBusy(true);

@@ -12,6 +12,9 @@ import {
   StartRequest
 } from '../tokens';
 
+/** Outputs that are read at once. */
+const PIECE = 5000;
+
 /** What can be done with clusters, each a request to the server. */
 export class ClusterRequests implements IClusterActions {
   /**
@@ -55,8 +58,28 @@ export class ClusterRequests implements IClusterActions {
     await request(this._settings, 'POST', path, { ranks });
   }
 
-  async output(id: string): Promise<readonly Output[]> {
-    return request(this._settings, 'GET', `clusters/${id}/output?most=5000`);
+  async lastOutput(
+    id: string,
+    ranks: readonly number[]
+  ): Promise<readonly Output[]> {
+    const firsts = (await this.cells(id))
+      .filter(cell => cell.ranks.some(r => ranks.includes(r)))
+      .map(cell => cell.first_seq);
+    let after = Math.max(0, ...firsts) - 1;
+    let last: Output[] = [];
+    for (;;) {
+      const query = `after=${after}&most=${PIECE}`;
+      const more: Output[] = await request(
+        this._settings,
+        'GET',
+        `clusters/${id}/output?${query}`
+      );
+      last = [...last, ...more].slice(-PIECE);
+      if (more.length < PIECE) {
+        return last;
+      }
+      after = more[more.length - 1].seq;
+    }
   }
 
   async resize(id: string, ranks: number): Promise<void> {

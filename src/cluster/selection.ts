@@ -94,9 +94,10 @@ export class Selection implements ISelection {
   }
 
   setNotebook(notebook: ICurrentNotebook): void {
-    const { path, kernel, lacks } = this._notebook;
+    const { path, startedAs, kernel, lacks } = this._notebook;
     const same =
       path === notebook.path &&
+      startedAs === notebook.startedAs &&
       kernel === notebook.kernel &&
       lacks === notebook.lacks;
     if (!same) {
@@ -117,8 +118,13 @@ export class Selection implements ISelection {
 
   /** The cluster of the notebook in front; null where it uses none. */
   private _ofNotebook(): Cluster | null {
-    const { path } = this._notebook;
-    return path ? attachedTo(this._clusters.clusters, path) : null;
+    return this._among(this._clusters.clusters);
+  }
+
+  private _among(clusters: readonly Cluster[]): Cluster | null {
+    const { path, startedAs } = this._notebook;
+    const named = startedAs ?? path;
+    return named ? attachedTo(clusters, named) : null;
   }
 
   /** Another notebook is in front, or it uses another cluster: what somebody chose before that is over. */
@@ -137,8 +143,7 @@ export class Selection implements ISelection {
       return;
     }
     const shown = this._shownBefore();
-    const { path } = this._notebook;
-    const left = path ? attachedTo(this._before, path)?.id : null;
+    const left = this._among(this._before)?.id ?? null;
     const before = new Set(this._before.map(c => c.id));
     const now = Date.now() / 1000;
     noteRuns(this._ran, this._seen, clusters);
@@ -158,8 +163,7 @@ export class Selection implements ISelection {
   private _shownBefore(): string | null {
     const known = [...this._before, ...this._ended];
     const chosen = known.find(c => c.id === this._selected);
-    const { path } = this._notebook;
-    const own = path ? attachedTo(this._before, path) : null;
+    const own = this._among(this._before);
     const last = this._before[this._before.length - 1];
     return (chosen ?? own ?? last)?.id ?? null;
   }

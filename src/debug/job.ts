@@ -5,6 +5,7 @@ import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { attachedTo } from '../cluster/attached';
+import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { Jobs } from '../job/model/model';
 import { goTo } from '../job/form/notebook';
@@ -103,7 +104,7 @@ async function failed(
   if (at?.cell) {
     await goTo(panel, at.cell, at.line ?? 1);
   }
-  const cluster = attachedTo(clusters.clusters, panel.context.path);
+  const cluster = attachedTo(clusters.clusters, kernelPath(panel));
   if (cluster && !model.view?.on) {
     pressBug(panel);
   }

@@ -14,7 +14,7 @@ import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { CommandToolbarButton } from '@jupyterlab/ui-components';
+import { ToolbarButton } from '@jupyterlab/ui-components';
 
 import { CommandIDs } from '../commands';
 import { narrowItem } from '../notebook/narrow';
@@ -142,12 +142,13 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       trans
     });
     toolbar?.addFactory<NotebookPanel>('Notebook', 'dtrain-submit', panel => {
-      const button = new CommandToolbarButton({
-        commands,
-        id: CommandIDs.submitNotebook,
-        args: { toolbar: true, path: panel.context.path },
+      const id = CommandIDs.submitNotebook;
+      const button = new ToolbarButton({
         icon: submitIcon,
-        label: trans.__('Submit')
+        label: trans.__('Submit'),
+        tooltip: commands.caption(id),
+        // its path by then: it may have been renamed
+        onClick: () => void commands.execute(id, { path: panel.context.path })
       });
       button.addClass('jp-DtrainNotebook-submit');
       narrowItem(panel, 'dtrain-submit', button);

@@ -13,7 +13,6 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
-import { submitIcon } from '../ui/icons';
 import { draftsIn } from './form/drafts';
 import { Jobs } from './model/model';
 import {
@@ -69,10 +68,8 @@ export function addSubmit(around: IAround): void {
   };
 
   commands.addCommand(CommandIDs.submitNotebook, {
-    label: args =>
-      args.toolbar ? trans.__('Submit') : trans.__('Submit Notebook…'),
+    label: trans.__('Submit Notebook…'),
     caption: trans.__('Run this notebook as a job on many nodes'),
-    icon: args => (args.toolbar ? submitIcon : undefined),
     isEnabled: args => !!(args.path ?? chosen()),
     execute: async args => {
       const path = askedNotebook(args, chosen, browser);

@@ -14,6 +14,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { attachedTo } from '../cluster/attached';
+import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
 import { TOAST_MS } from '../ui/action';
@@ -63,7 +64,7 @@ class Picker extends ReactWidget {
 
   protected render(): JSX.Element {
     const trans = this._trans;
-    const cluster = attachedTo(this._model.clusters, this._panel.context.path);
+    const cluster = attachedTo(this._model.clusters, kernelPath(this._panel));
     const { text, glyph, word, why } = pickedOf(
       cluster,
       this._model.link,

@@ -2,7 +2,11 @@ import {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { ICommandPalette, Notification } from '@jupyterlab/apputils';
+import {
+  ICommandPalette,
+  ISessionContext,
+  Notification
+} from '@jupyterlab/apputils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import {
   INotebookTracker,
@@ -17,6 +21,7 @@ import {
 } from '@jupyterlab/translation';
 
 import { attachedTo } from '../cluster/attached';
+import { kernelPath } from '../places/kernelPath';
 import { LOAD_LINE, SNIPPET } from '../cluster/empty';
 import { guarded } from '../cluster/guarded';
 import { CommandIDs } from '../commands';
@@ -60,8 +65,10 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       isEnabled: () => !!tracker.currentWidget && model.clusters.length > 0,
       isToggleable: true,
       isToggled: args => {
-        const path = tracker.currentWidget?.context.path;
-        const own = path ? attachedTo(model.clusters, path) : null;
+        const panel = tracker.currentWidget;
+        const own = panel
+          ? attachedTo(model.clusters, kernelPath(panel))
+          : null;
         return !!own && own.id === args.id;
       },
       execute: async args => {
@@ -196,8 +203,10 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       tracker.currentWidget?.sessionContext.session?.kernel ?? null;
     const tell = (): void => {
       const kernel = kernelNow();
+      const panel = tracker.currentWidget;
       selection.setNotebook({
-        path: tracker.currentWidget?.context.path ?? null,
+        path: panel?.context.path ?? null,
+        startedAs: panel && kernelPath(panel),
         kernel: kernel?.name ?? null,
         lacks: !!kernel && lacking.has(kernel.id)
       });
@@ -232,8 +241,18 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       // another notebook may be in front by now
       tell();
     };
-    model.changed.connect(() => void prepare());
-    tracker.currentChanged.connect(() => void prepare());
+    const look = (): void => void prepare();
+    let followed: ISessionContext | null = null;
+    model.changed.connect(look);
+    tracker.currentChanged.connect((_, panel) => {
+      // a notebook that was just opened has no kernel yet
+      followed?.kernelChanged.disconnect(look);
+      followed?.statusChanged.disconnect(look);
+      followed = panel?.sessionContext ?? null;
+      followed?.kernelChanged.connect(look);
+      followed?.statusChanged.connect(look);
+      look();
+    });
   }
 };
 

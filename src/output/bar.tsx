@@ -75,7 +75,13 @@ export function Bar(props: {
             {count} <span>{unheard}</span>
           </>
         ) : alarm && trouble && isAlarm(trouble) ? (
-          <b role="alert">{unbroken(troubleText(trouble, trans))}</b>
+          <>
+            {/* the time goes on: it is read, and not announced each second */}
+            <span className="jp-DtrainUi-hidden" role="alert">
+              {trouble.text}
+            </span>
+            <b>{unbroken(troubleText(trouble, trans))}</b>
+          </>
         ) : failing ? (
           <>
             <b role="alert">{failing}</b> <span>{time}</span>

@@ -7,6 +7,7 @@ import { Poll, Throttler } from '@lumino/polling';
 import { PanelLayout, Widget } from '@lumino/widgets';
 import React from 'react';
 
+import { guarded } from '../cluster/guarded';
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
 import { IBarActions } from './bar';
@@ -27,6 +28,8 @@ import { CellView } from './view';
 const EVERY = 200;
 /** All lines of a cell that runs are read again this often, once somebody has asked for them, ms. */
 const AGAIN = 5000;
+/** … and so soon once it has ended, ms. */
+const AGAIN_AT_END = 300;
 
 /** What a cell's view leans on. */
 export interface IContext {
@@ -124,7 +127,11 @@ export class CellOutputView extends ReactWidget {
       this._between.set([]);
       return null;
     }
+    this._follow(standing.record?.id ?? run?.run ?? null);
     const ranks = this._ranks(standing, magic?.ranks ?? null, output);
+    if (typeof this._choice === 'number' && !ranks.includes(this._choice)) {
+      this._choice = 'together';
+    }
     const whole = this._whole && withAll(output, this._whole);
     const displays = markDisplays(
       this._cell.outputArea,
@@ -142,8 +149,9 @@ export class CellOutputView extends ReactWidget {
         subtree: true
       });
     }
-    if (whole && !over && Date.now() - this._wholeAt > AGAIN) {
-      this._loadWhole();
+    const since = Date.now() - this._wholeAt;
+    if (whole && !this._hasEnd && since > (over ? AGAIN_AT_END : AGAIN)) {
+      this._loadWhole().catch(() => undefined); // asked again later
     }
     const canShow = !output.left || !!whole || !!found;
     const { lines } = whole ?? output;
@@ -224,31 +232,44 @@ export class CellOutputView extends ReactWidget {
   private _showMore(output: ICellOutput): void {
     this._first += MOST_LINES;
     if (output.left && !this._whole) {
-      this._loadWhole();
+      void guarded(this._context.trans, () => this._loadWhole());
     }
     this.update();
   }
 
+  /** The cell runs again: nothing of its former run is shown. */
+  private _follow(run: string | null): void {
+    if (run !== this._run) {
+      this._run = run;
+      this._whole = null;
+      this._hasEnd = false;
+      this._first = MOST_LINES / 2;
+    }
+  }
+
   /** Read the lines that the page has not kept from the journal. */
-  private _loadWhole(): void {
+  private async _loadWhole(): Promise<void> {
     const { runs } = this._context;
     const found = runs.found(this._cell);
     this._wholeAt = Date.now();
     if (!found) {
       return;
     }
-    void runs.all(found).then(journal => {
-      const { lines, displays } = journal.whole();
-      this._whole = {
-        displays,
-        lines: lines.flatMap(({ name, text, part }) =>
-          parseLines(shortLines(text), name === 'stderr').map(line =>
-            part ? { ...line, part } : line
-          )
+    const journal = await runs.all(found);
+    if (this.isDisposed || this._run !== found.record.id) {
+      return;
+    }
+    const { lines, displays } = journal.whole();
+    this._hasEnd = found.record.state === 'ended';
+    this._whole = {
+      displays,
+      lines: lines.flatMap(({ name, text, part }) =>
+        parseLines(shortLines(text), name === 'stderr').map(line =>
+          part ? { ...line, part } : line
         )
-      };
-      this.update();
-    });
+      )
+    };
+    this.update();
   }
 
   /** Seconds go by without any output, too. */
@@ -293,7 +314,11 @@ export class CellOutputView extends ReactWidget {
   });
   /** Lines of the beginning that are drawn. */
   private _first = MOST_LINES / 2;
+  /** Whether `_whole` was read after the cell's end. */
+  private _hasEnd = false;
   private _more: MoreFigures;
+  /** Id of the run that is shown. */
+  private _run: string | null = null;
   private _throttle = new Throttler(() => this.update(), { limit: EVERY });
   private _ticks = false;
   private _watchesWidgets = false;

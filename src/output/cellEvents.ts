@@ -1,4 +1,4 @@
-import { CodeCell } from '@jupyterlab/cells';
+import { CodeCell, ICodeCellModel } from '@jupyterlab/cells';
 
 import { forgetRequest, isDistributed, requestOf, write } from './document';
 import { readOutputs } from './read';
@@ -14,9 +14,14 @@ export interface IWatchOptions {
   moved: () => void;
   /** Is the document changed by another page? */
   isForeign: () => boolean;
+  /** Does this page run the cell, in whichever view of its notebook? */
+  isLive: (cell: CodeCell) => boolean;
   /** Is it changed by ourselves, not by a person? */
   isWriting: () => boolean;
 }
+
+/** Cell → the message by which this page has run it last, in whichever view of its notebook. */
+const asked = new WeakMap<ICodeCellModel, string>();
 
 /** A cell whose output is text of ours: its words are kept whole. */
 function markMagic(cell: CodeCell): void {
@@ -32,7 +37,7 @@ export class CellWatch {
 
   /** The message by which this page has run a cell last. */
   asked(cell: CodeCell): string | undefined {
-    return this._asked.get(cell);
+    return asked.get(cell.model);
   }
 
   watch(cell: CodeCell): void {
@@ -45,21 +50,21 @@ export class CellWatch {
     model.stateChanged.connect((_, { name }) => {
       if (name === 'executionState') {
         markMagic(cell);
-        const asked = this._asked.get(cell);
+        const before = asked.get(model);
         if (model.executionState === 'running') {
           this._endedAt.delete(cell);
           if (this._options.isForeign()) {
             this._release(cell);
           }
-        } else if (asked) {
+        } else if (before) {
           this._endedAt.set(cell, Math.round(Date.now()) / 1000);
         }
         // the message is made right after the state has changed
         queueMicrotask(() => {
-          const asked = requestOf(cell);
-          if (asked) {
-            this._asked.set(cell, asked);
-            this._options.asked(asked);
+          const request = requestOf(cell);
+          if (request) {
+            asked.set(model, request);
+            this._options.asked(request);
           }
           if (isDistributed(cell) || readRun(model.getMetadata(RUN_KEY))) {
             this._options.moved();
@@ -76,7 +81,7 @@ export class CellWatch {
         !model.outputs.length &&
         run &&
         !run.cleared &&
-        requestOf(cell) === null
+        !this._options.isLive(cell)
       ) {
         write(cell, { ...run, cleared: true });
       }
@@ -86,10 +91,10 @@ export class CellWatch {
   /** Another page runs a cell. */
   private _release(cell: CodeCell): void {
     forgetRequest(cell);
-    const asked = this._asked.get(cell);
-    if (asked) {
-      this._asked.delete(cell);
-      this._options.released(asked);
+    const request = asked.get(cell.model);
+    if (request) {
+      asked.delete(cell.model);
+      this._options.released(request);
     }
   }
 
@@ -110,8 +115,6 @@ export class CellWatch {
     }
   }
 
-  /** Cell → the message by which this page has run it last. */
-  private _asked = new WeakMap<CodeCell, string>();
   /** Cell → when the kernel has told this page that it ended, seconds since 1970. */
   private _endedAt = new WeakMap<CodeCell, number>();
   private _watched = new WeakSet<CodeCell>();

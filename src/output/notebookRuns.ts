@@ -1,11 +1,11 @@
 import { CodeCell } from '@jupyterlab/cells';
-import { PageConfig } from '@jupyterlab/coreutils';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { ServiceManager } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { components } from '../api/types';
+import { serverRoot } from '../places/open';
 import { request, RequestError } from '../request/rest';
 import { CellRecord } from '../tokens';
 import { isDistributed, isDropped, put, requestOf, write } from './document';
@@ -39,7 +39,8 @@ export class NotebookRuns implements IDisposable {
   constructor(
     private _panel: NotebookPanel,
     private _records: CellRecords,
-    private _services: ServiceManager.IManager
+    private _services: ServiceManager.IManager,
+    private _isLiveElsewhere: (cell: CodeCell) => boolean = () => false
   ) {
     const { model } = _panel.context;
     this._writers = new Writers(
@@ -51,6 +52,7 @@ export class NotebookRuns implements IDisposable {
       moved: () => this._records.refresh(),
       released: request => this._writers.release(request),
       isForeign: () => this._writers.isForeign,
+      isLive: cell => this.isLive(cell) || this._isLiveElsewhere(cell),
       isWriting: () => this._writing
     });
     _records.changed.connect(this._sync, this);
@@ -134,7 +136,8 @@ export class NotebookRuns implements IDisposable {
   async all(found: IFound): Promise<JournalOutputs> {
     const journal = new JournalOutputs().keepAll();
     const { record, cluster } = found;
-    await this._read(record, cluster.id, record.first_seq - 1, journal);
+    const after = record.first_seq - 1;
+    await this._read(record, cluster.id, { journal, after });
     return journal;
   }
 
@@ -162,6 +165,9 @@ export class NotebookRuns implements IDisposable {
         }
         waits = waits || isDistributed(cell) || !!known;
         continue;
+      }
+      if (this._isLiveElsewhere(cell)) {
+        continue; // that view's future fills the outputs, which both share
       }
       const found = this._records.find(this._notebook(), cell.model.id);
       if (!found) {
@@ -210,17 +216,12 @@ export class NotebookRuns implements IDisposable {
     }
     known.busy = true;
     try {
-      known.after = await this._read(
-        record,
-        cluster.id,
-        known.after,
-        known.journal
-      );
+      await this._read(record, cluster.id, known);
     } catch (error) {
-      if (!(error instanceof RequestError && error.status === 404)) {
+      if (!(error instanceof RequestError)) {
         throw error;
       }
-      // the cluster has ended meanwhile: what the cell shows stays, and the next records say so
+      // the cluster has ended, or the server is away: what the cell shows stays until the next records come
       return;
     } finally {
       known.busy = false;
@@ -246,25 +247,25 @@ export class NotebookRuns implements IDisposable {
     this._changed.emit();
   }
 
+  /** Read on from where a journal was read to, and note that with each piece. */
   private async _read(
     record: CellRecord,
     cluster: string,
-    after: number,
-    journal: JournalOutputs
-  ): Promise<number> {
+    to: { journal: JournalOutputs; after: number }
+  ): Promise<void> {
     const path = `clusters/${cluster}/output`;
     const { serverSettings } = this._services;
     for (;;) {
-      const query = `after=${after}&most=${PIECE}&cell=${encodeURIComponent(record.id)}`;
+      const query = `after=${to.after}&most=${PIECE}&cell=${encodeURIComponent(record.id)}`;
       const more = await request<Entry[]>(
         serverSettings,
         'GET',
         `${path}?${query}`
       );
-      journal.add(more);
-      after = more[more.length - 1]?.seq ?? after;
+      to.journal.add(more);
+      to.after = more[more.length - 1]?.seq ?? to.after;
       if (more.length < PIECE) {
-        return after;
+        return;
       }
     }
   }
@@ -274,7 +275,7 @@ export class NotebookRuns implements IDisposable {
     return {
       kernel: sessionContext.session?.kernel?.id ?? null,
       path: context.localPath,
-      root: PageConfig.getOption('serverRoot'),
+      root: serverRoot(),
       elsewhere: kernel =>
         [...this._services.sessions.running()].some(
           s => s.kernel?.id === kernel && s.path !== context.path

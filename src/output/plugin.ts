@@ -5,16 +5,18 @@ import {
 import { Cell, CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { CodeEditor } from '@jupyterlab/codeeditor';
-import { PageConfig, PathExt } from '@jupyterlab/coreutils';
+import { PathExt } from '@jupyterlab/coreutils';
 import { IDocumentWidget } from '@jupyterlab/docregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 
 import { IClusters } from '../tokens';
 import { IFailureActions } from './failure';
+import { labPath } from '../places/find';
+import { serverRoot } from '../places/open';
+import { requestOf } from './document';
 import { CellRecords } from './records';
 import { NotebookRuns } from './notebookRuns';
-import { contentsPath } from './traceback';
 
 /** Output of distributed cells: the bar, the choice of rank, folded lines, progress, failures. */
 export const outputPlugin: JupyterFrontEndPlugin<void> = {
@@ -58,7 +60,9 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
       }
     };
     tracker.widgetAdded.connect((__, panel) => {
-      const runs = new NotebookRuns(panel, records, serviceManager);
+      const runs = new NotebookRuns(panel, records, serviceManager, cell =>
+        isLiveElsewhere(cell, panel, tracker)
+      );
       const change = (): void => void dress(panel, runs);
       void panel.context.ready.then(change);
       panel.content.modelContentChanged.connect(change);
@@ -66,6 +70,26 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
     });
   }
 };
+
+/** Does another view of the same notebook run the cell? */
+function isLiveElsewhere(
+  cell: CodeCell,
+  panel: NotebookPanel,
+  tracker: INotebookTracker
+): boolean {
+  const other = tracker.find(
+    p =>
+      p !== panel &&
+      p.context === panel.context &&
+      p.content.widgets.some(
+        w =>
+          w instanceof CodeCell &&
+          w.model.id === cell.model.id &&
+          requestOf(w) !== null
+      )
+  );
+  return !!other;
+}
 
 /** Show a line of the cell with this name. */
 function goTo(
@@ -97,7 +121,8 @@ function fileOf(
   panel: NotebookPanel,
   commands: CommandRegistry
 ): ReturnType<IFailureActions['file']> {
-  const known = contentsPath(path, PageConfig.getOption('serverRoot'));
+  // what is told relative to a folder of a rank is not known here
+  const known = path.startsWith('/') ? labPath(path, serverRoot()) : null;
   if (known === null) {
     return { name: path, open: null };
   }

@@ -1,3 +1,4 @@
+import { labPath } from '../places/find';
 import { CellRecord, Cluster } from '../tokens';
 import { Said } from './said';
 
@@ -54,7 +55,7 @@ export interface INotebook {
   kernel: string | null;
   /** Its path in the server's root. */
   path: string;
-  /** The server's root, as the page knows it: "~/work". */
+  /** The server's folder; empty where it is not known. */
   root: string;
   /** Is another notebook open with this kernel? */
   elsewhere: (kernel: string) => boolean;
@@ -74,9 +75,8 @@ export function isOf(record: CellRecord, notebook: INotebook): boolean {
     return false;
   }
   const { root, path } = notebook;
-  const whole = `${root.replace(/^~/, '').replace(/\/$/, '')}/${path}`;
   const known = record.notebook ?? '';
-  return root.startsWith('/') ? known === whole : known.endsWith(whole);
+  return root ? labPath(known, root) === path : known.endsWith(`/${path}`);
 }
 
 /** State of a run by the head's record. */

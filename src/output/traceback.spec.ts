@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { contentsPath, parseTracebacks, tracebacksOf } from './traceback';
+import { parseTracebacks, tracebacksOf } from './traceback';
 
 const ROWS = [
   '',
@@ -100,13 +100,4 @@ it('shows what a cluster knows of a failure, whatever the words of its text', ()
 it('keeps what stands below the frames of a text', () => {
   const [, second] = parseTracebacks([...ROWS, 'caused by OSError: disk']);
   expect(second.detail).toEqual(['caused by OSError: disk']);
-});
-
-it('finds a file below the server’s root', () => {
-  expect(contentsPath('/home/u/work/a/prep.py', '/home/u/work')).toBe(
-    'a/prep.py'
-  );
-  expect(contentsPath('/home/u/work/prep.py', '~/work')).toBe('prep.py');
-  expect(contentsPath('/home/u/workshop/prep.py', '/home/u/work')).toBeNull();
-  expect(contentsPath('/opt/x.py', '~/work')).toBeNull();
 });

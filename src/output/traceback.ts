@@ -158,13 +158,3 @@ function ranksIn(text: string): number[] {
     return Array.from({ length: last - first + 1 }, (_, i) => first + i);
   });
 }
-
-/** A file as the notebook's user knows it: below the server's root, where it can be opened. */
-export function contentsPath(file: string, root: string): string | null {
-  const end = `${root.replace(/^~/, '').replace(/\/$/, '')}/`;
-  if (root.startsWith('~')) {
-    const at = file.indexOf(end);
-    return at > 0 ? file.slice(at + end.length) : null;
-  }
-  return root && file.startsWith(end) ? file.slice(end.length) : null;
-}

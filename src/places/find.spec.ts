@@ -18,6 +18,8 @@ it('opens what lies in the folder of the server only', () => {
   );
   expect(labPath('/home/me/workshop/data.py', '/home/me/work')).toBeNull();
   expect(labPath('nb/train.ipynb', '/home/me/work')).toBe('nb/train.ipynb');
+  // a folder that the page does not know has nothing in it
+  expect(labPath('/home/me/work/lib/data.py', '')).toBeNull();
 });
 
 it('finds a cell by its id, also while it runs, else by its number', () => {

@@ -22,11 +22,14 @@ export interface ICellFacts {
  * A file's path as JupyterLab has it; null where it lies outside the server's folder.
  *
  * @param file - its path on the machine, or as JupyterLab has it.
- * @param root - the server's folder.
+ * @param root - the server's folder; empty where it is not known.
  */
 export function labPath(file: string, root: string): string | null {
   if (!file.startsWith('/')) {
     return file;
+  }
+  if (!root) {
+    return null;
   }
   const folder = root.replace(/\/+$/, '');
   return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1) : null;
@@ -44,7 +47,7 @@ export function isNotebook(
   notebook: string,
   root: string
 ): boolean {
-  const known = root ? labPath(notebook, root) : null;
+  const known = labPath(notebook, root);
   // a root that is reached through a link has another name for the kernel
   return known === null ? notebook.endsWith(`/${path}`) : known === path;
 }

@@ -22,9 +22,10 @@ export interface IOpener {
   trans: TranslationBundle;
 }
 
-/** The server's folder; empty where the page does not say. */
+/** The server's folder; empty where the page does not say. JupyterLab's own `serverRoot` may begin with "~". */
 export function serverRoot(): string {
-  const root = PageConfig.getOption('serverRoot');
+  const root =
+    PageConfig.getOption('dtrainRoot') || PageConfig.getOption('serverRoot');
   return root.startsWith('/') ? root : '';
 }
 

@@ -35,6 +35,8 @@ export interface IStacksProps {
 
 /** Waiting is shown after so long, ms. */
 const SOON = 300;
+/** A verdict that comes so much later than the stacks is of these stacks, ms. */
+const SAID_WITHIN_MS = 5000;
 
 interface IAnswer {
   stacks: readonly Stack[];
@@ -91,7 +93,12 @@ function View(
     const look = (): void => {
       const said = verdict();
       if (said) {
-        setAnswer(known => known && { ...known, verdict: said });
+        // of older stacks it says nothing
+        setAnswer(known =>
+          known && Date.now() - known.at.getTime() < SAID_WITHIN_MS
+            ? { ...known, verdict: said }
+            : known
+        );
       }
     };
     if (unsaid) {

@@ -17,6 +17,7 @@ import { Signal } from '@lumino/signaling';
 import React from 'react';
 
 import { attachedTo } from '../cluster/attached';
+import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';
 import { Cluster, IClusters, ISelection, Job } from '../tokens';
@@ -45,8 +46,8 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const shown = (): Cluster | null => {
-      const path = tracker?.currentWidget?.context.path;
-      const own = path ? attachedTo(model.clusters, path) : null;
+      const panel = tracker?.currentWidget;
+      const own = panel ? attachedTo(model.clusters, kernelPath(panel)) : null;
       return own ?? model.clusters.find(isTrouble) ?? selection.cluster;
     };
     markTab(app.shell, model, trans);

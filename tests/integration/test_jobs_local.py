@@ -150,7 +150,8 @@ def test_a_job_is_planned_followed_and_exported_from_the_terminal(tmp_path: Path
     size = ["--nodes", "2", "--ranks-per-node", "1"]
     plan = terminal("submit", book, *size, "--param", "steps=8", "--dry-run")
     assert plan["size"] == {"nodes": 2, "ranks_per_node": 1}
-    assert {f["path"] for f in plan["files"]} >= {"code/main.py", "code/train.ipynb", "job.sh", "job.json"}
+    paths = {f["path"] for f in plan["files"]}
+    assert paths >= {"code/dtrain_main.py", "code/train.ipynb", "job.sh", "job.json"}
     assert "steps = 8" in plan["files"][0]["text"]
 
     job = terminal("submit", book, *size, "--name", "t", "--param", "steps=9", "--param", "fails=7")
@@ -170,7 +171,7 @@ def test_a_job_is_planned_followed_and_exported_from_the_terminal(tmp_path: Path
     exported = terminal("job", "export", job["id"], str(tmp_path / "t.tar.gz"))
     with tarfile.open(exported["file"]) as tar:
         names = set(tar.getnames())
-    assert {"./job.json", "./executed.ipynb", "./log.0", "./code/main.py", "./packages.txt"} <= names
+    assert {"./job.json", "./executed.ipynb", "./log.0", "./code/dtrain_main.py", "./packages.txt"} <= names
     assert not [name for name in names if "checkpoints" in name]
 
 

@@ -125,7 +125,7 @@ def test_the_error_is_named_by_its_cell_and_a_resumed_job_goes_on(
     assert info["checkpoint_step"] == 5
 
     # its code as it was, but for what made it fail
-    main = Path(info["directory"]) / "code" / "main.py"
+    main = Path(info["directory"]) / "code" / "dtrain_main.py"
     main.write_text(main.read_text().replace("fails = 7", "fails = -1"))
     again = job.resume()
     assert again.wait(120) == "succeeded", again.logs()

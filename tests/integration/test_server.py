@@ -299,3 +299,9 @@ async def test_the_quickstart_is_there_with_all_it_leads_to_and_has_not_been_run
                 known = {f"attachment:{name}" for name in cell.get("attachments", {})} | set(answer)
                 assert target in known or "://" in target
     assert any(cell.get("attachments") for cell in cells)
+
+
+def test_the_page_knows_the_servers_folder_as_ranks_and_kernels_do(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    assert jp_serverapp.web_app.settings["page_config_data"]["dtrainRoot"] == str(jp_root_dir)

@@ -350,6 +350,9 @@ def test_trials_of_two_ranks_survive_the_server_and_the_next_ones_start_warm(tmp
     parents = [jobs[trial["job"]].logs().count("parent dtrain_lab.node warm") for trial in trials]
     assert parents[0] == 0
     assert parents[2] == 2, "both ranks were forked"
+    for trial in trials:
+        executed = Path(jobs[trial["job"]].info()["directory"], "executed.ipynb").read_text()
+        assert '"parent ' in executed, "a forked rank's output is in its notebook, too"
 
 
 @contextmanager
@@ -408,7 +411,7 @@ async def test_a_warm_rank_is_like_a_child_and_ends_with_its_agent(
     wait_until(lambda: Path(at).exists(), 60, "torch to be loaded")
 
     async def run(code: str) -> warm_client.WarmRank:
-        (tmp_path / "code" / "main.py").write_text(f"# %% cell [1] a\n{code}\n")
+        (tmp_path / "code" / "dtrain_main.py").write_text(f"# %% cell [1] a\n{code}\n")
         environment = {**os.environ, "RANK": "1"}
         made = await warm_client.rank(at, ["rank", str(tmp_path)], environment, files)
         assert made is not None

@@ -129,9 +129,20 @@ def test_a_shard_that_is_the_same_on_all_ranks_is_found(shard: str) -> None:
         ("import sys\nsys.path.insert(0, 'lib')\nimport einops", "problem"),
         ("import sys\nprint(sys.path)\nsys.path.remove('x')\nimport einops", "problem"),
         ("import os\nos.path.join(f(), 'lib')\nimport einops", "problem"),
+        ("if f:\n    import einops", "warning"),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from einops import a", "warning"),
+        ("import sys\nif 'google.colab' in sys.modules:\n    import einops", "warning"),
+        ("if 0:\n    import einops", "warning"),
+        ("from contextlib import suppress\nwith suppress(ImportError):\n    import einops", "warning"),
+        ("if f:\n    import einops\nimport einops", "problem"),
+        ("if rank == 0:\n    import einops", "problem"),
+        ("if __name__ == '__main__':\n    import einops", "problem"),
+        ("%%distributed 0\nimport einops", "problem"),
     ],
 )
-def test_a_module_may_be_in_a_folder_that_can_not_be_read(source: str, severity: str) -> None:
+def test_a_module_may_be_in_a_folder_that_can_not_be_read_or_not_be_needed(
+    source: str, severity: str
+) -> None:
     around = Around(missing=frozenset({"einops"}), parameters=frozenset({"f", "folder"}))
     [found] = [f for f in check(cells(source), around) if f.code == "module_missing"]
     assert found.severity == severity

@@ -49,8 +49,11 @@ def test_plain_code_stays_as_it_is() -> None:
         ("x = %time f(3)", "x = f(3)"),
         ("%time x = f(3)", "x = f(3)"),
         ("%env A=b c", "__import__(\"os\").environ.__setitem__('A', 'b c')"),
-        ("files = !ls {folder}", "files = _shell('ls {folder}', globals(), captures=True)"),
-        ("if 1:\n    !ls $HOME", "if 1:\n    _shell('ls $HOME', globals())"),
+        (
+            "files = !ls {folder}",
+            "files = _shell(_expanded('ls {folder}', globals() | locals()), captures=True)",
+        ),
+        ("if 1:\n    !ls", "if 1:\n    _shell('ls')"),
         ("%%time\nx = 1", "\nx = 1"),
         ("%%distributed\nx = 1", "\nx = 1"),
         ("%%distributed --timeout 5 --cluster a\nx = 1", "\nx = 1"),
@@ -62,7 +65,7 @@ def test_plain_code_stays_as_it_is() -> None:
         ("x = await f()", "x = _run(f())"),
         ("for i in [1]:\n    print(await f(await g(i)))", "for i in [1]:\n    print(_run(f(_run(g(i)))))"),
         ("async def f():\n    await g()", "async def f():\n    await g()"),
-        ("%%bash\necho hi\n", "_shell('echo hi\\n', globals())"),
+        ("%%bash\necho hi\n", "_script('bash', 'echo hi\\n')"),
         ("%%writefile a.py\nx = 1\n", "_write_file('a.py', 'x = 1\\n', append=False)"),
         ("%%html\n<b>", ""),
     ],
@@ -140,7 +143,7 @@ def test_a_script_with_everything_is_python_and_runs_alone(tmp_path: Path) -> No
     done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "['hi there there'] 4 0 1\n"
     assert (tmp_path / "out.txt").read_text() == "once 4\n"
-    assert (tmp_path / "b.txt").read_text() == "line"
+    assert (tmp_path / "b.txt").read_text() == "line\n"
 
 
 @pytest.mark.parametrize("launcher", ["torchrun's", "ours"])

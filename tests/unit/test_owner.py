@@ -198,3 +198,20 @@ def said(world: Owned) -> str:
     reason = world.owner.cluster().reason
     assert reason is not None
     return reason.hint.partition(": ")[2].partition(".")[0]
+
+
+@pytest.mark.asyncio
+async def test_a_restart_while_another_rank_is_lost_says_what_is_left_to_do(make: Make) -> None:
+    world = make(4)
+    world.dies(2, 3)
+    asked = asyncio.ensure_future(world.ask(clients.Restart(ranks=(3,))))
+    await asyncio.wait_for(world.owner.membership.until(lambda s: s.phase == "rebuilding"), 20)
+    world.joins(3)
+    with pytest.raises(Conflict, match="Rank 2 was lost") as refused:
+        await asyncio.wait_for(asked, 20)
+    assert "%distributed restart 2." in refused.value.hint
+    asked = asyncio.ensure_future(world.ask(clients.Restart(ranks=(2,))))
+    await asyncio.wait_for(world.owner.membership.until(lambda s: s.phase == "rebuilding"), 20)
+    world.joins(2)
+    world.forms()
+    assert (await asyncio.wait_for(asked, 20)).state == "ready"

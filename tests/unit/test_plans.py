@@ -283,7 +283,7 @@ def test_the_framework_is_proposed_and_once_named_the_job_is_planned_for_it(
         await jobs.submit(named, book)
         [(record, files)] = host.handed
         assert record.framework == FrameworkPlan("tensorflow", "multi_worker_mirrored", ("worker", "worker"))
-        assert b"torch" not in files["code/main.py"]
+        assert b"torch" not in files["code/dtrain_main.py"]
         with pytest.raises(BadRequest, match='no framework "tensorfow"') as error:
             await jobs.plan(replace(REQUEST, framework="tensorfow"), book)
         assert "tensorflow" in error.value.hint
@@ -311,6 +311,19 @@ def test_a_module_in_a_folder_on_the_path_is_none_of_the_environment(
 
     with_jobs(tmp_path, main)
     assert sorted(asked) == ["numpy", "sys"]
+
+
+def test_a_main_beside_the_notebook_stays_the_projects(tmp_path: Path, host: Host) -> None:
+    book = write(tmp_path / "project" / "train.ipynb", ["from main import A", "%run main.py"])
+    (tmp_path / "project" / "main.py").write_text("A = 1")
+
+    async def main(jobs: Jobs) -> None:
+        await jobs.submit(REQUEST, book)
+        [(_, files)] = host.handed
+        assert files["code/main.py"] == b"A = 1"
+        assert b"from main import A" in files["code/dtrain_main.py"]
+
+    with_jobs(tmp_path, main)
 
 
 def test_all_problems_of_a_refusal_are_named() -> None:

@@ -132,12 +132,36 @@ def imported(cells: Mapping[str, tuple[str, int]], files: Sequence[Module]) -> d
     return found
 
 
-def at_once(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes outside `try` and functions, which run with the cell or file itself."""
+def at_once(tree: ast.AST, *, surely: bool = False) -> Iterator[ast.AST]:
+    """Yield the nodes outside `try` and functions, which run with the cell or file itself.
+
+    Args:
+        tree: of a cell or a file.
+        surely: whether nodes below conditions are left out, too.
+    """
     for child in ast.iter_child_nodes(tree):
-        if not isinstance(child, ast.Try | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield child
-            yield from at_once(child)
+        if isinstance(child, ast.Try | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if surely and _is_conditional(child):
+            continue
+        yield child
+        yield from at_once(child, surely=surely)
+
+
+def _is_conditional(node: ast.AST) -> bool:
+    """Whether what stands inside may never run, or may fail without harm."""
+    match node:
+        case ast.If(ast.Constant(value)):
+            return not value
+        case ast.If(test):  # some rank is the one that a cell asks for
+            asked = {inner.id for inner in ast.walk(test) if isinstance(inner, ast.Name)}
+            return not asked <= {"rank", "local_rank", "__name__"}
+        case ast.IfExp() | ast.While() | ast.Match():
+            return True
+        case ast.With(items):
+            calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
+            return any(last(call.func) == "suppress" for call in calls)
+    return False
 
 
 def imported_by(node: ast.AST) -> list[str]:

@@ -13,7 +13,7 @@ from dtrain_lab.wire.jobs.finding import Finding
 
 GIVEN = frozenset((
     "rank", "local_rank", "world_size", "device", "display", "os",
-    "_run", "_once", "_shell", "_write_file", "_run_file",
+    "_run", "_once", "_expanded", "_process", "_shell", "_script", "_write_file", "_run_file",
 ))  # fmt: skip
 """Names that the preamble of a job's script defines."""
 OF_NOTEBOOKS = frozenset(("get_ipython", "In", "Out", "_exit_code"))

@@ -14,6 +14,7 @@ from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.check.search_paths import search
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.kinds import Severity
 
 ORDER = {"problem": 0, "warning": 1, "note": 2}
 
@@ -77,7 +78,7 @@ def running(cells: Sequence[Cell]) -> list[Parsed]:
     return [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
 
 
-def imports(cells: Sequence[Cell]) -> dict[str, tuple[str, int]]:
+def imports(cells: Sequence[Cell], *, surely: bool = False) -> dict[str, tuple[str, int]]:
     """Find the top-level modules that a notebook imports.
 
     Left out are imports inside `try` (the notebook works without the module) or a function (which may never
@@ -85,6 +86,7 @@ def imports(cells: Sequence[Cell]) -> dict[str, tuple[str, int]]:
 
     Args:
         cells: cells of the notebook.
+        surely: whether imports below conditions are left out, too.
 
     Returns:
         Module → cell and line of its first import.
@@ -93,7 +95,7 @@ def imports(cells: Sequence[Cell]) -> dict[str, tuple[str, int]]:
     parsed = running(cells)
     own = {name for one in parsed for name in _written(one.tree)}
     for one in parsed:
-        for node in at_once(one.tree):
+        for node in at_once(one.tree, surely=surely):
             for module in (name.split(".")[0] for name in imported_by(node)):
                 if module not in own:
                     found.setdefault(module, (one.name, node.lineno))  # type: ignore[attr-defined]
@@ -112,28 +114,24 @@ def _missing(parsed: Sequence[Parsed], around: Around) -> list[Finding]:
     """Find imports of modules that are neither in the environment nor, as far as can be read, a file."""
     if not around.missing:
         return []
-    wanted = imports([one.cell for one in parsed if one.cell is not None])
-    if search([*parsed, *(file.parsed for file in around.modules)]).unread:
-        return [
-            Finding(
-                "warning",
-                "module_missing",
-                f"The job's environment has no {module}. It may be in a folder that this notebook puts on "
-                "sys.path, or changes to, which can't be read here.",
-                f"If it is in none, install it in the job's environment: pip install {module}",
-                *wanted[module],
+    own = [one.cell for one in parsed if one.cell is not None]
+    wanted, sure = imports(own), imports(own, surely=True)
+    unread = search([*parsed, *(file.parsed for file in around.modules)]).unread
+    found = []
+    for module in sorted(around.missing & wanted.keys()):
+        message = f"The job's environment has no {module}."
+        fix = f"install it in the job's environment: pip install {module}"
+        if module not in sure:
+            message += " Its import stands below a condition."
+            fix = f"If the job meets the condition, {fix}"
+        elif unread:
+            message += (
+                " It may be in a folder that this notebook puts on sys.path, or changes to, which can't "
             )
-            for module in sorted(around.missing)
-            if module in wanted
-        ]
-    return [
-        Finding(
-            "problem",
-            "module_missing",
-            f"The job's environment has no {module}.",
-            f"Install it there: pip install {module}",
-            *wanted[module],
-        )
-        for module in sorted(around.missing)
-        if module in wanted
-    ]
+            message += "be read here."
+            fix = f"If it is in none, {fix}"
+        else:
+            fix = fix[0].upper() + fix[1:]
+        severity: Severity = "warning" if unread or module not in sure else "problem"
+        found.append(Finding(severity, "module_missing", message, fix, *sure.get(module, wanted[module])))
+    return found

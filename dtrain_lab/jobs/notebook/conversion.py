@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import shlex
+from collections.abc import Sequence
+
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding
 
@@ -10,13 +15,14 @@ NOTHING = "None"
 
 
 class Conversion:
-    """A cell on its way to plain Python: findings, installations, and helper functions that it needs."""
+    """A cell on its way to plain Python: findings, installations, helpers and `__future__`s that it needs."""
 
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
         self.findings: list[Finding] = []
         self.installs: list[str] = []
         self.helpers: set[str] = set()
+        self.futures: list[str] = []
 
     def note(self, code: str, line: int, message: str) -> None:
         """Add a note about a line."""
@@ -26,3 +32,39 @@ class Conversion:
         """Add a problem of a line, and return what stands in the place of its code."""
         self.findings.append(Finding("problem", code, message, fix, self.cell.name, line))
         return NOTHING
+
+    def words(self, text: str, line: int) -> list[str] | None:
+        """Split the arguments of a magic; None and a problem where a quote isn't closed."""
+        try:
+            return shlex.split(text)
+        except ValueError:
+            self.problem("magic", line, f"A quote is not closed: {text}", "Close it.")
+            return None
+
+    def argument(self, text: str, line: int) -> str:
+        """Return the only argument of a magic, without quotes around it."""
+        if not set("{$") & set(text):
+            return " ".join(self.words(text, line) or ())
+        quoted = re.fullmatch(r"""(["'])(.*)\1""", text)  # others may be an expression's
+        return quoted[2] if quoted else text
+
+    def expanded(self, text: str) -> str:
+        """Return the expression for a text whose {expression} and $name IPython fills in."""
+        if not set("{}$") & set(text):
+            return repr(text)
+        self.helpers.add("expanded")
+        return f"_expanded({text!r}, globals() | locals())"
+
+
+def edited(source: str, edits: Sequence[tuple[ast.AST, str]]) -> str:
+    """Replace nodes by text, the last one first; columns are bytes. Removed lines are kept as empty lines."""
+    lines = source.split("\n")
+    for node, text in sorted(edits, key=lambda e: (e[0].lineno, e[0].col_offset), reverse=True):  # type: ignore[attr-defined]
+        assert isinstance(node, ast.expr | ast.stmt)
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        first, last = lines[node.lineno - 1].encode(), lines[node.end_lineno - 1].encode()
+        joined = first[: node.col_offset] + text.encode() + last[node.end_col_offset :]
+        gone = node.end_lineno - node.lineno
+        lines[node.lineno - 1 : node.end_lineno] = [joined.decode(), *[""] * gone]
+    return "\n".join(lines)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shlex
 from collections.abc import Callable
 
 from dtrain_lab.jobs.notebook.conversion import NOTHING, Conversion
@@ -26,9 +25,9 @@ def system(made: Conversion, command: str, line: int, *, captures: bool) -> str:
         return _install(made, installed[1], line)
     made.helpers.add("shell")
     if captures:
-        return f"_shell({command!r}, globals(), captures=True)"
+        return f"_shell({made.expanded(command)}, captures=True)"
     made.note("once_per_node", line, f"!{command.strip()[:40]} runs once on each node.")
-    return f"_shell({command!r}, globals())"
+    return f"_shell({made.expanded(command)})"
 
 
 def _install(made: Conversion, arguments: str, line: int) -> str:
@@ -79,16 +78,23 @@ def _env(made: Conversion, arguments: str, statement: bool, line: int) -> str:
     if not sep:
         name, sep, value = arguments.partition(" ")
     if not sep:
-        return f'__import__("os").environ.get({arguments!r})' if arguments else NOTHING
-    return f'__import__("os").environ.__setitem__({name.strip()!r}, {value.strip()!r})'
+        return f'__import__("os").environ.get({made.expanded(arguments)})' if arguments else NOTHING
+    name, value = made.expanded(name.strip()), made.expanded(value.strip())
+    return f'__import__("os").environ.__setitem__({name}, {value})'
 
 
 def _cd(made: Conversion, arguments: str, statement: bool, line: int) -> str:
-    return f'__import__("os").chdir(__import__("os").path.expanduser({arguments.split(" ")[-1]!r}))'
+    folder = made.argument(re.sub(r"^-q(\s+|$)", "", arguments), line) or "~"
+    if folder.startswith("-"):  # the folder before, one of many before, a bookmark
+        return made.problem("magic", line, f"%cd {arguments} can't be converted.", "Name the folder.")
+    folder = made.expanded(folder)
+    return f'__import__("os").chdir(__import__("os").path.expanduser({folder}))'
 
 
 def _run(made: Conversion, arguments: str, statement: bool, line: int) -> str:
-    words = shlex.split(arguments)
+    words = made.words(arguments, line)
+    if words is None:
+        return NOTHING
     inside = words[:1] == ["-i"]
     file, *given = words[1:] if inside else words or [""]
     if not file.endswith(".py") or any("$" in word or "{" in word for word in words):

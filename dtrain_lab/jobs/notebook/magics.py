@@ -5,11 +5,11 @@ each of these calls is then replaced in the text by an equivalent for a script.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import io
 import re
-import shlex
 import tokenize
 from functools import cache
 
@@ -19,15 +19,16 @@ from msgspec import Struct
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs.notebook.awaits import without_awaits
-from dtrain_lab.jobs.notebook.conversion import NOTHING, Conversion
+from dtrain_lab.jobs.notebook.conversion import NOTHING, Conversion, edited
 from dtrain_lab.jobs.notebook.line_magics import line_magic, system
 from dtrain_lab.jobs.notebook.source import Cell
-from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.finding import Finding, problems
 
 ANY_SIZE = 1 << 20
 """World size for parsing rank sets: the job's size is unknown when the notebook is converted."""
 BODY_ONLY = frozenset(("time", "capture", "prun"))
-SHELLS = frozenset(("bash", "sh", "script", "system", "sx", "!"))
+SCRIPTS = frozenset(("bash", "sh", "script"))
+SHELLS = frozenset(("system", "sx", "!"))
 PAGES = frozenset(["html", "HTML", "latex", "markdown", "javascript", "js", "svg", "SVG"])
 
 
@@ -35,12 +36,14 @@ class Converted(Struct, frozen=True):
     """A cell as plain Python, with the same number of lines.
 
     `installs`: arguments of its `pip install` lines. `helpers`: functions of the preamble that it needs.
+    `futures`: names that it imports from `__future__`, which a script does at its beginning.
     """
 
     source: str
     findings: tuple[Finding, ...] = ()
     installs: tuple[str, ...] = ()
     helpers: frozenset[str] = frozenset()
+    futures: tuple[str, ...] = ()
 
 
 def convert_cell(cell: Cell) -> Converted:
@@ -65,7 +68,21 @@ def convert_cell(cell: Cell) -> Converted:
             "Put it into an async function and await that.",
         )
     text = awaited.source
-    return Converted(text, tuple(made.findings), tuple(made.installs), frozenset(made.helpers))
+    if not problems(tuple(made.findings)):
+        try:
+            compile(text, "cell", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            _not_python(made, error, 1)
+    return Converted(
+        text, tuple(made.findings), tuple(made.installs), frozenset(made.helpers), tuple(made.futures)
+    )
+
+
+def _not_python(made: Conversion, error: SyntaxError | ValueError, first: int) -> None:
+    """Report a cell that isn't Python. `first`: line number of the compiled text's first line."""
+    line = getattr(error, "lineno", None) or 1
+    message = getattr(error, "msg", str(error))
+    made.problem("syntax_error", first - 1 + line, f"SyntaxError: {message}", "Mend the cell.")
 
 
 def _cell_magic(made: Conversion, source: str) -> str:
@@ -78,21 +95,24 @@ def _cell_magic(made: Conversion, source: str) -> str:
     name, arguments = match[1], match[2].strip()
     line = blank + 1
     before = "\n" * blank
+    text = body if body.endswith("\n") or not body else f"{body}\n"  # as IPython hands it on
     if name in ("distributed", "px"):
         return before + _distributed(made, name, arguments, body, line)
     if name in BODY_ONLY:
         made.note("magic_dropped", line, f"%%{name} is left out; its cell runs.")
         return before + "\n" + _lines(made, body, line + 1)
+    if name in SCRIPTS:
+        return before + _script(made, name, arguments, text, line)
     if name in SHELLS:
         made.helpers.add("shell")
         made.note("once_per_node", line, f"%%{name} runs once on each node.")
-        return before + f"_shell({body!r}, globals())"
+        return before + f"_shell({made.expanded(body)})"
     if name == "writefile":
-        words = shlex.split(arguments)
-        files = [word for word in words if not word.startswith("-")]
+        file, appends = re.subn(r"(?<!\S)(-a|--append)(?!\S)", "", arguments)
+        path = made.expanded(made.argument(file.strip(), line))
         made.helpers.add("write_file")
         made.note("once_per_node", line, "%%writefile writes once on each node.")
-        return before + f"_write_file({(files or [''])[-1]!r}, {body!r}, append={'-a' in words})"
+        return before + f"_write_file({path}, {text!r}, append={appends > 0})"
     if name in PAGES:
         made.note("magic_dropped", line, f"%%{name} is shown in notebooks only.")
         return before
@@ -105,25 +125,50 @@ def _cell_magic(made: Conversion, source: str) -> str:
     return before
 
 
+def _script(made: Conversion, name: str, arguments: str, body: str, line: int) -> str:
+    """Convert a cell that a program reads; IPython fills in nothing below its first line."""
+    command, quiet = re.subn(r"(?<!\S)--no-raise-error(?!\S)", "", arguments)
+    command = (command if name == "script" else f"{name} {command}").strip()
+    words = made.words(command, line)
+    if words is None:
+        return NOTHING
+    unknown = [word for word in words if word.partition("=")[0] in ("--bg", "--out", "--err", "--proc")]
+    if unknown or not words:
+        what = f"%%{name} {unknown[0]}" if unknown else "%%script without a program"
+        return made.problem("magic", line, f"{what} can't be converted.", "Write it as Python.")
+    made.helpers.add("script")
+    made.note("once_per_node", line, f"%%{name} runs once on each node.")
+    more = ", raises=False" if quiet else ""
+    return f"_script({made.expanded(command)}, {body!r}{more})"
+
+
 def _distributed(made: Conversion, name: str, arguments: str, body: str, line: int) -> str:
-    words = shlex.split(arguments) if name == "distributed" else []
+    words = made.words(arguments, line) if name == "distributed" else None
     chosen = ""
     skip = False
-    for word in words:
+    for word in words or ():
         if skip or word.startswith("-"):
             skip = word in ("--cluster", "--timeout") and not skip
             continue
         chosen = word
     text = _lines(made, body, line + 1)
-    if not chosen:
+    if chosen in ("", "all"):
         return "\n" + text
     try:
         members = rank_sets.parse(chosen, ANY_SIZE)
     except DtrainError as error:
         made.problem("rank_set", line, error.message, error.hint)
         return "\n" + text
-    inner = text if text.strip() else "pass"
-    return f"if rank in ({', '.join(map(str, members))},):\n{_indented(inner)}"
+    nothing = "" if _has_statements(text) else " pass"
+    return f"if rank in ({', '.join(map(str, members))},):{nothing}\n{_indented(text)}"
+
+
+def _has_statements(text: str) -> bool:
+    """Whether a text is more than comments; one that isn't Python is, too."""
+    try:
+        return bool(ast.parse(text).body)
+    except (SyntaxError, ValueError):
+        return True
 
 
 def _indented(text: str) -> str:
@@ -145,9 +190,21 @@ def _indented(text: str) -> str:
 _PARTS = (getattr(tokenize, "FSTRING_MIDDLE", -1), getattr(tokenize, "TSTRING_MIDDLE", -1))
 
 
+class _Transformer(TransformerManager):  # type: ignore[misc]
+    """IPython's, but lines after a magic over several lines, which it joins, stay where they are."""
+
+    def do_one_token_transform(self, lines: list[str]) -> tuple[bool, list[str]]:
+        changed, made = super().do_one_token_transform(lines)
+        gone = len(lines) - len(made)
+        if gone > 0:
+            joined = next(at for at, (old, new) in enumerate(zip(lines, made, strict=False)) if old != new)
+            made[joined + 1 : joined + 1] = ["\n"] * gone
+        return changed, made
+
+
 @cache
 def _transformer() -> TransformerManager:
-    return TransformerManager()
+    return _Transformer()
 
 
 def _lines(made: Conversion, source: str, first: int) -> str:
@@ -157,13 +214,11 @@ def _lines(made: Conversion, source: str, first: int) -> str:
         plain = "\n" * blank + _transformer().transform_cell(source[blank:])
         tree = compile(plain, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None) or 1
-        message = getattr(error, "msg", str(error))
-        made.problem("syntax_error", first - 1 + line, f"SyntaxError: {message}", "Mend the cell.")
+        _not_python(made, error, first)
         return source
     if "get_ipython()" not in plain:
         # the transformer has changed nothing except the line break at the end
-        return source
+        return _without_futures(made, source)
     edits: list[tuple[ast.AST, str]] = []
     lines = source.split("\n")
     for statement, node in _shell_calls(tree):
@@ -171,7 +226,24 @@ def _lines(made: Conversion, source: str, first: int) -> str:
         if statement and text == NOTHING:
             text = f"pass  # {lines[node.lineno - 1].strip()}"
         edits.append((node, text))
-    return _edited(plain, edits).rstrip("\n")
+    return _without_futures(made, edited(plain, edits).rstrip("\n"))
+
+
+def _without_futures(made: Conversion, source: str) -> str:
+    """Take out what begins a cell `from __future__`: in a script it stands at the very beginning."""
+    if "__future__" not in source:
+        return source
+    found: list[ast.stmt] = []
+    for at, node in enumerate(ast.parse(source).body):
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            names = [alias.name for alias in node.names]
+            if not set(names) <= set(__future__.all_feature_names):
+                break  # an error of the cell
+            made.futures += names
+            found.append(node)
+        elif at or not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+            break
+    return edited(source, [(node, "pass") for node in found])
 
 
 def _shell_calls(tree: ast.AST) -> list[tuple[bool, ast.Call]]:
@@ -210,17 +282,3 @@ def _replacement(made: Conversion, node: ast.Call, statement: bool, line: int) -
         f"get_ipython().{method} is not there in a job.",
         "Write it without the notebook's shell.",
     )
-
-
-def _edited(source: str, edits: list[tuple[ast.AST, str]]) -> str:
-    """Replace nodes by text, the last one first; columns are bytes. Removed lines are kept as empty lines."""
-    lines = source.split("\n")
-    for node, text in sorted(edits, key=lambda e: (e[0].lineno, e[0].col_offset), reverse=True):  # type: ignore[attr-defined]
-        assert isinstance(node, ast.expr)
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        first, last = lines[node.lineno - 1].encode(), lines[node.end_lineno - 1].encode()
-        joined = first[: node.col_offset] + text.encode() + last[node.end_col_offset :]
-        gone = node.end_lineno - node.lineno
-        lines[node.lineno - 1 : node.end_lineno] = [joined.decode(), *[""] * gone]
-    return "\n".join(lines)

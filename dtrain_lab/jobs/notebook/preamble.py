@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dtrain_lab.jobs.notebook import magic_helpers
 from dtrain_lab.jobs.notebook.torch_use import FRAMEWORKS, has_torch
 from dtrain_lab.wire.kinds import Accelerator, Framework
 
 _HEAD = '''\
 """{title} as a script, made by dtrain-lab. By hand: {by_hand}"""
-import os
+{futures}import os
 
 rank = int(os.environ.get("RANK", 0))
 local_rank = int(os.environ.get("LOCAL_RANK", 0))
@@ -38,9 +39,9 @@ if "RANK" in os.environ and not torch.distributed.is_initialized():
     torch.distributed.init_process_group("cpu:gloo,npu:hccl" if device.type == "npu" else "gloo")
 """
 _BY_HAND = {
-    "torch": "torchrun --nproc-per-node=2 main.py",
-    "tensorflow": "python main.py, with TF_CONFIG set for each process",
-    "mindspore": "msrun --worker_num=2 --local_worker_num=2 --join=True main.py",
+    "torch": "torchrun --nproc-per-node=2 dtrain_main.py",
+    "tensorflow": "python dtrain_main.py, with TF_CONFIG set for each process",
+    "mindspore": "msrun --worker_num=2 --local_worker_num=2 --join=True dtrain_main.py",
 }
 _GROUP = """\
 if "RANK" in os.environ and not torch.distributed.is_initialized():
@@ -54,113 +55,6 @@ _DISPLAY = """\
 if "display" not in globals():  # a notebook's own
     display = print
 """
-_HELPERS = {
-    "run": '''\
-def _run(awaitable):
-    """In place of a notebook's top-level await."""
-    import asyncio
-
-    global _loop
-    if "_loop" not in globals():
-        _loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(_loop)
-    async def wait():
-        return await awaitable
-    return _loop.run_until_complete(wait())
-''',
-    "run_file": '''\
-def _run_file(path, arguments, inside=False):
-    """In place of a notebook's %run: a program with arguments, whose names the notebook gets."""
-    import runpy
-    import sys
-
-    before, sys.argv = sys.argv, [path, *arguments]
-    try:
-        if inside:  # %run -i: among the notebook's names
-            exec(compile(open(path).read(), path, "exec"), globals())
-        else:
-            made = runpy.run_path(path, run_name="__main__")
-            globals().update({name: made[name] for name in made if not name.startswith("__")})
-    except SystemExit as leaving:
-        if leaving.code:
-            raise
-    finally:
-        sys.argv = before
-''',
-    "once": '''\
-def _once(work):
-    """Have the first rank of a node that comes here do something; its others wait until that is done."""
-    import re
-    import sys
-    import time
-
-    elastic = os.environ.get("TORCHELASTIC_ERROR_FILE")  # torchrun's, in a folder of each rank
-    folder = os.environ.get("DTRAIN_JOB") or (elastic and os.path.dirname(os.path.dirname(elastic)))
-    if not folder:  # nothing that ranks of one run share, and no other run
-        return work() if local_rank == 0 else None
-    caller = sys._getframe(2)
-    place = re.sub(r"\\W+", "_", f"{os.path.basename(caller.f_code.co_filename)}_{caller.f_lineno}")
-    _once.times[place] = _once.times.get(place, 0) + 1
-    attempt = os.environ.get("DTRAIN_ATTEMPT", "0")
-    mark = f"{folder}/.once.{attempt}.{rank - local_rank}.{place}.{_once.times[place]}"
-    until = time.monotonic() + (1.0 if local_rank else 0.0)  # if the first rank comes, it is its own
-    while not os.path.exists(mark) and time.monotonic() < until:
-        time.sleep(0.01)
-    try:
-        os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-    except FileExistsError:
-        while not os.path.exists(mark + ".done"):
-            time.sleep(0.05)
-        return
-    except OSError:  # a full disk
-        return work() if local_rank == 0 else None
-    try:
-        work()
-    finally:
-        open(mark + ".done", "w").close()
-
-_once.times = {}
-''',
-    "shell": '''\
-def _shell(command, names, captures=False):
-    """In place of a notebook's !command: once on each node, unless its output is wanted."""
-    import re
-    import subprocess
-    import threading
-
-    def value(match):
-        try:
-            return str(eval(match[1] or match[2], names))
-        except Exception:  # it is the shell's own
-            return match[0]
-
-    command = re.sub(r"\\{([^{}]+)\\}|\\$([A-Za-z_]\\w*)", value, command)
-    if captures:
-        return subprocess.run(command, shell=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
-
-    def run():
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        process = subprocess.Popen(command, shell=True, **streams)
-        # as bytes: text would make a line of each turn of a progress bar
-        copy = lambda: [print(line.decode(errors="replace"), end="") for line in process.stdout]
-        reader = threading.Thread(target=copy, daemon=True)
-        reader.start()
-        process.wait()
-        reader.join(0.5)  # what it leaves in the background keeps its output open
-
-    _once(run)
-''',
-    "write_file": '''\
-def _write_file(path, text, append=False):
-    """In place of a notebook's %%writefile: once on each node."""
-
-    def write():
-        with open(os.path.expanduser(path), "a" if append else "w") as file:
-            file.write(text)
-
-    _once(write)
-''',
-}
 _LAUNCHERS = '''\
 def _run_launchers_here():
     """Processes that mp.spawn and its kin would make are there: their functions run in them."""
@@ -258,20 +152,24 @@ def text(
     local_torch_text: str | None = None,
     *,
     makes_group: bool = False,
+    futures: Sequence[str] = (),
 ) -> str:
     """Return the preamble with the parts that the cells need.
 
     Args:
         title: the notebook's file name.
         sources: converted sources of its cells.
-        helpers: names in `_HELPERS` that the cells use.
+        helpers: names of `magic_helpers` that the cells use.
         framework: what the cells train with; others than torch make their own groups.
         accelerator: kind of the nodes' devices.
         local_torch_text: text of files that the cells import, where these stand for torch, see `has_torch`.
         makes_group: whether the notebook makes the process group itself.
+        futures: names that cells import from `__future__`.
     """
     code = "\n".join(sources)
-    parts = [_HEAD.format(title=title.replace("\\", "").replace('"', "'"), by_hand=_BY_HAND[framework])]
+    named = title.replace("\\", "").replace('"', "'")
+    first = f"from __future__ import {', '.join(futures)}\n" if futures else ""
+    parts = [_HEAD.format(title=named, by_hand=_BY_HAND[framework], futures=first)]
     if has_torch(sources, framework, local_torch_text):
         if not re.search(FRAMEWORKS, code):  # what the cells call is in their files
             code = f"{code}\n{local_torch_text}"
@@ -287,9 +185,7 @@ def text(
             parts.append(_NPU_GROUP if npu else _GROUP)
     if re.search(r"\bdisplay\s*\(", code):
         parts.append(_DISPLAY)
-    if helpers & {"shell", "write_file"}:
-        helpers |= {"once"}
-    parts += [code for name, code in _HELPERS.items() if name in helpers]
+    parts += magic_helpers.code(helpers)
     return "\n".join(parts)
 
 

@@ -73,6 +73,7 @@ def convert(
             accelerator,
             local_torch_text,
             makes_group=own_group.of_sources(sources) if makes_group is None else makes_group,
+            futures=tuple(dict.fromkeys(name for _, one in made for name in one.futures)),
         )
     )
     if values and tagged is None:

@@ -5,6 +5,7 @@ process and shares memory with it. The script runs without either of them too.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import atexit
@@ -38,6 +39,8 @@ from dtrain_lab.rank.output.executed import Executed, Tee
 
 OURS = f"{Path(__file__).parents[2]}{os.sep}"
 """Our own folder: tracebacks leave out the monitor's frames, which stand between the user's and torch's."""
+
+FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
 def main() -> None:
@@ -76,6 +79,8 @@ class Runner:
         self._cells: dict[str, Section] = {}
         """Cells by the file name of their compiled code."""
         self._parts: tuple[Section, ...] = ()
+        self._futures = 0
+        """Flags of what the script has imported from `__future__`, which all parts below have, too."""
         self._display = Display(None)
         self._setup = Setup(self.rank, folder)
 
@@ -203,9 +208,11 @@ class Runner:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         tree = ast.parse(source, file)
         last = _last_value(tree, source)
-        exec(compile(tree, file, "exec"), names)
+        code = compile(tree, file, "exec", self._futures, dont_inherit=True)
+        self._futures |= code.co_flags & FUTURES
+        exec(code, names)
         if last is not None:
-            value = eval(compile(last, file, "eval"), names)
+            value = eval(compile(last, file, "eval", self._futures, dont_inherit=True), names)
             if value is not None:
                 names["_"] = value
                 self._display.show(

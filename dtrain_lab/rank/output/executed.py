@@ -156,19 +156,17 @@ class Tee:
         self._stream = stream
         self._name = name
         self._executed = executed
+        self._owner = os.getpid()  # not the module's: a warm rank is forked after it was loaded
 
     def write(self, text: str) -> int:
         """Write to the stream and, in the rank's own process, to the notebook; returns characters written."""
         count = self._stream.write(text)
-        if os.getpid() == _MAIN and text:
+        if os.getpid() == self._owner and text:
             self._executed.stream(self._name, text)
         return count
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-_MAIN = os.getpid()
 
 
 def _plain(value: Any) -> Any:

@@ -19,7 +19,7 @@ export function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
     plan.files.find(f => f.path === name)?.text ?? '';
   const plain = { fold: 0, marks: [] };
   const nodes = plan.files.filter(f => /^node\.\d+\.sh$/.test(f.path));
-  const script = text('code/main.py');
+  const script = text('code/dtrain_main.py');
   const tabs: ITab[] = [
     {
       ...plain,

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { LogLine } from '../../tokens';
 import { followsFrom, goesOn, placeOf, rowsOf } from './lines';
+import { extended } from './reader';
 
 const line = (rank: number, text: string, time = 0): LogLine => ({
   time,
@@ -242,4 +243,18 @@ it('keeps the lines of an error\u2019s message together, and ranks whose message
   expect(apart.map(([text]) => text).join('|')).toMatch(/A.*Traceback.*B/);
   const same = texts([...failure(0, 1, 'A'), ...failure(1, 1.2, 'A')]);
   expect(same.every(([, ranks]) => ranks === '0–1')).toBe(true);
+});
+
+it('keeps keys of rows where earlier lines have gone', () => {
+  const lines = Array.from({ length: 5 }, (_, i) => line(0, `${i}`, i));
+  const keys = rowsOf(lines, true).map(r => r.key);
+  expect(rowsOf(lines.slice(2), true, new Set(), 2).map(r => r.key)).toEqual(
+    keys.slice(2)
+  );
+  const part = extended({ lines: [], from: 0 }, lines);
+  const full = extended(
+    part,
+    Array.from({ length: 20_000 }, () => line(1, 'more', 9))
+  );
+  expect([full.lines.length, full.from]).toEqual([20_000, 5]);
 });

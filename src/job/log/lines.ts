@@ -69,13 +69,15 @@ function rowOf(
  * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too;
  * equal tracebacks of several ranks are one
  * @param open - keys of rows that are not folded
+ * @param from - number of the first line, where earlier ones have gone: keys stay
  */
 export function rowsOf(
   lines: readonly LogLine[],
   fold: boolean,
-  open: ReadonlySet<string> = new Set()
+  open: ReadonlySet<string> = new Set(),
+  from = 0
 ): ILogRow[] {
-  const rows = together(lines, fold, open);
+  const rows = together(lines, fold, open, from);
   markFailed(rows);
   const found: IMade[] = [];
   /** The first of the rows that are the same. */
@@ -149,7 +151,8 @@ function isSame(one: IMade, other: IMade): boolean {
 function together(
   lines: readonly LogLine[],
   fold: boolean,
-  open: ReadonlySet<string>
+  open: ReadonlySet<string>,
+  from: number
 ): IMade[] {
   const rows: IMade[] = [];
   /** Rank → where its last line is; the next one comes after it. */
@@ -167,14 +170,14 @@ function together(
     if (fold && inLibrary(line, library.has(line.rank))) {
       const known = library.get(line.rank);
       if (known && open.has(known.key)) {
-        rows.push(rowOf(line, number, also));
+        rows.push(rowOf(line, from + number, also));
         return;
       }
       if (known) {
         known.frames += isFrame(line.text) ? 1 : 0;
         return;
       }
-      const row = rowOf(line, number, also);
+      const row = rowOf(line, from + number, also);
       library.set(line.rank, row);
       if (!open.has(row.key)) {
         row.text = '';
@@ -206,7 +209,7 @@ function together(
       }
     }
     reached.set(line.rank, rows.length);
-    rows.push(rowOf(line, number, also));
+    rows.push(rowOf(line, from + number, also));
   });
   for (const row of rows) {
     row.members.sort((a, b) => a - b);

@@ -12,6 +12,8 @@ import { LogToolbar } from './logtoolbar';
 import { hasEnded, whyNoError } from '../model/words';
 
 const ROW_HEIGHT = 19;
+/** Rows before the last one from which on more are read. */
+const NEAR = 500;
 const NONE: ReadonlySet<string> = new Set();
 
 /** The log of a job: time, ranks, text. */
@@ -28,10 +30,11 @@ export function JobLog(props: {
   const noError = whyNoError(job, trans);
   const failed = noError === null ? (job.error?.rank ?? null) : null;
   const [follow, setFollow] = useState(failed === null && !hasEnded(job));
-  const reader = useLog(jobs, job, ranks, trans);
+  const isAtEnd = useRef((): boolean => true);
+  const reader = useLog(jobs, job, ranks, () => isAtEnd.current(), trans);
   const rows = useMemo(
-    () => rowsOf(reader.lines, fold, open),
-    [reader.lines, fold, open]
+    () => rowsOf(reader.lines, fold, open, reader.from),
+    [reader.lines, fold, open, reader.from]
   );
   const host = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -42,6 +45,8 @@ export function JobLog(props: {
     overscan: 20
   });
   const count = rows.length;
+  isAtEnd.current = () =>
+    follow || (virtual.range?.endIndex ?? count) + NEAR > count;
   useEffect(() => {
     if (follow && count) {
       virtual.scrollToIndex(count - 1);

@@ -10,10 +10,14 @@ import { hasEnded } from '../model/words';
 const POLL_MS = 150;
 /** Lines kept in the page; the whole log is on disk. */
 const MOST = 20_000;
+/** Lines from which on no more are read than somebody looks at. */
+const ENOUGH = 15_000;
 
 /** What is read of a log, and how to read another part. */
 export interface IReader {
   lines: readonly LogLine[];
+  /** Number of the first of them: how many earlier ones were read and have gone. */
+  from: number;
   /** Why it is not read on; empty while it is. */
   trouble: string;
   firstError(): void;
@@ -33,14 +37,34 @@ interface INext extends ILogQuery {
   back?: string;
 }
 
-/** Reads a log in pieces, and goes on as it grows, also after the network was away. */
+/** The lines that are here. */
+interface IPart {
+  lines: readonly LogLine[];
+  from: number;
+}
+
+const NOTHING: IPart = { lines: [], from: 0 };
+
+/** A part of a log with the lines after it; of too many the first ones go. */
+export function extended(part: IPart, more: readonly LogLine[]): IPart {
+  const all = [...part.lines, ...more];
+  const gone = Math.max(0, all.length - MOST);
+  return { lines: gone ? all.slice(gone) : all, from: part.from + gone };
+}
+
+/**
+ * Reads a log in pieces, and goes on as it grows, also after the network was away.
+ *
+ * @param isAtEnd - does somebody look at the last lines that are here? Else what is looked at would go.
+ */
 export function useLog(
   jobs: Jobs,
   job: Job,
   ranks: string,
+  isAtEnd: () => boolean,
   trans: TranslationBundle
 ): IReader {
-  const [lines, setLines] = useState<readonly LogLine[]>([]);
+  const [{ lines, from }, setPart] = useState(NOTHING);
   const [trouble, setTrouble] = useState('');
   const failed = !!job.error;
   const begin = (): INext => ({
@@ -58,6 +82,9 @@ export function useLog(
 
   const refresh = usePoll(`log ${key} ${hasEnded(job)}`, POLL_MS, async () => {
     const { fresh, back, ...query } = next.current.query;
+    if (!fresh && lines.length >= ENOUGH && !isAtEnd()) {
+      return true;
+    }
     const mine = turn.current;
     try {
       const piece = await jobs.logs(job.id, { ranks, ...query });
@@ -67,11 +94,12 @@ export function useLog(
       setTrouble('');
       next.current.query = { offset: piece.offset, fresh: false };
       if (fresh) {
-        setLines(piece.lines);
+        setPart({ lines: piece.lines, from: 0 });
       } else if (piece.lines.length) {
-        setLines(before => [...before, ...piece.lines].slice(-MOST));
+        setPart(before => extended(before, piece.lines));
       }
-      return fresh || piece.lines.length > 0 || !hasEnded(job);
+      // a piece may hold lines of other ranks only: it is the server that knows the end
+      return !piece.end;
     } catch (failure) {
       if (mine !== turn.current) {
         return true;
@@ -95,7 +123,7 @@ export function useLog(
       if (error.status === 0 || error.status >= 500) {
         throw error; // the same again, later
       }
-      setLines([]); // no such ranks, or no such job: what is shown is another's
+      setPart(NOTHING); // no such ranks, or no such job: what is shown is another's
       return false;
     }
   });
@@ -110,6 +138,7 @@ export function useLog(
 
   return {
     lines,
+    from,
     trouble,
     first: lines.length ? lines[0].time : null,
     firstError: () => go({ offset: 'start', firstError: true }),

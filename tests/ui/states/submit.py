@@ -53,7 +53,7 @@ REQUEST = JobRequest(
 )
 PLAN = JobPlan(
     files=(
-        PlannedFile("code/main.py", len(SCRIPT), SCRIPT),
+        PlannedFile("code/dtrain_main.py", len(SCRIPT), SCRIPT),
         _batch("24:00:00"),
         PlannedFile("node.0.sh", 40, "#!/bin/sh\nexec python -m dtrain_lab.node.attached\n"),
         PlannedFile("src/model.py", 8123),

@@ -46,7 +46,7 @@ if /venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
   rank=(/venv/bin/python -P -m dtrain_lab.node attached "$folder")
 else
   echo "dtrain-lab is not installed here: no metrics, no executed.ipynb" >&2
-  cd code; rank=(/venv/bin/python -u main.py)
+  cd code; rank=(/venv/bin/python -u dtrain_main.py)
 fi
 port=$((21000 + SLURM_JOB_ID % 100))
 for _ in {1..100}; do (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break; port=$((port < 21099 ? port + 1 : 21000)); done
