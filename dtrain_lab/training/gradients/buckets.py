@@ -124,7 +124,7 @@ class Tuning:
 
     def _slowest(self) -> float:
         """Seconds per step of the slowest rank of the model; a collective of its process group."""
-        return max(ranks.gather(median(self._times), self._model.process_group))
+        return float(max(ranks.gather(median(self._times), self._model.process_group)))
 
     def _next(self) -> None:
         size = self._sizes[self._index]
