@@ -153,9 +153,9 @@ def resume(identity: str, force: bool, as_json: bool) -> None:
 def duplicate(identity: str, as_json: bool) -> None:
     """Submit a job's notebook again, as it is now, with the same request."""
     portal = Portal.get("terminal")
-    request = portal.call(portal.jobs.request_of(identity))
-    file = Path(request.notebook).expanduser().absolute()
-    request = msgspec.structs.replace(request, name=None, python=sys.executable)
+    request, file = portal.call(portal.jobs.request_of(identity))
+    python = sys.executable if request.kernel is None else None
+    request = msgspec.structs.replace(request, name=None, python=python)
     info = portal.call(portal.jobs.submit(request, file, print_findings))
     _done(Job(portal, info), as_json)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 from rich.table import Table
 
+from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
 from dtrain_lab.metrics.units import size_text
@@ -41,7 +40,7 @@ def listing(as_json: bool) -> None:
 @reports_errors
 def check(name: str, as_json: bool) -> None:
     """Check that a profile can run: asks every node, starts no world."""
-    report = asyncio.run(profile_check.check(name))
+    report = Portal.get("terminal").call(profile_check.check(name))
     if as_json:
         print_json(report)
         return

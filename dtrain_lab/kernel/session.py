@@ -280,6 +280,7 @@ class Session:
         """Wait for cells started with --no-wait: show their output from the start, and raise their errors."""
         waiting, self._detached = self._detached or [self._last_detached()], []
         for position, (target, cell) in enumerate(waiting):
+            self._detached = waiting[position + 1 :]  # kept where this one fails
             record = self._record(target, cell)
             shown = Shown(self._shell, self.portal, target, cell, record.ranks, by_rank=False)
             try:

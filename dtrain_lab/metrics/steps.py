@@ -53,7 +53,11 @@ class StepCycle:
             self._seen = self._seen[-1:]
             self._mixed = False
             self._before, self._fed = self.count, 1
-        self._mixed = self._mixed or (len(self._seen) > 1 and self._seen[-2] != optimizer)
+        if not self._mixed and len(self._seen) > 1 and self._seen[-2] != optimizer:
+            self._mixed = True
+            if len(self._seen) > PHASE:  # another optimizer joins in after a phase, whose steps are counted
+                self._seen = self._seen[-1:]
+                self._before, self._fed = self.count, 1
         if not self._mixed:
             self.count += 1
             return True

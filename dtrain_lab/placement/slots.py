@@ -168,7 +168,9 @@ def turn(
     for ahead, ticket in enumerate(waiting):
         if ticket.id != mine:
             continue
-        if ahead == 0 and ticket.slots <= free:
+        # more ranks than GPUs share them, as a cluster's do: the whole machine is all that one can wait for
+        needed = min(ticket.slots, len(usable) if facts.gpus else room)
+        if ahead == 0 and needed <= free:
             return replace(ticket, holds=True, devices=chosen(ticket.slots, usable, busy, taken))
         return _reason(ticket, free, room, ahead, holding)
     raise KeyError(mine)

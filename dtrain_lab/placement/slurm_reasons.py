@@ -48,6 +48,17 @@ REASONS: dict[str, tuple[str, str, bool]] = {
     "OutOfMemory": ("The job needed more memory than it asked for.", "Raise memory_per_node.", True),
 }
 """Slurm's code → message, hint, and whether the job can never start with this request."""
+ENDS: dict[str, tuple[str, str]] = {
+    "TIMEOUT": ("The job reached its time limit.", "Set a longer [slurm] time."),
+    "DEADLINE": ("The job reached its deadline.", "Submit it with a later one."),
+    "PREEMPTED": ("A job of higher priority took its nodes.", "Start it again."),
+    "NODE_FAIL": ("A node failed.", "Start it again."),
+    "BOOT_FAIL": ("A node did not start.", "Start it again."),
+    "OUT_OF_MEMORY": ("The job needed more memory than it asked for.", "Raise memory_per_node."),
+    "CANCELLED": ("The job was cancelled.", ""),
+    "REVOKED": ("Another cluster of the federation runs the job.", ""),
+}
+"""Slurm's state of a job that has ended → message and hint."""
 
 
 def reason(code: str, state: str) -> Reason | None:
@@ -61,8 +72,11 @@ def reason(code: str, state: str) -> Reason | None:
         The reason in words; None if there is nothing to explain.
     """
     plain = code.strip("()").split(",")[0]
-    if plain in ("None", "") and state in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "COMPLETED"):
-        return None
+    state = state.partition(" ")[0]  # "CANCELLED by 1000"
+    if state in ENDS:  # a reason to wait may still stand beside it
+        return Reason(state.lower(), *ENDS[state], final=True)
+    if state == "SUSPENDED":
+        return Reason("suspended", "Slurm has suspended the job.", "It goes on by itself.")
     if plain in REASONS:
         message, hint, final = REASONS[plain]
         return Reason(plain, message, hint, final=final)
@@ -70,16 +84,10 @@ def reason(code: str, state: str) -> Reason | None:
         whose = "QOS" if plain.startswith("QOS") else "account"
         message = f"The job may need more hours than your {whose} has left."
         return Reason(plain, message, "Ask for less time or fewer nodes, or use another account.")
-    if state in ("TIMEOUT", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY", "CANCELLED", "FAILED"):
-        told = {
-            "TIMEOUT": ("The job reached its time limit.", "Set a longer [slurm] time."),
-            "PREEMPTED": ("A job of higher priority took its nodes.", "Start it again."),
-            "NODE_FAIL": ("A node failed.", "Start it again."),
-            "OUT_OF_MEMORY": ("The job needed more memory than it asked for.", "Raise memory_per_node."),
-            "CANCELLED": ("The job was cancelled.", ""),
-            "FAILED": ("The job ended with an error.", "Its log has the details."),
-        }[state]
-        return Reason(state.lower(), *told, final=True)
+    if state == "FAILED":
+        return Reason("failed", "The job ended with an error.", "Its log has the details.", final=True)
+    if plain in ("None", ""):
+        return None
     return Reason(plain, f"Slurm says: {plain}.", "")
 
 
@@ -90,12 +98,18 @@ def said(words: str) -> str:
     return last.rstrip(".")
 
 
+def is_unsure(words: str) -> bool:
+    """Whether `sbatch` failed because Slurm's controller was slow or away, so that it may have the job."""
+    return any(part in words.lower() for part in ("timed out", "unable to contact", "communication"))
+
+
 def refusal(words: str) -> tuple[str, str]:
     """Turn `sbatch`'s refusal into a message and a hint."""
     lines = [line for line in words.splitlines() if "error" in line.lower()] or words.splitlines()
     why = said("\n".join(lines))
     for part, hint in (
-        ("account", "Set [slurm] account in the profile."),
+        ("submit limit", "Wait until fewer of your jobs are queued."),
+        ("invalid account", "Set [slurm] account in the profile."),
         ("partition", "Set [slurm] partition in the profile."),
         ("qos", "Set [slurm] qos in the profile."),
         ("generic resource", "Set [slurm] gres in the profile."),

@@ -2,7 +2,8 @@
 
 A spawned process has not run the cells: it would look for their classes in its own `__main__` and fail. So
 classes and functions of cells go there with their name and their code. The spawned processes import this
-module to unpickle. A forked process has them, and takes them by name.
+module to unpickle. A forked process has them, and takes them by name, as in a notebook. Only what was defined
+after the fork goes there with its code, and with all values that the code reads: large ones take long.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import multiprocessing
 import multiprocessing.context
 import os
 import sys
+import weakref
 from multiprocessing import reduction
 from types import FunctionType
 from typing import Any
@@ -30,6 +32,7 @@ def with_code() -> None:
     """Pickle classes and functions of cells with their code: for new processes, and in queues to them."""
     global _rank
     _rank = os.getpid()
+    os.register_at_fork(before=_forking)
     _install()
 
 
@@ -72,17 +75,49 @@ _rank: int | None = None
 """Process id of the rank, in the rank and in what it has forked; None in spawned processes."""
 
 
+_spawns = False
+"""Whether this rank has spawned a process, to which anything may be sent from then on."""
+_forks = 0
+_oldest = 0
+"""Number of the fork that made the oldest living child; 0 before the first."""
+_numbers: dict[int | None, int] = {}
+"""Process id of a child → number of its fork."""
+_first: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+"""Class or function of a cell → number of the first fork that took it along."""
+
+
+def _forking() -> None:
+    """Note what the process that is about to be forked will have."""
+    global _forks, _numbers, _oldest
+    if os.getpid() != _rank:
+        return
+    alive = {child.pid for child in multiprocessing.active_children()}
+    _numbers = {pid: _numbers.get(pid, _forks) for pid in alive}
+    _forks += 1
+    _oldest = min([*_numbers.values(), _forks])
+    for value in list(vars(sys.modules["__main__"]).values()):
+        if isinstance(value, type | FunctionType):
+            _first.setdefault(value, _forks)
+
+
 def _install() -> None:
     pickler: Any = reduction.ForkingPickler
     pickler.reducer_override = _reduce
 
 
 def _reduce(_: Any, obj: Any) -> Any:
+    global _spawns
+    _spawns = _spawns or multiprocessing.context.get_spawning_popen() is not None
     if not (isinstance(obj, type | FunctionType) and obj.__module__ == "__main__"):
         return NotImplemented
-    if os.getpid() != _rank and _known(obj):  # on its way to the rank, which has it
+    if _known(obj) and (os.getpid() != _rank or _forked_with(obj)):
         return (named, (obj.__qualname__,))
     return (load, (obj.__qualname__, cloudpickle.dumps(obj)))
+
+
+def _forked_with(obj: Any) -> bool:
+    """Whether all processes that this rank has made have a class or function of the cells."""
+    return not _spawns and _first.get(obj, _forks + 1) <= _oldest
 
 
 def _known(obj: Any) -> bool:

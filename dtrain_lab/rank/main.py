@@ -172,7 +172,14 @@ def _environment(spec: RankSpec) -> None:
     os.chdir(spec.directory if os.path.isdir(spec.directory) else os.path.expanduser("~"))
     # as in a notebook: modules beside it can be imported, those in the fork server's folder can't
     sys.path[:] = ["", *(path for path in sys.path if path not in ("", "/"))]
+    reseed()
+
+
+def reseed() -> None:
+    """Give this rank random numbers of its own: the fork server's state is the same in all ranks."""
     random.seed()
+    if "numpy.random" in sys.modules:  # loaded with older numpy
+        sys.modules["numpy.random"].seed()
 
 
 def _loopback() -> str:

@@ -109,11 +109,14 @@ def _refused(record: SweepRecord, event: Refused) -> SweepRecord:
     trial = replace(record.trials[event.number], reason=Summary(event.code, {}, event.message))
     if trial.handed:
         trial = _taken_back(trial)
-    if trial.jobs and not event.again:  # it can't be continued; the other trials may
+    runs = any(other.state == "running" for other in record.trials if other.number != event.number)
+    # a scheduler that limits a user's jobs takes the next one when another trial has ended
+    again = event.again or (event.code == "refused" and runs)
+    if trial.jobs and not again:  # it can't be continued; the other trials may
         return _with(record, replace(trial, state="failed", ended_at=event.at))
     record = _with(record, trial)
-    reason = Reason(event.code, event.message, event.hint, final=not event.again)
-    if event.again:
+    reason = Reason(event.code, event.message, event.hint, final=not again)
+    if again:
         return replace(record, retry_at=event.at + AGAIN_S, reason=reason)
     return replace(record, state="stopping", reason=reason)
 

@@ -16,7 +16,7 @@ def best(record: SweepRecord) -> Trial | None:
 
 def can_resume(record: SweepRecord) -> bool:
     """Whether something of a sweep that has ended is left to run."""
-    left = len(record.trials) < record.total or any(t.state == "stopped" for t in record.trials)
+    left = len(record.trials) < record.total or any(t.state in ("stopped", "waiting") for t in record.trials)
     return record.state in ("stopped", "failed") and left
 
 

@@ -36,12 +36,24 @@ class Means:
         rank: number of this rank.
         size: number of ranks.
         record: gets the means, on rank 0.
+        cell: id and rendezvous store of the cell that runs; None outside cells. Values meet those of the same
+            cell only: calls of one that was interrupted are not as many on all ranks.
     """
 
-    def __init__(self, store: Any, rank: int, size: int, record: Record) -> None:
+    def __init__(
+        self,
+        store: Any,
+        rank: int,
+        size: int,
+        record: Record,
+        cell: Callable[[], tuple[str, Any]] = lambda: ("", None),
+    ) -> None:
         self._store, self._rank, self._size, self._record = store, rank, size, record
+        self._cell = cell
+        self._called = ""
+        """Cell of the calls that are counted."""
         self._calls: dict[int, int] = {}
-        self._waiting: queue.SimpleQueue[tuple[str, int, float]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[str, Any, int, int, float]] = queue.SimpleQueue()
         self._closing = 0.0
         self._handed_in = self._recorded = 0
         if rank == 0:
@@ -50,12 +62,17 @@ class Means:
 
     def put(self, step: int, values: dict[str, float]) -> None:
         """Hand in this rank's values of a step; returns at once."""
+        cell, store = self._cell()
+        if store is None:
+            store = self._store
+        if cell != self._called:
+            self._called = cell
+            self._calls.clear()
         call = self._calls[step] = self._calls.get(step, -1) + 1
-        key = f"dtrain/log/{step}/{call}"
-        self._store.set(f"{key}/{self._rank}", json.dumps(values))
+        store.set(f"{_key(cell, step, call)}/{self._rank}", json.dumps(values))
         if self._rank == 0:
             self._handed_in += 1
-            self._waiting.put((key, step, time.time()))
+            self._waiting.put((cell, store, step, call, time.time()))
 
     def finish(self) -> None:
         """Record what is still under way, waiting for other ranks for a short time."""
@@ -74,30 +91,35 @@ class Means:
 
     def _collect(self) -> None:
         while True:
-            key, step, at = self._waiting.get()
+            handed_in = self._waiting.get()
             try:
-                self._one(key, step, at)
+                self._one(*handed_in)
             except (RuntimeError, ConnectionError) as error:  # the store has ended, or the world is rebuilt
                 ranks.say(f"dt.log: values of other ranks can't be read any more: {error}")
             self._recorded += 1
 
-    def _one(self, key: str, step: int, at: float) -> None:
-        keys = [f"{key}/{rank}" for rank in range(self._size)]
+    def _one(self, cell: str, store: Any, step: int, call: int, at: float) -> None:
+        keys = [f"{_key(cell, step, call)}/{rank}" for rank in range(self._size)]
         until = time.monotonic() + PATIENCE_S
-        while not self._store.check(keys):
-            if time.monotonic() > min(until, self._closing or until):
+        while not store.check(keys):
+            # once another cell runs, nothing more comes of this one
+            if time.monotonic() > min(until, self._closing or until) or self._cell()[0] != cell:
                 break
             time.sleep(LOOK_S)
-        there = [rank for rank in range(self._size) if self._store.check([keys[rank]])]
+        there = [rank for rank in range(self._size) if store.check([keys[rank]])]
         if len(there) < self._size:
             missing = ", ".join(str(rank) for rank in range(self._size) if rank not in there)
             ranks.say(
                 f"dt.log: ranks {missing} did not log step {step}: the mean of the other ranks is recorded."
             )
-        found = [json.loads(self._store.get(keys[rank])) for rank in there]
+        found = [json.loads(store.get(keys[rank])) for rank in there]
         self._record(step, means(found), at)
         for rank in there:
-            self._store.delete_key(keys[rank])
+            store.delete_key(keys[rank])
+
+
+def _key(cell: str, step: int, call: int) -> str:
+    return f"dtrain/log/{cell}/{step}/{call}"
 
 
 def means(found: list[dict[str, float]]) -> dict[str, float]:

@@ -128,8 +128,12 @@ def _use(caller: FrameType) -> Literal["block", "alone", "kept"]:
     names = [step.opname for step in after if step.opname not in ("CACHE", "EXTENDED_ARG")][:2]
     if names[:1] == ["BEFORE_WITH"] or names == ["COPY", "LOAD_SPECIAL"]:  # until Python 3.13; since 3.14
         return "block"
-    # the value of a cell's last line is shown, by a function of its own or one that is built in
-    return "alone" if names[:1] in (["POP_TOP"], ["PRINT_EXPR"], ["CALL_INTRINSIC_1"]) else "kept"
+    # the value of a cell's last line is shown, by a function of its own or one that is built in; in a job the
+    # line is compiled by itself, and its value returned
+    alone = [["POP_TOP"], ["PRINT_EXPR"], ["CALL_INTRINSIC_1"]]
+    if caller.f_code.co_name == "<module>":
+        alone.append(["RETURN_VALUE"])
+    return "alone" if names[:1] in alone else "kept"
 
 
 def _together() -> None:

@@ -83,10 +83,11 @@ def _averages() -> Any:
 
     group = dist.group.WORLD
     if not _means or _means[0][0] is not group:
-        from dtrain_lab.training.averages import Means, store_of_group
+        from dtrain_lab.training import averages, meeting
 
-        store = store_of_group()
-        made = None if store is None else Means(store, dist.get_rank(), dist.get_world_size(), _record)
+        store, made = averages.store_of_group(), None
+        if store is not None:
+            made = averages.Means(store, dist.get_rank(), dist.get_world_size(), _record, meeting.cell)
         _means[:] = [(group, made)]
     return _means[0][1]
 

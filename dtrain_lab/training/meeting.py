@@ -58,6 +58,11 @@ def begin_cell(cell: str, store: Any) -> None:
     _calls.clear()
 
 
+def cell() -> tuple[str, Any]:
+    """Id of the cell that runs, and the ranks' rendezvous store or None; "" and None in a script."""
+    return _cell[0] if _cell else ("", None)
+
+
 def meet(topic: str, members: Sequence[int], brought: Any) -> dict[int, Any] | None:
     """Wait until all members have come to their n-th meeting of a topic; not a collective of torch.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -167,10 +168,17 @@ def _check(model: Any, optimizer: Any, every: object, cap: object) -> None:
 
     if not isinstance(model, torch.nn.Module):
         raise BadRequest(f"dt.optimize: {type(model).__name__} is not a torch.nn.Module.")
-    if hasattr(model, "set_requires_gradient_sync"):
+    if any(hasattr(module, "set_requires_gradient_sync") for module in model.modules()):
         raise BadRequest(
             "dt.optimize: the model is sharded by FSDP2, which averages gradients in its own way.",
             "Use model.set_requires_gradient_sync(False) in the batches between.",
+        )
+    fsdp = sys.modules.get("torch.distributed.fsdp")  # loaded where a model is sharded by it
+    if fsdp is not None and any(isinstance(m, fsdp.FullyShardedDataParallel) for m in model.modules()):
+        raise BadRequest(
+            "dt.optimize: the model is sharded by FullyShardedDataParallel, which averages gradients in its "
+            "own way.",
+            "Use model.no_sync() in the batches between.",
         )
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise BadRequest(f"dt.optimize: {type(optimizer).__name__} is not an optimizer of torch.")

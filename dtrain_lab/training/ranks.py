@@ -47,14 +47,14 @@ def local_rank() -> int:
     return int(os.environ.get("LOCAL_RANK") or 0)
 
 
-def gather(value: Any) -> list[Any]:
-    """Gather a value from every rank, in order of ranks; a collective."""
+def gather(value: Any, group: Any = None) -> list[Any]:
+    """Gather a value from every rank of a process group, by default from all, in order; a collective."""
     if not grouped():
         return [value]
     import torch.distributed as dist
 
-    values: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(values, value)
+    values: list[Any] = [None] * dist.get_world_size(group)
+    dist.all_gather_object(values, value, group=group)
     return values
 
 

@@ -119,7 +119,9 @@ async def test_a_job_from_before_a_limit_is_not_resumed(
     while not json.loads((await jp_fetch("dtrain-lab", "jobs", job["id"])).body)["ended_at"]:
         await asyncio.sleep(0.05)
     app.allow_environments = False
-    asked = replace(await app.jobs.request_of(job["id"]), environment="venv:/tmp")
+    request, file = await app.jobs.request_of(job["id"])
+    assert file == jp_root_dir / "a.ipynb", "a duplicate is made of it wherever the terminal stands"
+    asked = replace(request, environment="venv:/tmp")
     await app.jobs._index.ask(partial(app.jobs._store.change, job["id"], request=asked))
     refusal = await refused(jp_fetch, "POST", f"jobs/{job['id']}/resume")
     assert refusal == (403, "environment_not_allowed")

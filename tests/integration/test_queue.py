@@ -67,6 +67,15 @@ def test_cells_behind_one_that_fails_are_not_run(notebook: Notebook) -> None:
     assert notebook.run("%%distributed 0\nprint(ran)").stdout == "[0] []\n"
 
 
+def test_cells_behind_one_that_failed_are_waited_for_next(notebook: Notebook) -> None:
+    notebook.run("%%distributed 1 --no-wait\n1 / 0")
+    wait_until(lambda: "Rank 1 failed" in notebook.run("%distributed output").stdout, 10, "its end")
+    notebook.run("%%distributed 0 --no-wait\nprint('second')")
+    notebook.run("%%distributed 0 --no-wait\nprint('third')")
+    assert "ZeroDivisionError" in notebook.run("%distributed wait").error
+    assert by_rank(notebook.run("%distributed wait").stdout) == {0: ["second", "third"]}
+
+
 def test_waiting_can_be_given_up_and_the_cell_goes_on(notebook: Notebook) -> None:
     cluster = next(c for c in dt.clusters() if c.name == "queue")
     notebook.run("%%distributed --no-wait\nimport time\ntime.sleep(600)")

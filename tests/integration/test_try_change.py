@@ -13,7 +13,7 @@ import torch.distributed as dist
 from torch import multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
-from dtrain_lab.rank.diagnosis.change import _accumulating, _cannot_apply, _compressing
+from dtrain_lab.rank.diagnosis.change import _accumulating, _cannot_apply, _compressing, _with_averaging
 from dtrain_lab.rank.diagnosis.measure import cannot_repeat
 from dtrain_lab.rank.torch import ddp
 from dtrain_lab.wire.metrics.diagnosis import Change
@@ -74,6 +74,30 @@ def test_the_optimizer_steps_once_in_so_many_batches_while_that_is_tried(
     assert [moved() for _ in range(2)] == [True, True]
 
 
+@pytest.mark.parametrize("way", ["loop", "optimize"])
+def test_what_is_tried_is_what_is_offered(seen: types.SimpleNamespace, way: str) -> None:
+    """The changed loop steps once for a group, of which only the last batch sends gradients."""
+    seen.arguments, seen.autocast = lambda: ((torch.ones(2, 4),), {}), None
+    said: list[str] = []
+    model, [optimizer] = seen.model, seen.optimizers
+    model.register_forward_pre_hook(
+        lambda *_: said.append("sends" if model.require_backward_grad_sync else "keeps")
+    )
+    optimizer.register_step_post_hook(lambda *_: said.append("steps"))
+    report = _with_averaging(seen, (True,), Change("accumulate", 3, way))
+    assert len(report.changed) == len(report.with_sync) > 1
+    assert report.steps % 3 == 0
+    told = " ".join(said)
+    assert told.startswith("sends steps sends steps"), "without the change"
+    assert "keeps keeps sends steps keeps keeps sends steps" in told
+    assert not [
+        each
+        for each in told.split("steps")
+        if each.split() not in (["sends"], ["keeps", "keeps", "sends"], [])
+    ]
+    assert "step" not in optimizer.__dict__, "it was taken back"
+
+
 def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
     assert "No DataLoader" in _cannot_apply(seen, Change("workers", 2))
     seen.loader = torch.utils.data.DataLoader(list(range(6)), batch_size=2)
@@ -87,7 +111,7 @@ def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
     assert not _cannot_apply(seen, Change("bf16"))
     seen.model.register_comm_hook(None, lambda state, bucket: None)
     assert "hook already" in _cannot_apply(seen, Change("bf16"))
-    assert "No optimizer" in _cannot_apply(
+    assert "optimizer of this model is gone" in _cannot_apply(
         types.SimpleNamespace(model=seen.model, optimizers=[], loader=None, passes=(True,)),
         Change("accumulate", 2),
     )

@@ -372,7 +372,7 @@ def test_what_was_measured_replaces_what_was_promised() -> None:
         ({"bound": True}, "Some communication can't be seen"),
         (
             {"share": 0.04, "transfer_s": 0.004},
-            "Communication takes 4 % of a step and waiting for data 0 %: less of them would gain little.",
+            "Computation takes the time: communication is 4 % of a step, waiting for data 0 %.",
         ),
         (
             {"share": 0.04, "data_s": 0.03},

@@ -57,6 +57,11 @@ def test_a_call_alone_is_complete_when_it_returns(folder: Path, marks: list[int]
     assert (latest_step(folder), os.fspath(saved)) == (8, str(folder / "step-8"))
 
 
+def test_the_last_line_of_a_jobs_cell_is_a_call_alone(folder: Path) -> None:
+    eval(compile("dt.checkpoint(5)", "train.ipynb[1]", "eval"), {"dt": dt})
+    assert latest_step(folder) == 5
+
+
 def test_one_that_is_entered_later_is_complete_at_the_end_of_its_block(folder: Path) -> None:
     dt.checkpoint(1)
     kept, other = dt.checkpoint(2), dt.checkpoint(3)

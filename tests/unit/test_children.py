@@ -52,3 +52,49 @@ def test_an_import_does_not_fail_for_what_waits_for_it(
 
     imports.after_import("renamed_parts", lacks)
     assert importlib.import_module("renamed_parts").x == 1
+
+
+POOL = """
+import multiprocessing, sys, threading, time
+from dtrain_lab.rank import children
+children.with_code()
+lock = threading.Lock()  # as a global that can't be pickled, or is large
+
+class Item:
+    def __init__(self, value):
+        self.value = value
+
+    def read(self):
+        return lock.locked(), self.value
+
+def read(item):
+    with lock:
+        return item.read()
+
+def late(value):
+    return value + 1
+
+if sys.argv[1] == "fork":
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(pool.map(read, [Item(1), Item(2)]))
+        def late(value):
+            return value + 2
+        def later(value):
+            return value + 3
+        print(pool.map(later, [1]))  # not there when the workers were forked
+else:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(late, [1]))
+        with multiprocessing.get_context("fork").Pool(1) as forked:
+            print(forked.map(late, [1]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "wanted"),
+    [("fork", ["[(True, 1), (True, 2)]", "[4]", ""]), ("spawn", ["[2]", "[2]", ""])],
+)
+def test_functions_of_cells_go_to_forked_workers_by_name(method: str, wanted: list[str]) -> None:
+    run = [sys.executable, "-c", POOL, method]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split("\n") == wanted, done.stderr

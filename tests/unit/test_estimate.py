@@ -244,6 +244,16 @@ def test_a_cycle_that_is_found_late_corrects_the_count() -> None:
     assert cycle.count == 4
 
 
+def test_an_optimizer_that_joins_in_later_takes_no_steps_back() -> None:
+    cycle = StepCycle()
+    counts = []
+    for optimizer in [1] * 1000 + [1, 2] * 4:
+        cycle.ends(optimizer)
+        counts.append(cycle.count)
+    assert counts == sorted(counts)
+    assert counts[-1] in (1003, 1004)
+
+
 def test_another_optimizer_alone_is_a_new_phase() -> None:
     cycle = StepCycle()
     for optimizer in [1] * 50 + [2] * 50:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+import torch.distributed as dist
 
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.training import averages
 from dtrain_lab.training import log as logging
 
 Record = tuple[int, dict[str, float]]
@@ -33,3 +37,20 @@ def test_another_step_is_refused_and_named(recorded: list[Record], step: object)
         logging.log(step, loss=0.5)  # type: ignore[arg-type]
     assert "whole number" in str(refused.value)
     assert recorded == []
+
+
+def test_means_are_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell that was interrupted has called `dt.log` more often on one rank than on the other."""
+    cells: list[tuple[str, Any]] = [("first", dist.HashStore())]
+    monkeypatch.setattr(averages, "PATIENCE_S", 60.0)
+    means: list[Record] = []
+    ranks = [
+        averages.Means(None, rank, 2, lambda step, values, _: means.append((step, values)), lambda: cells[-1])
+        for rank in range(2)
+    ]
+    ranks[0].put(10, {"loss": 4.0})  # rank 1 was interrupted before
+    cells.append(("second", dist.HashStore()))
+    for rank, loss in zip(ranks, (1.0, 3.0), strict=True):
+        rank.put(10, {"loss": loss})
+    ranks[0].settle(10)
+    assert means == [(10, {"loss": 4.0}), (10, {"loss": 2.0})]

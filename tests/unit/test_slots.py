@@ -43,6 +43,16 @@ def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
     assert small.ahead == 1
 
 
+def test_a_job_of_more_ranks_than_slots_waits_for_the_whole_machine_and_no_more() -> None:
+    for facts, usable in ((GPUS, USABLE), (CPUS, ())):
+        large = ticket("large", 10 * total(facts), 1)
+        assert isinstance(turn([large], "large", facts, usable), Ticket)
+        before = ticket("one", 1, 0, holds=True, devices=usable[:1])
+        assert not isinstance(turn([before, large], "large", facts, usable), Ticket)
+        holding = replace(large, holds=True, devices=usable)
+        assert not isinstance(turn([holding, ticket("two", 1, 2)], "two", facts, usable), Ticket)
+
+
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=12))
 def test_slots_are_never_given_twice(sizes: list[int]) -> None:
     tickets = [ticket(f"j{n}", size, n) for n, size in enumerate(sizes)]
@@ -52,7 +62,7 @@ def test_slots_are_never_given_twice(sizes: list[int]) -> None:
                 answer = turn(tickets, one.id, CPUS, ())
                 tickets[index] = answer if isinstance(answer, Ticket) else one
         held = [t for t in tickets if t.holds]
-        assert sum(t.slots for t in held) <= total(CPUS)
+        assert sum(min(t.slots, total(CPUS)) for t in held) <= total(CPUS)
         # in order: nobody runs before somebody who came earlier and waits
         waiting = [t.at for t in tickets if not t.holds]
         assert all(t.at < min(waiting) for t in held) if waiting else True

@@ -223,6 +223,12 @@ def test_every_kind_of_environment_starts_its_python() -> None:
         ("None", "TIMEOUT", "reached its time limit", True),
         ("None", "PREEMPTED", "higher priority", True),
         ("SomethingNew", "PENDING", "Slurm says: SomethingNew", False),
+        # a reason to wait still stands beside the state of a job that was cancelled while it waited
+        ("Resources", "CANCELLED by 1000", "was cancelled", True),
+        ("NodeDown", "NODE_FAIL", "A node failed", True),
+        ("None", "BOOT_FAIL", "did not start", True),
+        ("None", "SUSPENDED", "suspended", False),
+        ("NonZeroExitCode", "FAILED", "ended with an error", True),
     ],
 )
 def test_reasons_in_words(code: str, state: str, part: str, final: bool) -> None:
@@ -234,6 +240,13 @@ def test_reasons_in_words(code: str, state: str, part: str, final: bool) -> None
 
 def test_no_reason_where_all_is_well() -> None:
     assert slurm_reasons.reason("None", "RUNNING") is None
+    assert slurm_reasons.reason("None", "REQUEUED") is None
+
+
+def test_a_controller_that_is_slow_may_have_the_job() -> None:
+    assert slurm_reasons.is_unsure("sbatch: error: Socket timed out on send/recv operation")
+    assert slurm_reasons.is_unsure("sbatch: error: Unable to contact slurm controller (connect failure)")
+    assert not slurm_reasons.is_unsure("sbatch: error: Invalid account or partition")
 
 
 def test_refusals_keep_the_schedulers_words() -> None:

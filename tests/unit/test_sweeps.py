@@ -42,7 +42,7 @@ from dtrain_lab.sweeps.events import (
     Woke,
 )
 from dtrain_lab.sweeps.transitions import step
-from dtrain_lab.sweeps.view import shown, summary
+from dtrain_lab.sweeps.view import can_resume, shown, summary
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, Report, Rung, SweepRecord, SweepRequest, Trial
@@ -194,6 +194,18 @@ def test_what_is_refused_for_now_is_tried_again_and_the_rest_ends_the_sweep() ->
     assert record.reason is None
     record, _ = step(record, Refused(0, "bad_size", "Too large.", "", again=False, at=17.0))
     assert (record.state, record.trials[0].state) == ("failed", "waiting")
+
+
+def test_a_scheduler_that_takes_no_more_jobs_is_asked_again_while_trials_run() -> None:
+    record, _ = through(sweep(), *begun(0, "a"), Looked(0, "running"), Suggested({"lr": 0.2}))
+    limit = Refused(1, "refused", "Slurm refuses: too many jobs.", "", again=False, at=10.0)
+    record, _ = step(record, limit)
+    assert (record.state, record.trials[1].state) == ("running", "waiting")
+    record, _ = through(record, ended(0, 1.0, 0.5), limit)
+    assert (record.state, record.trials[1].state) == ("failed", "waiting")
+    assert can_resume(record)
+    complete = replace(record, total=2)
+    assert can_resume(complete), "the trial that waits is left"
 
 
 def test_a_trial_that_can_not_be_continued_fails_alone() -> None:

@@ -119,6 +119,7 @@ FOLLOWERS: dict[str, Callable[[torch.optim.Optimizer], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The epoch parameter:UserWarning")  # SequentialLR of torch 2.8 itself
 @pytest.mark.parametrize("name", FOLLOWERS)
 def test_other_schedulers_go_on_beside_a_ramp_and_after_it_as_with_torch_s_own(name: str) -> None:
     def ours(optimizer: torch.optim.Optimizer) -> Any:

@@ -45,8 +45,10 @@ async def facts(profile: Profile) -> SlurmFacts:
     words = ["sinfo", "-h", "-N", "-n", nodes, "-p", partition, "-o", slurm.SINFO]
     done = await transport(profile.ssh.login).run(words)
     lines = [line.replace("*", "", 1) for line in done.out.decode().splitlines()]
-    found = slurm.partitions(line.replace("|drain", "|alloc") for line in lines)
-    cpus = int(os.environ.get("SLURM_CPUS_ON_NODE", 0))
+    # a node that drains runs what it has: this allocation, too
+    found = slurm.partitions(re.sub(r"\|(drain|drng)", "|alloc", line) for line in lines)
+    here = profile.slurm.allocation == "current"
+    cpus = int(os.environ.get("SLURM_CPUS_ON_NODE", 0)) if here else 0
     return SlurmFacts(tuple(_limited(p, profile.slurm.partition, cpus) for p in found))
 
 

@@ -170,6 +170,9 @@ class SlurmBackend(Backend):
             done = await way.run([*words, f"{folder}/{job_files.BATCH}"], within_s=SUBMIT_WITHIN_S)
         except Unreachable as error:
             return await self._maybe_submitted(submission, error)
+        if done.code and slurm_reasons.is_unsure(done.err):
+            why = f"Slurm did not answer: {slurm_reasons.said(done.err)}."
+            return await self._maybe_submitted(submission, Unreachable(why, "Submit again in a minute."))
         if done.code:
             await way.remove(folder)
             raise StartFailed(*slurm_reasons.refusal(done.err), code="refused")

@@ -77,7 +77,9 @@ class Queue:
         return self._pending.index(identity) if identity in self._pending else None
 
     async def _ask(self) -> None:
-        done = await self._transport.run(["squeue", "--me", "-h", "-t", "all", "-o", slurm.SQUEUE])
+        # seconds since 1970: a login node's local time may not be this machine's
+        words = ["env", "SLURM_TIME_FORMAT=%s", "squeue", "--me", "-h", "-t", "all", "-o", slurm.SQUEUE]
+        done = await self._transport.run(words)
         self._at = time.monotonic()
         if done.code:
             self._every = min(SLOWEST_S, self._every * 2)
@@ -103,7 +105,9 @@ def floor_s() -> float:
 
 
 def _time(text: str) -> float | None:
-    try:
+    if text.isdigit():
+        return float(text)
+    try:  # of a Slurm that does not know SLURM_TIME_FORMAT
         return datetime.fromisoformat(text).timestamp()
     except ValueError:  # "N/A"
         return None

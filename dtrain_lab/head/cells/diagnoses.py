@@ -102,7 +102,9 @@ class Diagnoses:
             known = ", ".join(a.id for a in known_now if change(a) is not None)
             raise NotFound(
                 f"There is no advice “{order.advice}” on the loop that trained last.",
-                f"What can be tried: {known}." if known else "Train some steps first: %distributed advise",
+                f"What can be tried: {known}."
+                if known
+                else info.metrics.no_advice or "Train some steps first, then ask for advice.",
             )
         wanted = change(advice)
         if wanted is None:

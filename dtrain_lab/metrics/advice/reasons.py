@@ -5,7 +5,7 @@ from __future__ import annotations
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, unknown
 
-MEASURE = "Estimates give no advice then; what is diagnosed between cells does."
+MEASURE = "Advice would be a guess now: a diagnosis between cells measures it."
 
 
 def why_none(of: Measured | None, busy: str) -> str:
@@ -36,10 +36,10 @@ def why_none(of: Measured | None, busy: str) -> str:
         waits = f"Waiting for data takes {_percent(reading)} of a step"
         return f"{waits}, but the cores have no time for more workers."
     if of.share is None:
-        return f"Waiting for data takes {_percent(reading)} of a step: less of it would gain little."
+        return f"Computation takes the time: waiting for data is {_percent(reading)} of a step."
     return (
-        f"Communication takes {_percent(of.share)} of a step and waiting for data {_percent(reading)}: "
-        "less of them would gain little."
+        f"Computation takes the time: communication is {_percent(of.share)} of a step, waiting for data "
+        f"{_percent(reading)}."
     )
 
 

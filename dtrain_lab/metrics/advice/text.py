@@ -8,7 +8,7 @@ from typing import Any
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.metrics.advice.reasons import MEASURE
 from dtrain_lab.metrics.advice.tried import NUMBERS as TRYABLE
-from dtrain_lab.metrics.advice.tried import outcome
+from dtrain_lab.metrics.advice.tried import between, outcome, percent
 from dtrain_lab.metrics.forecast import weak_scaling
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
@@ -66,11 +66,11 @@ def faster(gain: float, error: float) -> str:
     """
     if gain <= 1:
         return ""
-    more, unsure = round(100 * (gain - 1)), max(1, round(100 * error))
+    more, unsure = round(100 * (gain - 1)), percent(error)
     if unsure >= more:
         return f": {UNSURE} ({more} % ±{unsure}: steps are too unsteady now to tell)"
     if error >= ROUGH_GAIN * (gain - 1):
-        return f": {max(1, more - unsure)} to {more + unsure} % faster"
+        return f": {between(gain, error)}"
     return f": about {more} % faster (±{unsure})"
 
 

@@ -75,7 +75,7 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
         predicted_error=advice.gain_error,
         steps=steps,
         text=f"{advice.change}: {outcome(gain, error)}, measured over {steps} batches{WAYS[way]}{few_words}. "
-        f"Predicted: {100 * (advice.gain - 1):.0f} % (±{_percent(advice.gain_error)}).",
+        f"Predicted: {100 * (advice.gain - 1):.0f} % (±{percent(advice.gain_error)}).",
         way=way,
     )
 
@@ -87,17 +87,23 @@ def outcome(gain: float, error: float) -> str:
         gain: measured throughput over that without the change.
         error: its error.
     """
-    more, unsure = round(100 * (gain - 1)), _percent(error)
+    more, unsure = round(100 * (gain - 1)), percent(error)
     if gain - 1 <= error:
         surely = "no" if gain < 1 + LEAST_GAIN else "not surely"
         return f"{surely} faster ({more:+d} % ±{unsure})".replace("-", "−")
     if error >= ROUGH_GAIN * (gain - 1):
-        return f"{max(1, more - unsure)} to {more + unsure} % faster"
+        return between(gain, error)
     return f"{more} % faster (±{unsure})"
 
 
-def _percent(error: float) -> int:
-    return max(1, round(100 * error))
+def between(gain: float, error: float) -> str:
+    """Return a gain as a range: "18 to 98 % faster"."""
+    return f"{percent(gain - 1 - error)} to {percent(gain - 1 + error)} % faster"
+
+
+def percent(share: float) -> int:
+    """Return whole percent of a share, at least 1."""
+    return max(1, round(100 * share))
 
 
 def _by_cycle(ranks: Sequence[Sequence[float]]) -> list[float]:

@@ -13,6 +13,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.cells.diff import Leaf
 
+TEXT = 200
+"""Characters of a plain value's text that are told."""
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -58,6 +60,11 @@ def values_of(value: Any, path: str) -> Any:
     for found, part in _walk("", value):
         if found == path:
             tensor = torch.as_tensor(part).detach().cpu()
+            if tensor.is_quantized:
+                tensor = tensor.dequantize()
+            elif tensor.layout is not torch.strided:
+                tensor = tensor.to_dense()
+            tensor = tensor.resolve_conj().resolve_neg()
             return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64).numpy()
     raise KeyError(path)
 
@@ -100,20 +107,32 @@ def local(value: Any) -> Any:
 
 def _leaf(path: str, value: Any) -> Leaf:
     if isinstance(value, torch.Tensor):
-        data = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-        return Leaf(
-            path, "tensor", str(value.dtype).removeprefix("torch."), tuple(value.shape), _digest(data)
-        )
+        kind = str(value.dtype).removeprefix("torch.")
+        return Leaf(path, "tensor", kind, tuple(value.shape), _digest(_bytes(value)))
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        if value.dtype.kind not in "biufc":  # texts, dates, fields: no numbers that have a distance
+            return Leaf(path, "object", f"array of {value.dtype}", (), _digest(data))
         return Leaf(path, "array", str(value.dtype), value.shape, _digest(data))
     if isinstance(value, PLAIN):
-        return Leaf(path, "value", type(value).__name__, (), repr(value)[:200])
+        text = repr(value)
+        if len(text) > TEXT:  # begins as its text, and is told from another one by the rest
+            text = f"{text[:TEXT]}… ({_digest(text.encode())})"
+        return Leaf(path, "value", type(value).__name__, (), text)
     try:
         return Leaf(path, "object", type(value).__name__, (), _digest(cloudpickle.dumps(value)))
     # objects that can't be pickled are compared by type only
     except Exception:  # noqa: BLE001
         return Leaf(path, "object", type(value).__name__, (), "")
+
+
+def _bytes(value: Any) -> Any:
+    """The numbers of a tensor; a pickle of one that is sparse, quantized or otherwise no plain array."""
+    value = value.detach()
+    if value.layout is not torch.strided or value.is_quantized or value.is_meta:
+        return cloudpickle.dumps(value.coalesce() if value.is_sparse else value)
+    plain = value.cpu().resolve_conj().resolve_neg().contiguous()
+    return plain.reshape(-1).view(torch.uint8).numpy()
 
 
 def _digest(data: Any) -> str:

@@ -53,7 +53,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         self.parts.append((at, obj))
         if kind is np.ndarray:
             self.size += -(-obj.nbytes // ALIGN) * ALIGN
-            return ("array", at, obj.dtype.str, obj.shape)
+            # the text of a type with fields lacks them
+            return ("array", at, obj.dtype.str if obj.dtype.names is None else obj.dtype, obj.shape)
         size = obj.numel() * obj.element_size()
         self.size += -(-size // ALIGN) * ALIGN
         wants = obj.requires_grad and obj.is_leaf
@@ -84,7 +85,7 @@ class Unpickler(pickle.Unpickler):
             self._known[key] = make(at, *described[2:])
         return self._known[key]
 
-    def _array(self, at: int, dtype: str, shape: tuple[int, ...]) -> Any:
+    def _array(self, at: int, dtype: Any, shape: tuple[int, ...]) -> Any:
         count = int(np.prod(shape, dtype=np.int64))
         if not count:
             return np.empty(shape, dtype)

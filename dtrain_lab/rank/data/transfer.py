@@ -150,7 +150,8 @@ def _copy(parts: Iterable[tuple[int, Any]], descriptor: int, size: int, progress
             whole = np.ascontiguousarray(value)
             address, count = whole.ctypes.data, whole.nbytes
         else:
-            whole = value.detach().cpu().contiguous()
+            # a conjugate or negative view has the numbers of the other tensor
+            whole = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
             address, count = whole.data_ptr(), whole.numel() * whole.element_size()
         if not count:
             continue

@@ -23,7 +23,9 @@ SETTLING = 2
 """First steps that are not timed: a new reducer orders its buckets after the first one."""
 FED_S = 20.0
 """Longest time for reading batches in a cycle, seconds."""
-NO_OPTIMIZER = "No optimizer of this model is left: keep it in a variable."
+NO_OPTIMIZER = (
+    "The optimizer of this model is gone, as where a function makes it: keep it in a variable of a cell."
+)
 Batch = Callable[[], None]
 """Trains on one batch."""
 

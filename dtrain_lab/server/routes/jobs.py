@@ -154,7 +154,8 @@ class JobRequestHandler(BaseHandler):
     @authorized
     async def get(self, identity: str) -> None:
         """Return the job's request, for a form that duplicates the job."""
-        self.answer(replace(await self.ours.jobs.request_of(identity), python=None))
+        request, _ = await self.ours.jobs.request_of(identity)
+        self.answer(replace(request, python=None))
 
 
 class JobActionHandler(BaseHandler):

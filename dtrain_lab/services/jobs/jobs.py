@@ -278,11 +278,12 @@ class Jobs:
         found = await self.listing(100_000)
         return prunable(found, await self._index.ask(self._store.checkpoints), before)
 
-    async def request_of(self, name: str) -> JobRequest:
-        """Return the request of a job, for duplicating it."""
+    async def request_of(self, name: str) -> tuple[JobRequest, Path]:
+        """Return the request of a job, for duplicating it, and the file of its notebook."""
         made = await self.job(name)
-        request = (await self._handover.record(made.id)).request
-        return replace(request, after=None, names=None, sweep=None, at_once=1)
+        record = await self._handover.record(made.id)
+        request = replace(record.request, after=None, names=None, sweep=None, at_once=1)
+        return request, Path(record.source or request.notebook).expanduser().absolute()
 
     async def rebuild(self, folder: Path | None = None) -> Rebuilt:
         """Add jobs to the index from their folders; indexed jobs are left unchanged.

@@ -158,7 +158,11 @@ class Looks:
         return made
 
     async def all(self, most: int) -> list[Job]:
-        """Return jobs, newest first, with the current state of those that are lost or have not ended."""
+        """Return the newest jobs and all that have not ended, newest first, each as it stands now.
+
+        Args:
+            most: How many of the newest jobs, ended ones included.
+        """
         store, now = self._index.store, time.monotonic()
         active = await self._index.ask(store.active)
         lost = [
@@ -169,7 +173,9 @@ class Looks:
         self._tried |= {record.id: now for record in lost}
         looks = await asyncio.gather(*(self.quietly(record) for record in (*active, *lost)))
         looked = {made.id: made for made in looks if made is not None}
-        return [looked.get(made.id, made) for made in await self._index.ask(store.seen, most)]
+        newest = [looked.pop(made.id, made) for made in await self._index.ask(store.seen, most)]
+        older = [made for made in looked.values() if made.id in {record.id for record in active}]
+        return newest + sorted(older, key=lambda made: made.created_at, reverse=True)
 
     async def change(self, identity: str, **changes: Any) -> JobRecord:
         """Change fields of a record in the index and in the job's folder, keeping concurrent changes.

@@ -221,6 +221,7 @@ def _draft(request: JobRequest, profile: Profile, plan: Plan, base: str, file: P
         launcher=job_request.launcher(request, profile, plan.traits),
         checkpoints=f"{directory}/{job_files.CHECKPOINTS}",
         system=processes.system(),
+        source=str(file.absolute()),
     )
 
 

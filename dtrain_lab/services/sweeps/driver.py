@@ -48,7 +48,7 @@ AGAIN: tuple[type[DtrainError], ...] = (Unreachable, SignInNeeded)
 KILLED = ("Killed",)
 """Errors of ranks that are no fault of the notebook's code."""
 KILLED_CODES = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
-KILLED_REASONS = ("preempted", "node_fail")
+KILLED_REASONS = ("preempted", "node_fail", "boot_fail")
 log = logging.getLogger(__name__)
 
 

@@ -64,6 +64,8 @@ class Accumulation:
         """Parameter → sum of the gradients of this group's batches so far, before the loop changed them."""
         self._next: dict[Any, torch.Tensor] = {}
         """Parameter → the sum with the current batch."""
+        self._coming: dict[Any, torch.Tensor | None] = {}
+        """Parameter → what a pass adds to its `p.grad`, in the last batch the sum; None where it has none."""
         self._copies = Copies()
         self._loaded = False
         """Whether the sums are already in `p.grad`, in the last batch of a group."""
@@ -88,6 +90,7 @@ class Accumulation:
         @functools.wraps(self._zero_grad)
         def zero_grad(_: Any, set_to_none: bool = True) -> None:
             self._copies.back(self._next)
+            self._coming.clear()
             self._loaded = False
             self._zero_grad(set_to_none=set_to_none)
 
@@ -125,6 +128,11 @@ class Accumulation:
     def final(self) -> bool:
         """Whether the current batch is the last one of its group."""
         return self.done + 1 >= self.every or self.last or self._flushing
+
+    @property
+    def _alone(self) -> bool:
+        """Whether the current batch is a group by itself: its gradients are left as they are."""
+        return self.resting or (self.final and not self.done)
 
     @property
     def pending(self) -> int:
@@ -165,20 +173,38 @@ class Accumulation:
         for parameter in self._parameters():
             if parameter not in self._watched and parameter.requires_grad:
                 self._watched.add(parameter)
-                arrived = calling(self, Accumulation._arrived)
-                self._hooks.append(parameter.register_hook(functools.partial(arrived, parameter)))
+                arriving, arrived = Accumulation._arriving, Accumulation._arrived
+                self._hooks += [
+                    parameter.register_hook(functools.partial(calling(self, arriving), parameter)),
+                    parameter.register_post_accumulate_grad_hook(calling(self, arrived)),
+                ]
 
-    def _arrived(self, parameter: Any, gradient: torch.Tensor) -> torch.Tensor | None:
-        if self.resting:
-            return None
+    def _arriving(self, parameter: Any, gradient: torch.Tensor) -> None:
+        """Called before a gradient is added to `p.grad`, or returned by `torch.autograd.grad` instead."""
+        if self._alone:
+            return
+        known, share = parameter.grad, 1 / (self.done + 1)
+        if self.final and (not self._loaded or (known is None and parameter in self._sums)):
+            self._load()  # not yet done where the model returns an object that is not looked into
+            known = parameter.grad
+        if known is not None:
+            gradient = known + gradient * share if self.final else gradient.detach()
+        self._coming[parameter] = None if known is None else gradient
+
+    def _arrived(self, parameter: Any) -> None:
+        """Called when a pass has added its gradient to `p.grad`."""
+        if self._alone:
+            return
+        gradient = self._coming.pop(parameter)
         if self.final:
-            return gradient / (self.done + 1)
+            parameter.grad = parameter.grad / (self.done + 1) if gradient is None else gradient
+            return
         known = self._next.get(parameter)
-        if known is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model
-            self._next[parameter] = self._copies.sum(parameter, self._sums.get(parameter), gradient)
+        if known is None or gradient is None:  # None: what was there is discarded by `zero_grad` of the model
+            arrived = parameter.grad if gradient is None else gradient
+            self._next[parameter] = self._copies.sum(parameter, self._sums.get(parameter), arrived)
         else:
             self._next[parameter] = known + gradient if known.is_sparse else known.add_(gradient)
-        return None
 
     def _forwarded(self, _: Any, __: Any, output: Any) -> None:
         """In the last batch of a group: have the sums put into `p.grad` where backward begins."""
@@ -240,6 +266,7 @@ class Accumulation:
         self._copies.back({p: total for p, total in self._sums.items() if p in self._next})
         self._sums |= self._next
         self._next.clear()
+        self._coming.clear()
         self._source, self.last = self._given, False
         self.done += 1
         self._sync()
@@ -260,11 +287,12 @@ class Accumulation:
             average(self._model(), self._parameters())
         self._loaded = self._flushing = True
         try:
-            if self.scaler is None:
+            scaler = self.scaler  # which the end of the group forgets
+            if scaler is None:
                 optimizer.step()
             else:
-                self.scaler.step(optimizer)
-                self.scaler.update()
+                scaler.step(optimizer)
+                scaler.update()
         finally:
             self._flushing = False
         self._zero_grad(set_to_none=True)
@@ -273,6 +301,7 @@ class Accumulation:
     def _forget(self, *_: Any) -> None:
         self._copies.back(self._sums)
         self._copies.back(self._next)
+        self._coming.clear()
         self.done, self._loaded, self.last, self.scaler = 0, False, False, None
         self._sync()
 
@@ -311,7 +340,7 @@ def accumulate(model: Any, optimizer: Any, every: int) -> None:
         _all.discard(known)
     if every > 1:
         watch_epochs(living)
-        watch_scalers(of)
+        watch_scalers(living)
         together.watch_optimizers(living)
         _all.add(Accumulation(model, optimizer, every))
 

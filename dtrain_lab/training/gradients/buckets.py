@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from dtrain_lab.training import ranks
+from dtrain_lab.training import meeting, ranks
 from dtrain_lab.training.gradients import unused
 
 SIZES_MB = (None, 1.0, 5.0, 10.0, 50.0, 100.0)
@@ -60,7 +60,8 @@ class Tuning:
     """Tries one size after another, each for some steps of the optimizer; a step is what is timed.
 
     The model stays the same object: it is given the reducer of a DDP model that was made with the next size.
-    All ranks change at the same step, and decide by the slowest rank's times.
+    All ranks of the model change at the same step, and decide by the slowest rank's times. A cell begins anew
+    with the size that is tried: one that was interrupted has made more steps on some ranks than on others.
 
     Args:
         model: the DDP model.
@@ -87,6 +88,7 @@ class Tuning:
         self.done = len(self._sizes) < 2
         self._times: list[float] = []
         self._ended = 0.0
+        self._cell = meeting.cell()[0]
         self._skip = WARM
         self._steps = MOST_STEPS
         self._index = 0
@@ -98,6 +100,9 @@ class Tuning:
     def _stepped(self, *_: Any) -> None:
         now, before = time.perf_counter(), self._ended
         self._ended = now
+        if (cell := meeting.cell()[0]) != self._cell:
+            self._cell, self._skip = cell, WARM
+            self._times.clear()
         if self._skip:
             self._skip -= 1
             return
@@ -109,7 +114,7 @@ class Tuning:
 
     def _plan(self) -> None:
         """Fit the steps into the time; the slowest rank's speed counts."""
-        step_s = max(ranks.gather(median(self._times)))
+        step_s = self._slowest()
         fit = int(BUDGET_S / step_s / len(self._sizes)) - WARM
         self._steps = max(FEWEST_STEPS, min(MOST_STEPS, fit))
         most = max(2, int(BUDGET_S / step_s / (FEWEST_STEPS + WARM)))
@@ -117,9 +122,13 @@ class Tuning:
             self._sizes = self._sizes[:most]
             ranks.say(f"dt.optimize: a step takes {step_s:.1f} s, so only {most} bucket sizes are tried.")
 
+    def _slowest(self) -> float:
+        """Seconds per step of the slowest rank of the model; a collective of its process group."""
+        return float(max(ranks.gather(median(self._times), self._model.process_group)))
+
     def _next(self) -> None:
         size = self._sizes[self._index]
-        self.curve[size] = max(ranks.gather(median(self._times)))
+        self.curve[size] = self._slowest()
         self._index += 1
         if self._index < len(self._sizes):
             self._use(self._sizes[self._index])

@@ -8,30 +8,29 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from torch.amp.grad_scaler import GradScaler
 
-_find: list[Callable[[Any], Any]] = []
-_within: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Scalers whose last step was within a group."""
+_groups: list[Callable[[], Iterable[Any]]] = []
+_used: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Scalers that have looked at an optimizer's gradients since their last update."""
 
 
-def watch_scalers(find: Callable[[Any], Any]) -> None:
-    """Have GradScalers leave gradients alone within a group.
+def watch_scalers(groups: Callable[[], Iterable[Any]]) -> None:
+    """Have GradScalers leave gradients alone within a group, and their scale as it is until its end.
 
     Args:
-        find: returns the accumulation of an optimizer; None without one.
+        groups: returns all accumulations.
     """
-    if not _find:
+    if not _groups:
         _patch()
-    _find[:] = [find]
+    _groups[:] = [groups]
 
 
 def _accumulation(optimizer: Any) -> Any:
-    found = _find[0](optimizer)
-    return None if found is None or found.resting else found
+    return next((each for each in _groups[0]() if each.optimizer is optimizer and not each.resting), None)
 
 
 def _patch() -> None:
@@ -41,27 +40,29 @@ def _patch() -> None:
     def unscaling(self: Any, optimizer: Any) -> None:
         mine = _accumulation(optimizer)
         if mine is None or mine.final:
+            _used.add(self)
             unscale(self, optimizer)
 
     @functools.wraps(step)
     def stepping(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         mine = _accumulation(optimizer)
-        _within.discard(self)
-        if mine is None or not self.is_enabled():
-            return step(self, optimizer, *args, **kwargs)
-        if not mine.final:
-            _within.add(self)
+        if mine is not None and self.is_enabled() and not mine.final:
             mine.scaler = self
             mine.commit()
             return None
+        _used.add(self)
         result = step(self, optimizer, *args, **kwargs)
-        if mine.done:  # the scaler has found infinite gradients, and has not stepped
+        if mine is not None and self.is_enabled() and mine.done:  # infinite gradients: it has not stepped
             mine.skipped()
         return result
 
     @functools.wraps(update)
     def updating(self: Any, *args: Any, **kwargs: Any) -> None:
-        if self not in _within:
+        used = self in _used
+        _used.discard(self)
+        if all(group.scaler is not self or group.resting for group in _groups[0]()):
             update(self, *args, **kwargs)
+        elif used:  # another optimizer's gradients: what is known of them ends here, and the scale stays
+            update(self, self.get_scale())
 
     GradScaler.unscale_, GradScaler.step, GradScaler.update = unscaling, stepping, updating

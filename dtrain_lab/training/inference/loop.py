@@ -128,10 +128,14 @@ class Loop:
 
 @dataclass
 class _Since:
-    """What a rank has to tell: of how many rounds, how many samples it took in them, and since when."""
+    """What a rank has to tell: of how many rounds, how many samples it took in them, and since when.
+
+    `shown`: the bar has what the others told with it.
+    """
 
     rounds: int = 0
     samples: int = 0
+    shown: bool = False
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -160,7 +164,7 @@ class _Told:
 
     def failed(self) -> bool:
         """Whether it is known by now that a rank has failed, and no further batch is worth its time."""
-        return any(sums.wait()[0] for _, sums in self._begun if sums.there)
+        return any([self._heard(one, sums) for one, sums in self._begun if sums.there])
 
     def tell(self, error: Exception | None, samples: int) -> bool:
         """Tell how a round went here, with those before it that were not told of.
@@ -184,13 +188,19 @@ class _Told:
 
     def _hear(self) -> bool:
         one, sums = self._begun.popleft()
-        failures, samples, took_ms = sums.wait()
-        if not failures:
-            self._bar.update(samples - one.samples)  # with what the other ranks have taken
+        failed = self._heard(one, sums)
         if not self._in_step:  # all ranks hear the same, after the same message
-            round_ms = took_ms / self._ranks.size / one.rounds
+            round_ms = sums.wait()[2] / self._ranks.size / one.rounds
             self._each = max(1, int(TELL_EVERY_S * 1000 / round_ms))
             self._ahead = AHEAD
+        return failed
+
+    def _heard(self, one: _Since, sums: Sums) -> bool:
+        """Show what the other ranks have taken, once; and tell whether one has failed."""
+        failures, samples, _ = sums.wait()
+        if not failures and not one.shown:
+            one.shown = True
+            self._bar.update(samples - one.samples)
         return failures > 0
 
 

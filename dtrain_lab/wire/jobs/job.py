@@ -240,6 +240,8 @@ class JobRecord(Struct, frozen=True):
     """Host boot and PID namespace that it was submitted from, as in `Handle`."""
     framework: FrameworkPlan | None = None
     """How its ranks find each other; None where torch does that."""
+    source: str = ""
+    """Absolute path of the notebook that was submitted; the request has it as its client wrote it."""
 
 
 class Doing(Struct, frozen=True):
