@@ -39,6 +39,7 @@ export namespace CommandIDs {
   export const stopSweep = 'dtrain-lab:stop-sweep';
   export const resumeSweep = 'dtrain-lab:resume-sweep';
   export const debugRank = 'dtrain-lab:debug-rank';
+  export const continueRanks = 'dtrain-lab:continue-ranks';
   export const toggleLockstep = 'dtrain-lab:toggle-lockstep';
   export const compareVariable = 'dtrain-lab:compare-variable';
   export const copyReport = 'dtrain-lab:copy-report';

@@ -99,7 +99,7 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             state = replace(state, filters=tuple(arguments.get("filters", ())))
             return state, _all(state, command, {"filters": list(state.filters)})
         case "continue" | "next" | "stepIn" | "stepOut" if not asks_kernel(state, request):
-            return _moved(state, command, movers(state))
+            return _moved(state, command, state.paused if arguments.get("all") else movers(state))
         case "pause" if not asks_kernel(state, request):
             return replace(state, step=None), (Order("pause", {r: {} for r in state.running}),)
         case "dtrain/pause":

@@ -65,7 +65,6 @@ class Rank(Figures, frozen=True):
     unsure: bool = False
     step: int | None = None
     steps_per_s: float | None = None
-    comm_overhead_error: float | None = None
     comm_bound: str = ""
     cpu_utilization: float | None = None
     memory_bytes: int | None = None

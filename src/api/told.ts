@@ -3,4 +3,5 @@ export const ROUGH_SHARE = 0.15;
 export const VAGUE_SHARE = 0.3;
 export const ROUGH_GAIN = 0.5;
 export const LEAST_GAIN = 0.03;
+export const TIMES_GAIN = 2.0;
 export const FEW_BATCHES = 12;

@@ -3176,6 +3176,8 @@ export interface components {
             /** @default null */
             comm_overhead: number | null;
             /** @default null */
+            comm_overhead_error: number | null;
+            /** @default null */
             compute_s: number | null;
             /** @default null */
             data_s: number | null;

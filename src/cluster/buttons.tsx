@@ -33,6 +33,7 @@ export function Actions(props: {
   const { cluster, commands, trans } = props;
   const buttons = [
     ...ofLoss(cluster, trans),
+    ...ofPause(cluster, commands, trans),
     ...ofHang(cluster, commands, trans),
     ...(props.ignored ? [showIgnored(trans)] : []),
     ...ofSlow(cluster, commands, trans),
@@ -56,6 +57,30 @@ export function Actions(props: {
       ))}
     </div>
   );
+}
+
+/** What the debugger has stopped goes on, or is looked at. */
+function ofPause(
+  cluster: Cluster,
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): IButton[] {
+  const paused = cluster.ranks.find(r => r.state === 'paused');
+  return paused && canDebug(cluster, commands)
+    ? [
+        {
+          label: trans.__('Continue'),
+          command: CommandIDs.continueRanks,
+          title: trans.__('Let all ranks run that the debugger has stopped'),
+          primary: true
+        },
+        {
+          label: trans.__('Debug'),
+          command: CommandIDs.debugRank,
+          args: { rank: paused.rank }
+        }
+      ]
+    : [];
 }
 
 function ofHang(

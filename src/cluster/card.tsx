@@ -223,10 +223,10 @@ function Next(props: ICardProps): JSX.Element | null {
               })
             }
           >
-            {trans.__('copy the variables of another rank')}
+            {/* its full stop would stand alone in a line below */}
+            {trans.__('copy the variables of another rank.')}
           </button>
         )}
-        {source !== null && '.'}
       </p>
     );
   }
@@ -302,12 +302,9 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
   }
   const shown = parts.filter(part => part !== null);
   return shown.length ? (
-    <p className="jp-DtrainUi-under">
+    <p className="jp-DtrainUi-under jp-DtrainUi-parts">
       {shown.map((part, i) => (
-        <React.Fragment key={i}>
-          {i > 0 && ' · '}
-          {typeof part === 'string' ? <span>{part}</span> : part}
-        </React.Fragment>
+        <span key={i}>{part}</span>
       ))}
     </p>
   ) : null;

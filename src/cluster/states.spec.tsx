@@ -4,8 +4,10 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
+import { CommandIDs } from '../commands';
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { Cluster } from '../tokens';
+import { Actions } from './buttons';
 import { ClusterHead } from './card';
 import { diffLines } from './change';
 import { noteRuns, stillEnded } from './ended';
@@ -294,4 +296,32 @@ it('says that all is well only where nothing else is said', () => {
 
 it('counts one that has stopped as stopped', () => {
   expect(countOf([makeCluster({ state: 'stopped' })], trans)).toBe('1 stopped');
+});
+
+it('offers to go on where the debugger has stopped ranks, and to look at them', () => {
+  const commands = new CommandRegistry();
+  commands.addCommand(CommandIDs.debugRank, { execute: () => undefined });
+  const running = [
+    { label: '[7]', ranks: [0, 1], notebook: 'a.ipynb', started_at: 0 }
+  ] as unknown as Cluster['running'];
+  const paused = makeCluster({
+    state: 'paused',
+    running,
+    notebooks: ['a.ipynb'],
+    ranks: [makeRank(0, { state: 'paused' }), makeRank(1)]
+  });
+  const shown = (cluster: Cluster): string[] =>
+    [
+      ...renderToStaticMarkup(
+        <Actions
+          cluster={cluster}
+          ignored={null}
+          commands={commands}
+          trans={trans}
+        />
+      ).matchAll(/<button[^>]*>([^<]+)/g)
+    ].map(match => match[1]);
+  expect(shown(paused).slice(0, 2)).toEqual(['Continue', 'Debug']);
+  const runs = { ...paused, ranks: [makeRank(0), makeRank(1)] };
+  expect(shown(runs)).not.toContain('Continue');
 });

@@ -85,9 +85,9 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
             <span className="jp-DtrainUi-hidden">{trans.__('Ranks')} </span>
             <b title={details(group, trans)}>
               {formatRanks(group.ranks)}: {group.text}
-              {group.nans > 0 && ` · ${trans.__('%1 NaN', group.nans)}`}
+              {group.nans > 0 && `, ${trans.__('%1 NaN', group.nans)}`}
               {group.max_abs !== null &&
-                ` · ${trans.__('largest difference %1', group.max_abs.toPrecision(2))}`}
+                `, ${trans.__('largest difference %1', group.max_abs.toPrecision(2))}`}
             </b>{' '}
             {group.outlier && (
               <button

@@ -1,6 +1,20 @@
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { ToolbarButton } from '@jupyterlab/ui-components';
 
+/** Whether the kernel is being debugged: after a reload of the page it is, and the page learns of it late. */
+export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
+  const kernel = panel.sessionContext.session?.kernel;
+  const future = kernel?.requestDebug({
+    seq: 0,
+    type: 'request',
+    command: 'debugInfo',
+    arguments: {}
+  });
+  const answer = (await future?.done)?.content as
+    { body?: { isStarted?: boolean } } | undefined;
+  return !!answer?.body?.isStarted;
+}
+
 /** Press the bug of a notebook that is in front: JupyterLab has no command for it. */
 export function pressBug(panel: NotebookPanel): void {
   const bug = [...panel.toolbar.children()].find(

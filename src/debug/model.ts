@@ -22,6 +22,8 @@ export class DebugModel {
   constructor(private _debugger: IDebugger) {
     _debugger.eventMessage.connect(this._heard, this);
     _debugger.sessionChanged.connect(this._ask, this);
+    // of another notebook, or of one that was debugged before the page was loaded: no other signal tells
+    _debugger.model.titleChanged.connect(this._ask, this);
   }
 
   /** Emitted when anything of it has changed. */

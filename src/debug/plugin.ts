@@ -18,7 +18,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CommandIDs } from '../commands';
 import { showNotebook } from '../places/open';
 import { Cluster, IClusters } from '../tokens';
-import { pressBug } from './bug';
+import { isDebugged, pressBug } from './bug';
 import { addDebugJob } from './job';
 import { RankMarks } from './marks';
 import { DebugModel } from './model';
@@ -90,7 +90,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       app.shell.activateById(panel.id);
       if (!model.view?.on) {
         const on = untilOn(model);
-        pressBug(panel);
+        if (!(await isDebugged(panel))) {
+          pressBug(panel);
+        }
         await on;
       }
       return true;
@@ -142,6 +144,27 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
               type: 'boolean',
               description: 'Show where its last cell failed'
             }
+          }
+        }
+      }
+    });
+    commands.addCommand(CommandIDs.continueRanks, {
+      label: trans.__('Continue on All Ranks'),
+      caption: trans.__('Let all ranks run that the debugger has stopped'),
+      isEnabled: args => !!model.view?.on || !!args.id,
+      execute: async args => {
+        const cluster = clusters.clusters.find(c => c.id === args.id);
+        if (!cluster || (await switchOn(cluster, undefined).catch(failed))) {
+          await model
+            .send('continue', { threadId: 1, all: true })
+            .catch(onError);
+        }
+      },
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: {
+            id: { type: 'string', description: 'Id of their cluster' }
           }
         }
       }
@@ -237,6 +260,7 @@ const ON_WITHIN = 30_000;
 
 const OURS = [
   CommandIDs.debugRank,
+  CommandIDs.continueRanks,
   CommandIDs.toggleLockstep,
   CommandIDs.compareVariable
 ];

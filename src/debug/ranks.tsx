@@ -83,11 +83,12 @@ export function Ranks(props: IProps): JSX.Element {
           </button>
         </p>
       ))}
-      {view.notes.map(note => (
-        <p key={note} className="jp-DtrainDebug-wait">
-          {note}
-        </p>
-      ))}
+      {view.on &&
+        view.notes.map(note => (
+          <p key={note} className="jp-DtrainDebug-wait">
+            {note}
+          </p>
+        ))}
       {ranks.length > 0 && !ended && (
         <p className="jp-DtrainUi-under">
           {trans.__('Time-outs are off while the debugger is on.')}

@@ -17,6 +17,7 @@ import { serverRoot } from '../places/open';
 import { requestOf } from './document';
 import { CellRecords } from './records';
 import { NotebookRuns } from './notebookRuns';
+import { importedPath } from './traceback';
 
 /** Output of distributed cells: the bar, the choice of rank, folded lines, progress, failures. */
 export const outputPlugin: JupyterFrontEndPlugin<void> = {
@@ -124,7 +125,7 @@ function fileOf(
   // what is told relative to a folder of a rank is not known here
   const known = path.startsWith('/') ? labPath(path, serverRoot()) : null;
   if (known === null) {
-    return { name: path, open: null };
+    return { name: importedPath(path), open: null };
   }
   const folder = PathExt.dirname(panel.context.localPath);
   const near = folder ? PathExt.relative(folder, known) : known;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { parseTracebacks, tracebacksOf } from './traceback';
+import { importedPath, parseTracebacks, tracebacksOf } from './traceback';
 
 const ROWS = [
   '',
@@ -100,4 +100,14 @@ it('shows what a cluster knows of a failure, whatever the words of its text', ()
 it('keeps what stands below the frames of a text', () => {
   const [, second] = parseTracebacks([...ROWS, 'caused by OSError: disk']);
   expect(second.detail).toEqual(['caused by OSError: disk']);
+});
+
+it('names a library’s file as it is imported', () => {
+  const conv = 'torch/nn/modules/conv.py';
+  expect(importedPath(`/v/lib/python3.12/site-packages/${conv}`)).toBe(conv);
+  expect(importedPath(`/usr/lib/python3/dist-packages/${conv}`)).toBe(conv);
+  expect(importedPath('/usr/lib/python3.12/json/decoder.py')).toBe(
+    'json/decoder.py'
+  );
+  expect(importedPath('/home/u/work/prep.py')).toBe('/home/u/work/prep.py');
 });

@@ -158,3 +158,11 @@ function ranksIn(text: string): number[] {
     return Array.from({ length: last - first + 1 }, (_, i) => first + i);
   });
 }
+
+/** A library's file as it is imported, "torch/nn/modules/conv.py"; any other one as it stands. */
+export function importedPath(file: string): string {
+  return file.replace(
+    /^.*\/(?:(?:site|dist)-packages|lib\/python3[^/]*)\//,
+    ''
+  );
+}

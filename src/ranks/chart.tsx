@@ -76,6 +76,7 @@ export function TimeChart(props: {
     <div
       ref={host}
       className="jp-DtrainRanks-chart"
+      style={{ height: props.height ?? HEIGHT }}
       role="img"
       aria-label={props.summary}
     />

@@ -158,6 +158,12 @@ it('says what was measured when it was tried, and offers to keep it', () => {
   const roughly = text({ ...own, tried: rough } as never, 1286);
   expect(roughly).toContain('15 to 65 % faster, measured');
   expect(roughly).toContain('Measured over 20 batches with the loop changed: ');
+  const times = { ...own, gain: 4.32, gain_error: 1.06, tried: null };
+  expect(text(times as never, 100)).toContain(': about 4.3 times as fast|');
+  const much = { ...tried, gain: 3.27, gain_error: 0.4 };
+  expect(text({ ...own, tried: much } as never, 100)).toContain(
+    ': 3.3 ± 0.4 times as fast, measured|'
+  );
   const few = { ...tried, steps: 6, way: 'optimize' };
   expect(text({ ...own, tried: few } as never, 1286)).toContain(
     'Measured over 6 batches with dt.optimize, which are few: 1.48 ± 0.05'

@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN } from '../api/told';
+import { FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN, TIMES_GAIN } from '../api/told';
 import { Advice, Tried } from '../tokens';
 import { errorPercent, formatRate, formatShare } from './format';
 
@@ -36,6 +36,9 @@ export function adviceTitle(
   if (gain <= 1) {
     return change;
   }
+  if (gain >= TIMES_GAIN && gain - 1 > error) {
+    return timesTitle(change, advice, trans);
+  }
   const more = formatShare(gain - 1);
   switch (sureness(gain, error)) {
     case 'sure':
@@ -57,6 +60,29 @@ export function adviceTitle(
     default:
       return trans.__('%1: may be faster', change);
   }
+}
+
+/** As `adviceTitle`, of a gain that is better told as times. */
+function timesTitle(
+  change: string,
+  { tried, ...promised }: Advice,
+  trans: TranslationBundle
+): string {
+  const { gain, gain_error: error } = tried ?? promised;
+  const [least, most] = [gain - error, gain + error].map(g => g.toFixed(1));
+  if (sureness(gain, error) === 'rough') {
+    return tried
+      ? trans.__('%1: %2 to %3 times as fast, measured', change, least, most)
+      : trans.__('%1: %2 to %3 times as fast', change, least, most);
+  }
+  return tried
+    ? trans.__(
+        '%1: %2 ± %3 times as fast, measured',
+        change,
+        gain.toFixed(1),
+        Math.max(0.1, error).toFixed(1)
+      )
+    : trans.__('%1: about %2 times as fast', change, gain.toFixed(1));
 }
 
 /**

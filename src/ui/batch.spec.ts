@@ -46,7 +46,9 @@ it('says the effective batch where gradients are accumulated', () => {
   expect(batchFact(uneven, trans)).toBe('15 on 2 ranks × 4 accumulated = 60');
   const last = { global_batch: 16, rank_batch: 8, accumulated: 2 };
   expect(batchFact(cluster({ current: false, last }), trans)).toContain('= 32');
-  expect(weakScalingShort(four, trans)).toBe('× 4 ranks = 128, half the steps');
+  expect(weakScalingShort(four, trans)).toBe(
+    'With 4 ranks: 128, half the steps'
+  );
 });
 
 it('says both batches beside their name', () => {
@@ -57,11 +59,11 @@ it('says both batches beside their name', () => {
 
 it('says what more ranks do in a few words', () => {
   expect(weakScalingShort(trains, trans)).toBe(
-    '× 4 ranks = 128, 51 steps an epoch'
+    'With 4 ranks: 128, 51 steps an epoch'
   );
   expect(
     weakScalingShort(cluster({ rank_batch: 32, global_batch: 64 }), trans)
-  ).toBe('× 4 ranks = 128, half the steps');
+  ).toBe('With 4 ranks: 128, half the steps');
   expect(weakScalingShort(cluster({ global_batch: 60 }), trans)).toBeNull();
 });
 

@@ -99,7 +99,7 @@ function grownOf(cluster: Cluster): IGrown | null {
   };
 }
 
-/** `weakScaling` in a few words: "× 4 ranks = 128, 51 steps an epoch"; null where it is not known. */
+/** `weakScaling` in a few words: "With 4 ranks: 128, 51 steps an epoch"; null where it is not known. */
 export function weakScalingShort(
   cluster: Cluster,
   trans: TranslationBundle
@@ -109,12 +109,12 @@ export function weakScalingShort(
     grown &&
     (grown.steps
       ? trans.__(
-          '× %1 ranks = %2, %3 steps an epoch',
+          'With %1 ranks: %2, %3 steps an epoch',
           grown.ranks,
           grown.batch,
           grown.steps
         )
-      : trans.__('× %1 ranks = %2, half the steps', grown.ranks, grown.batch))
+      : trans.__('With %1 ranks: %2, half the steps', grown.ranks, grown.batch))
   );
 }
 

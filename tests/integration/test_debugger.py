@@ -139,8 +139,7 @@ def test_a_rank_that_is_stepped_alone_waits_and_the_others_are_brought(
     wait_until(lambda: debugger.state.waits, 10, "rank 1 to be said to wait")
     wait = debugger.state.waits[0]
     assert wait.ranks == (1,)
-    assert wait.text.startswith("Rank 1 waits in all_reduce no. ")
-    assert wait.text.endswith(" for rank 0.")
+    assert wait.text == "Rank 1 waits in all_reduce no. 1 for rank 0.", "counted as verdicts do, in the cell"
     debugger._ask("dtrain/gather", {"rank": 1})
     debugger.wait(20, [0, 1])
     assert lines(debugger) == [9, 9]

@@ -104,13 +104,15 @@ def check_tuning(said: str) -> None:
     assert "Each rank averages 6.1 MB of gradients a step." in told
     [measured] = re.findall(r"Measured: ([\d.]+) times as fast", gained)
     if "Promised: " in gained:
-        gain = r"about \d+ % faster|\d+ to \d+ % faster|may be faster"  # as well as it is known
+        gain = (
+            r"about \d+ % faster|\d+ to \d+ % faster|may be faster|.* times as fast"  # as well as it is known
+        )
         assert re.search(rf"Average gradients once in [248] batches: ({gain})", told)
         assert "+model, optimizer = dt.optimize(model, optimizer, gradient_accumulation_steps=" in told
         [promised] = re.findall(r"Promised: ([\d.]+)", gained)
         assert 1.05 < float(measured) < 2 * float(promised), "less is sent, so it is faster"
     else:  # on a crowded machine the error may be as large as the gain
-        assert "No change that is known here would surely make this training faster." in told
+        assert re.search("would surely|too unsteady to promise|waiting for a slower rank|be a guess", told)
     assert re.search(r"With two workers a step takes [\d.]+ ms in place of [\d.]+ ms", said)
     assert re.search(r"ms +\d+ +\d+% +\d+%", said), "a table of the past"
 

@@ -46,6 +46,7 @@
   };
   const all = [root, ...root.querySelectorAll('*')].filter(e => !(e instanceof SVGElement) && !unseen(e));
   const ours = all.filter(e => e.closest("[class*='jp-Dtrain']"));
+  const ancestorsOf = e => (e.parentElement ? [e.parentElement, ...ancestorsOf(e.parentElement)] : []);
   const hasOwnText = e => [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
   // one box a line of text, so that a paragraph does not cover what floats beside it
   const texts = ours.filter(hasOwnText).flatMap(element =>
@@ -57,6 +58,29 @@
         return [...range.getClientRects()].map(box => ({ element, box, node }));
       })
   );
+
+  if (checks.includes('stray')) {
+    // a full stop alone in a line, a dot that stands between nothing
+    for (const node of new Set(texts.map(text => text.node))) {
+      const element = node.parentElement;
+      const block = [element, ...ancestorsOf(element)].find(e => !/^inline|^contents/.test(styleOf(e).display));
+      for (const { index, 0: mark } of node.data.matchAll(/(?<=^|\s)[.,;:·]+(?=\s|$)/g)) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + mark.length);
+        const own = range.getBoundingClientRect();
+        const beside = texts
+          .filter(t => block.contains(t.element))
+          .map(t => t.box)
+          .filter(box => Math.min(box.bottom, own.bottom) - Math.max(box.top, own.top) > own.height / 2);
+        const left = beside.some(box => box.left < own.left - EDGE);
+        const right = beside.some(box => box.right > own.right + EDGE);
+        if (own.width && (!left || (mark === '·' && !right))) {
+          tell('stray', element, `"${mark}" ${left ? 'ends' : 'begins'} a line of "${textOf(block)}"`);
+        }
+      }
+    }
+  }
 
   if (checks.includes('sideways')) {
     for (const e of ours) {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MEASURE = Path(__file__).with_suffix(".js").read_text()
-CHECKS = ("stacked", "beside", "cut", "overlap", "sideways", "target")
+CHECKS = ("stacked", "beside", "cut", "overlap", "sideways", "target", "stray")
 COLOURS = ("contrast",)
 """What another theme may break: text against what it stands on."""
 SIDEWAYS = (

@@ -17,11 +17,5 @@ class Known(NamedTuple):
     why: str
 
 
-KNOWN = (
-    Known("g-*", "contrast", ".jp-DtrainOutput-ansi span", "JupyterLab's own colours of terminals"),
-    Known(
-        "e-job-failed", "target", ".jp-DtrainUi-link", "a link in a line of the log is as high as the line"
-    ),
-    Known("f-*-light", "contrast", ".jp-DtrainUi-under", "on a chosen place it has 4.4 to 1, not 4.5"),
-)
-KNOWN_ACCESS = ()
+KNOWN: tuple[Known, ...] = ()
+KNOWN_ACCESS: tuple[Known, ...] = ()

@@ -37,6 +37,7 @@ BROKEN = {
     "sideways": '<p style="width: 80px; overflow-x: auto; white-space: nowrap">Rank 5 is stuck. 7 wait.</p>',
     "target": '<button style="width: 60px; height: 16px; padding: 0">Stop</button>',
     "beside": '<span class="jp-DtrainUi-label" style="display: block">0-7</span> <span>a line</span>',
+    "stray": '<p style="width: 90px">again, or <button style="width: 88px">copy them</button>.</p>',
 }
 WHOLE = f"""<p>Ready. 8 ranks wait for a cell.</p>
 <p style="width: 60px; text-overflow: ellipsis; {ONE_LINE}" title="a long name">a long name</p>

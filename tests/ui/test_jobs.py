@@ -123,7 +123,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     page.locator(".lm-TabBar-tab", has_text="Job: first").click()
     view.get_by_role("button", name="Resume from step 320").click()
     again = page.locator(".jp-DtrainJob-view:visible")
-    again.get_by_text("Resumed from").wait_for()
+    again.get_by_text("Started again from").wait_for()
     again.get_by_text("goes on from 320").wait_for(timeout=60_000)
 
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")

@@ -151,7 +151,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     page.get_by_role("button", name="Close").click()
     output(page, 4).get_by_text("Rank 1 was lost: killed by signal 9 (SIGKILL).").wait_for()
     shot(page, "lost")
-    panel.press("copy the variables of another rank")
+    panel.press("copy the variables of another rank.")
     assert page.locator(".jp-Dialog").get_by_label("Variables").input_value() == "0"
     page.get_by_role("button", name="Cancel").click()
     panel.press("Restart rank 1")

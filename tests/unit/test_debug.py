@@ -163,6 +163,8 @@ def test_steps_move_all_ranks_or_one_or_some() -> None:
     state, _, _, _ = serve(state, ask("dtrain/focus", rank=2))
     one, _, _, _ = serve(state, ask("dtrain/mode", mode="this"))
     assert list(requests.orders(one, step, None)[1][0].arguments) == [2]
+    every = ask("continue", threadId=1, all=True)
+    assert list(requests.orders(one, every, None)[1][0].arguments) == [0, 1, 2], "the panel's Continue"
     some, _, _, _ = serve(state, ask("dtrain/mode", mode="some", ranks=[0, 2]))
     assert list(requests.orders(some, step, None)[1][0].arguments) == [0, 2]
     others = requests.orders(state, ask("dtrain/gather", rank=1), None)[1]

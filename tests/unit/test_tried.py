@@ -31,7 +31,8 @@ def test_the_gain_is_of_batches_in_turns_and_of_all_ranks() -> None:
     assert found.gain == pytest.approx(2.0), "whatever both kinds have in common is left out"
     assert found.gain_error == pytest.approx(0.01)
     assert found.text == (
-        "Change it: 100 % faster (±1), measured over 16 batches with dt.optimize. Predicted: 60 % (±20)."
+        "Change it: 2.0 times as fast (±0.1), measured over 16 batches with dt.optimize. "
+        "Predicted: 60 % faster (±20)."
     )
     assert found.way == "optimize"
     in_loop = tried(reports, advice("accumulate", every=4, way="loop"))
@@ -44,6 +45,8 @@ def test_the_gain_is_of_batches_in_turns_and_of_all_ranks() -> None:
     [
         (1.48, 0.05, "48 % faster (±5)"),
         (1.58, 0.4, "18 to 98 % faster"),
+        (4.32, 1.06, "4.3 times as fast (±1.1)"),
+        (4.46, 2.32, "2.1 to 6.8 times as fast"),
         (1.4, 0.6, "not surely faster (+40 % ±60)"),
         (1.02, 0.06, "no faster (+2 % ±6)"),
         (0.92, 0.03, "no faster (−8 % ±3)"),

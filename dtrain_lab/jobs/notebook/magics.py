@@ -87,8 +87,8 @@ def _not_python(made: Conversion, error: SyntaxError | ValueError, first: int) -
 
 def _cell_magic(made: Conversion, source: str) -> str:
     """Convert a cell; a `%%` line, if it has one, becomes its equivalent in a script."""
-    blank = len(source) - len(source.lstrip("\n"))
-    first, _, body = source[blank:].partition("\n")
+    blank, begun = _begun(source)
+    first, _, body = begun.partition("\n")
     match = re.match(r"%%(\S+)\s*(.*)$", first)
     if match is None:
         return _lines(made, source, 1)
@@ -123,6 +123,12 @@ def _cell_magic(made: Conversion, source: str) -> str:
         f'Write it as Python, or tag the cell "{"skip-in-job"}".',
     )
     return before
+
+
+def _begun(source: str) -> tuple[int, str]:
+    """Return the number of empty lines that a text begins with, and what follows them."""
+    at = source.rfind("\n", 0, len(source) - len(source.lstrip())) + 1
+    return source.count("\n", 0, at), source[at:]
 
 
 def _script(made: Conversion, name: str, arguments: str, body: str, line: int) -> str:
@@ -209,9 +215,9 @@ def _transformer() -> TransformerManager:
 
 def _lines(made: Conversion, source: str, first: int) -> str:
     """Replace line magics, `!` and `?`. `first`: line number of the text's first line, as the user counts."""
-    blank = len(source) - len(source.lstrip("\n"))
+    blank, begun = _begun(source)
     try:
-        plain = "\n" * blank + _transformer().transform_cell(source[blank:])
+        plain = "\n" * blank + _transformer().transform_cell(begun)
         tree = compile(plain, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except (SyntaxError, ValueError) as error:
         _not_python(made, error, first)

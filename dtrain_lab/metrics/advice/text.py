@@ -9,6 +9,7 @@ from dtrain_lab.cells import rank_sets
 from dtrain_lab.metrics.advice.reasons import MEASURE
 from dtrain_lab.metrics.advice.tried import NUMBERS as TRYABLE
 from dtrain_lab.metrics.advice.tried import between, outcome, percent
+from dtrain_lab.metrics.advice.tried import faster as with_error
 from dtrain_lab.metrics.forecast import weak_scaling
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
@@ -71,7 +72,7 @@ def faster(gain: float, error: float) -> str:
         return f": {UNSURE} ({more} % ±{unsure}: steps are too unsteady now to tell)"
     if error >= ROUGH_GAIN * (gain - 1):
         return f": {between(gain, error)}"
-    return f": about {more} % faster (±{unsure})"
+    return f": about {with_error(gain, error)}"
 
 
 def sent(cluster: Cluster) -> str:

@@ -7,7 +7,7 @@ from statistics import fmean, median, stdev
 
 from dtrain_lab.metrics.diagnosis import ELSEWHERE, LEAST_ERROR, MAD
 from dtrain_lab.wire.metrics.diagnosis import Change, Report, Tried
-from dtrain_lab.wire.metrics.told import FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN
+from dtrain_lab.wire.metrics.told import FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN, TIMES_GAIN
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 STUDENT = {1: 12.7, 2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6}
@@ -75,7 +75,7 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
         predicted_error=advice.gain_error,
         steps=steps,
         text=f"{advice.change}: {outcome(gain, error)}, measured over {steps} batches{WAYS[way]}{few_words}. "
-        f"Predicted: {100 * (advice.gain - 1):.0f} % (±{percent(advice.gain_error)}).",
+        f"Predicted: {faster(advice.gain, advice.gain_error)}.",
         way=way,
     )
 
@@ -93,12 +93,21 @@ def outcome(gain: float, error: float) -> str:
         return f"{surely} faster ({more:+d} % ±{unsure})".replace("-", "−")
     if error >= ROUGH_GAIN * (gain - 1):
         return between(gain, error)
-    return f"{more} % faster (±{unsure})"
+    return faster(gain, error)
 
 
 def between(gain: float, error: float) -> str:
     """Return a gain as a range: "18 to 98 % faster"."""
+    if gain >= TIMES_GAIN:
+        return f"{gain - error:.1f} to {gain + error:.1f} times as fast"
     return f"{percent(gain - 1 - error)} to {percent(gain - 1 + error)} % faster"
+
+
+def faster(gain: float, error: float) -> str:
+    """Return a gain with its error: "48 % faster (±5)", or "4.3 times as fast (±0.6)"."""
+    if gain >= TIMES_GAIN:
+        return f"{gain:.1f} times as fast (±{max(0.1, error):.1f})"
+    return f"{round(100 * (gain - 1))} % faster (±{percent(error)})"
 
 
 def percent(share: float) -> int:

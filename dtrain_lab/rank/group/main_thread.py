@@ -10,6 +10,7 @@ from dtrain_lab.rank.group.numbers import begun
 
 C10D = "torch/distributed/distributed_c10d.py"
 BACKWARD = "torch/autograd/graph.py"
+WATCHED = "dtrain_lab/rank/monitor/collectives.py"
 WRAPPERS = frozenset({"wrapper", "is_initialized", "_engine_run_backward"})
 
 
@@ -30,13 +31,16 @@ def operation(frames: list[FrameType]) -> dict[str, Any] | None:
         frames: frames of the thread, outermost first.
 
     Returns:
-        Name and, where known, shape, dtype, sequence number and ranks; None outside collectives.
+        Name and, where known, shape, dtype, number in its group and cell, ranks; None outside collectives.
     """
+    number = None
     for frame in frames:
         code = frame.f_code
-        if code.co_filename.endswith(C10D) and not code.co_name.startswith("_"):
+        if code.co_filename.endswith(WATCHED) and frame.f_locals.get("call") is not None:
+            number = frame.f_locals["call"][1]  # the one that verdicts name, too
+        elif code.co_filename.endswith(C10D) and not code.co_name.startswith("_"):
             if code.co_name not in WRAPPERS:
-                return _collective(frame)
+                return {**_collective(frame), "sequence": number}
         elif code.co_filename.endswith(BACKWARD) and code.co_name == "_engine_run_backward":
             return {"name": "backward"}
     return None
@@ -71,6 +75,5 @@ def _collective(frame: FrameType) -> dict[str, Any]:
     if not isinstance(group, dist.ProcessGroup) and dist.is_initialized():
         group = dist.group.WORLD
     if isinstance(group, dist.ProcessGroup):
-        found["sequence"] = begun(group)
         found["ranks"] = dist.get_process_group_ranks(group)
     return found

@@ -17,8 +17,9 @@ class StepFigures(Struct, frozen=True, kw_only=True):
 
 
 class Figures(StepFigures, frozen=True, kw_only=True):
-    """Also communication, known from all ranks together: transfer, waiting, and its share of the step."""
+    """Also communication, known from all ranks together: transfer, waiting, their share and its error."""
 
     transfer_s: float | None = None
     wait_s: float | None = None
     comm_overhead: float | None = None
+    comm_overhead_error: float | None = None

@@ -15,6 +15,8 @@ ROUGH_GAIN: Final = 0.5
 """Share of a gain from which its error makes a range of it."""
 LEAST_GAIN: Final = 0.03
 """Least gain that is one."""
+TIMES_GAIN: Final = 2.0
+"""Throughput over today's from which it is told as times, not as percent more."""
 FEW_BATCHES: Final = 12
 """Batches from which on their number alone is no reason for doubt."""
 

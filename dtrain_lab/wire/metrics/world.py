@@ -54,7 +54,6 @@ class Metrics(Figures, frozen=True):
 
     unsure: bool = False
     epoch: Epoch | None = None
-    comm_overhead_error: float | None = None
     comm_bound: str = ""
     slowest_rank: int | None = None
     skew_s: float | None = None

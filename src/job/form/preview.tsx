@@ -40,7 +40,8 @@ export function Preview(props: {
     const url = URL.createObjectURL(new Blob([shown.text]));
     link.href = url;
     link.download =
-      { script: 'dtrain_main.py', job: 'job.sh' }[shown.key] ?? `${shown.key}.txt`;
+      { script: 'dtrain_main.py', job: 'job.sh' }[shown.key] ??
+      `${shown.key}.txt`;
     link.click();
     URL.revokeObjectURL(url);
   };

@@ -3,7 +3,8 @@ import React from 'react';
 
 import { TimeChart } from '../../ranks/chart';
 import { Job, JobMetrics } from '../../tokens';
-import { formatGiB, formatRate, formatShare } from '../../ui/format';
+import { formatGiB, formatRate } from '../../ui/format';
+import { shareInText } from '../../ui/share';
 import { jobState } from '../model/words';
 
 /** px: the log is what people come for. */
@@ -21,7 +22,8 @@ export function Charts(props: {
     ...p,
     samples_per_s: p.samples_per_s ?? null,
     memory_bytes: p.memory_bytes ?? null,
-    comm_overhead: p.comm_overhead ?? null
+    comm_overhead: p.comm_overhead ?? null,
+    comm_overhead_error: p.comm_overhead_error ?? null
   }));
   if (points.length < 2) {
     return null;
@@ -44,7 +46,7 @@ export function Charts(props: {
         figure={formatRate(last.samples_per_s)}
         words={trans.__(
           'samples/s · communication %1',
-          formatShare(last.comm_overhead)
+          shareInText(last.comm_overhead, last.comm_overhead_error, trans)
         )}
         label={trans.__('samples/s')}
         values={points.map(p => p.samples_per_s)}

@@ -47,7 +47,7 @@ export function Facts(props: {
     [trans.__('Exit code'), job.exit_code],
     [trans.__('Attempt'), job.attempt ? job.attempt + 1 : null],
     [
-      trans.__('Resumed from'),
+      trans.__('Started again from'),
       job.parent && (
         <button
           type="button"

@@ -94,7 +94,7 @@ def _shows(verdict: Verdict) -> State:
         stage.hear([hanging(verdict)])
         stage.page.locator(PANEL).get_by_text(verdict.text).first.wait_for()
         notebook = stage.page.locator(NOTEBOOK)
-        notebook.locator(".jp-DtrainOutput-bar").get_by_text(verdict.text.rstrip(".")).wait_for()
+        notebook.locator(".jp-DtrainOutput-bar").get_by_text(verdict.text.rstrip(".")).last.wait_for()
         # without a culprit no line of the cell is to blame
         for place in range(len(verdict.standings) if verdict.ranks else 0):
             notebook.locator(".jp-DtrainDebug-marks [data-kind]").nth(place).wait_for()

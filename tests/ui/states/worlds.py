@@ -192,6 +192,7 @@ def past(size: int, minutes: int = 5) -> list[Point]:
             wait_s=0.012 + 0.003 * wobble(i, 1),
             transfer_s=0.033,
             comm_overhead=0.22 + 0.02 * wobble(i, 2),
+            comm_overhead_error=0.02,
             memory_bytes=int(61.3 * GIB),
             network_bytes_per_s=2.3e8 * (0.95 + 0.1 * wobble(i, 3)),
             values={"loss": 1.4 + 1.3 * (1 - i / count) + 0.05 * wobble(i, 4)},
