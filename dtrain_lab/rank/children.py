@@ -96,7 +96,7 @@ def _forking() -> None:
     _forks += 1
     _oldest = min([*_numbers.values(), _forks])
     for value in list(vars(sys.modules["__main__"]).values()):
-        if isinstance(value, type | FunctionType):
+        if isinstance(value, type | FunctionType) and value.__module__ == "__main__":
             _first.setdefault(value, _forks)
 
 

@@ -14,6 +14,8 @@ import {
 
 /** Outputs that are read at once. */
 const PIECE = 5000;
+/** Cells that are looked through for the last output of a rank, before all is. */
+const MOST_CELLS = 5;
 
 /** What can be done with clusters, each a request to the server. */
 export class ClusterRequests implements IClusterActions {
@@ -64,8 +66,27 @@ export class ClusterRequests implements IClusterActions {
   ): Promise<readonly Output[]> {
     const firsts = (await this.cells(id))
       .filter(cell => cell.ranks.some(r => ranks.includes(r)))
-      .map(cell => cell.first_seq);
-    let after = Math.max(0, ...firsts) - 1;
+      .map(cell => cell.first_seq)
+      .sort((a, b) => b - a);
+    let found: readonly Output[] = [];
+    // a rank that printed nothing in its last cell did so before
+    for (const first of [...firsts.slice(0, MOST_CELLS), 0]) {
+      found = await this._outputFrom(id, first);
+      const has = (rank: number): boolean =>
+        found.some(o => o.text !== null && o.ranks.includes(rank));
+      if (found.length === PIECE || ranks.every(has)) {
+        break;
+      }
+    }
+    return found;
+  }
+
+  /** What was printed from a number on; of very much the end. */
+  private async _outputFrom(
+    id: string,
+    first: number
+  ): Promise<readonly Output[]> {
+    let after = first - 1;
     let last: Output[] = [];
     for (;;) {
       const query = `after=${after}&most=${PIECE}`;

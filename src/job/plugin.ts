@@ -14,7 +14,7 @@ import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { ToolbarButton } from '@jupyterlab/ui-components';
+import { CommandToolbarButton } from '@jupyterlab/ui-components';
 
 import { CommandIDs } from '../commands';
 import { narrowItem } from '../notebook/narrow';
@@ -142,13 +142,18 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       trans
     });
     toolbar?.addFactory<NotebookPanel>('Notebook', 'dtrain-submit', panel => {
-      const id = CommandIDs.submitNotebook;
-      const button = new ToolbarButton({
+      const button = new CommandToolbarButton({
+        commands,
+        id: CommandIDs.submitNotebook,
+        args: {
+          toolbar: true,
+          // asked for at each click: the notebook may have been renamed
+          get path() {
+            return panel.context.path;
+          }
+        },
         icon: submitIcon,
-        label: trans.__('Submit'),
-        tooltip: commands.caption(id),
-        // its path by then: it may have been renamed
-        onClick: () => void commands.execute(id, { path: panel.context.path })
+        label: trans.__('Submit')
       });
       button.addClass('jp-DtrainNotebook-submit');
       narrowItem(panel, 'dtrain-submit', button);

@@ -21,6 +21,7 @@ import {
   openedNotebook,
   OpenNotebook
 } from './form/notebook';
+import { submitIcon } from '../ui/icons';
 import type { SubmitView } from './widgets';
 
 /** What the form leans on; what a front end lacks is null. */
@@ -68,8 +69,10 @@ export function addSubmit(around: IAround): void {
   };
 
   commands.addCommand(CommandIDs.submitNotebook, {
-    label: trans.__('Submit Notebook…'),
+    label: args =>
+      args.toolbar ? trans.__('Submit') : trans.__('Submit Notebook…'),
     caption: trans.__('Run this notebook as a job on many nodes'),
+    icon: args => (args.toolbar ? submitIcon : undefined),
     isEnabled: args => !!(args.path ?? chosen()),
     execute: async args => {
       const path = askedNotebook(args, chosen, browser);

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
+from torch.utils.data import DataLoader
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.training import ranks
+from dtrain_lab.training.batch_size import saved_state
+from dtrain_lab.training.gradients import accumulation
 from tests.gloo import on_ranks
 
 pytestmark = pytest.mark.processes
@@ -86,6 +91,67 @@ def trained(made: Any, loss: Any) -> float:
 
 def test_gradients_that_are_taken_away_are_not_accumulated() -> None:
     assert trained(net, penalized) < 1e-5
+
+
+def steps_through(pairs: Any) -> Any:
+    """What accumulates, after an ordinary loop over one epoch."""
+    model: Any = net()
+    _, optimizer = dt.optimize(
+        model, torch.optim.SGD(model.parameters(), lr=0.1), gradient_accumulation_steps=EVERY
+    )
+    for x in pairs:
+        optimizer.zero_grad()
+        plain(model, x).backward()
+        optimizer.step()
+    return accumulation.of(optimizer), optimizer
+
+
+def ahead(loader: Any) -> Iterator[torch.Tensor]:
+    """As a prefetcher: reads a batch while the one before is trained on."""
+    batch = None
+    for following in loader:
+        if batch is not None:
+            yield batch
+        batch = following
+    if batch is not None:
+        yield batch
+
+
+@pytest.mark.parametrize("number", [4, 5, 6])
+@pytest.mark.parametrize("way", ["ahead", "in order", "first of a zip", "second of a zip"])
+def test_batches_that_are_not_read_in_the_usual_order(
+    way: str, number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read ahead, they are told of; zipped, the shorter loader ends the epoch's last group."""
+    monkeypatch.setattr(ranks, "_said", set())
+    short, long = DataLoader(batches(number), None), DataLoader(batches(9), None)
+    read: dict[str, Any] = {
+        "ahead": lambda: ahead(short),
+        "in order": lambda: short,
+        "first of a zip": lambda: (x for x, _ in zip(short, long, strict=False)),
+        "second of a zip": lambda: (x for _, x in zip(long, short, strict=False)),
+    }
+    group, optimizer = steps_through(read[way]())
+    assert ("read ahead of the loop" in capsys.readouterr().err) == (way == "ahead")
+    assert group.done == (way == "ahead"), "batches that wait for the next group"
+    optimizer.flush()
+
+
+def test_a_group_goes_on_after_steps_that_were_taken_back() -> None:
+    model: Any = net()
+    _, optimizer = dt.optimize(
+        model, torch.optim.SGD(model.parameters(), lr=0.1), gradient_accumulation_steps=EVERY
+    )
+    one, two, *_ = batches()
+    optimizer.zero_grad()
+    plain(model, one).backward()
+    optimizer.step()
+    with accumulation.resting(), saved_state.kept():  # as dt.largest_batch does
+        optimizer.zero_grad()
+        plain(model, two).backward()
+        optimizer.step()
+    assert accumulation.of(optimizer).done == 1  # type: ignore[union-attr]
+    optimizer.flush()
 
 
 class TestScaler:

@@ -183,8 +183,7 @@ def _axe(page: Any, parts: str) -> list[tuple[str, str, str]]:
                 [...part.querySelectorAll(own)].filter(e => !part.contains(e.parentElement.closest(own)));
             const include = [...document.querySelectorAll(parts)].flatMap(part =>
                 part.matches(`${own}, [id^=dtrain]`) ? [part] : outermost(part, own));
-            // a jp-button is JupyterLab's: once its command has changed, it has an attribute that axe refuses
-            const exclude = [['.cm-editor'], ['.jp-OutputArea-output'], ['jp-button']];
+            const exclude = [['.cm-editor'], ['.jp-OutputArea-output']];
             if (!include.length) { return [0, []]; }
             const result = await axe.run({ include, exclude }, { resultTypes: ['violations'] });
             return [result.passes.length + result.incomplete.length, result.violations];

@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 
 from dtrain_lab.rank.torch import autograd, loaders
+from dtrain_lab.training.batch_size.saved_state import buffers_of, put_back
 
 
 class CantRun(Exception):
@@ -141,19 +142,32 @@ def iterator(loader: Any) -> Iterator[Any]:
 @contextlib.contextmanager
 def kept(model: Any, optimizers: list[Any]) -> Iterator[None]:
     """Restore everything that training steps change: parameters, gradients, optimizers, random numbers."""
-    tensors = [*model.parameters(), *model.buffers()]
+    parameters = list(
+        dict.fromkeys(
+            [*model.parameters(), *(p for o in optimizers for g in o.param_groups for p in g["params"])]
+        )
+    )
+    tensors = [*parameters, *model.buffers()]
     values = [t.detach().clone() for t in tensors]
-    grads = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in model.parameters()]
+    buffers = buffers_of(model.modules())
+    grads = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in parameters]
+    # some optimizers count in their groups
+    groups = [
+        (g, _copied({k: v for k, v in g.items() if k != "params"}))
+        for o in optimizers
+        for g in o.param_groups
+    ]
     modes = [(m, m.training) for m in model.modules()]
     states = [(o, {p: _copied(s) for p, s in o.state.items()}) for o in optimizers]
     numbers = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
     devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-    for parameter in model.parameters():
+    for parameter in parameters:
         parameter.grad = None
     model.train()
     try:
         yield
     finally:
+        put_back(buffers)
         with torch.no_grad():
             for tensor, value in zip(tensors, values, strict=True):
                 tensor.copy_(value)
@@ -163,6 +177,8 @@ def kept(model: Any, optimizers: list[Any]) -> Iterator[None]:
                     grad.copy_(value)  # in place: the gradient may be a view into a DDP bucket
             for optimizer, state in states:
                 _put_back(optimizer, state)
+            for group, values_of in groups:
+                _assign(group, values_of)
         for module, mode in modes:
             module.training = mode
         torch.set_rng_state(numbers[0])
@@ -181,11 +197,14 @@ def _put_back(optimizer: Any, saved: dict[Any, dict[str, Any]]) -> None:
         if parameter not in saved:
             del optimizer.state[parameter]
             continue
-        now = optimizer.state[parameter]
-        for name in [n for n in now if n not in saved[parameter]]:
-            del now[name]
-        for name, value in saved[parameter].items():
-            if isinstance(value, torch.Tensor) and isinstance(now.get(name), torch.Tensor):
-                now[name].copy_(value)
-            else:
-                now[name] = value
+        _assign(optimizer.state[parameter], saved[parameter])
+
+
+def _assign(now: dict[str, Any], saved: dict[str, Any]) -> None:
+    for name in [n for n in now if n not in saved and n != "params"]:
+        del now[name]
+    for name, value in saved.items():
+        if isinstance(value, torch.Tensor) and isinstance(now.get(name), torch.Tensor):
+            now[name].copy_(value)
+        else:
+            now[name] = value

@@ -6,10 +6,13 @@ import contextlib
 import copy
 import gc
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from types import MethodType
 from typing import Any
 
+import numpy
 import torch
+from torch.optim.swa_utils import AveragedModel
 
 
 @contextlib.contextmanager
@@ -17,25 +20,26 @@ def kept() -> Iterator[int]:
     """Put everything back at the end that steps of this process's optimizers change.
 
     Of each living optimizer: its parameters, their gradients, its state and rates; of each module with such
-    parameters: buffers and modes; states of schedulers; random numbers. A loader's position, and variables of
-    the loop itself, are not known here.
+    parameters: buffers and modes; torch's averaged models; states of schedulers; random numbers of torch,
+    Python and NumPy. A loader's position, variables of the loop itself, and averages of parameters that code
+    other than torch's keeps are not known here.
 
     Yields:
         Bytes of memory that the copies take.
     """
     optimizers, modules, schedulers = _living()
     parameters = {id(p): p for o in optimizers for g in o.param_groups for p in g["params"]}
-    mine = [m for m in modules if any(id(p) in parameters for p in m.parameters(recurse=False))]
+    averaged = [m for m in modules if issubclass(type(m), AveragedModel)]
     roots = [m for m in modules if any(id(p) in parameters for p in m.parameters())]
-    buffers = {id(b): b for m in roots for b in m.buffers()}
-    tensors = [*parameters.values(), *buffers.values()]
-    del mine
+    parameters |= {id(p): p for m in averaged for p in m.parameters()}
+    buffers = buffers_of([part for m in (*roots, *averaged) for part in m.modules()])
+    tensors = [*parameters.values(), *{id(b): b for _, had in buffers for b in had.values()}.values()]
     values = [t.detach().clone() for t in tensors]
     grads = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in parameters.values()]
     modes = [(m, m.training) for m in modules]
     states = [(o, copy.deepcopy(o.state_dict())) for o in optimizers]
     rates = [(s, copy.deepcopy(s.state_dict())) for s in schedulers]
-    numbers = torch.get_rng_state(), random.getstate()
+    numbers = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
     devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     size = sum(v.numel() * v.element_size() for v in values if v.device.type == "cpu")
     size += sum(g.numel() * g.element_size() for _, _, g in grads if g is not None and g.device.type == "cpu")
@@ -43,6 +47,7 @@ def kept() -> Iterator[int]:
     try:
         yield size
     finally:
+        put_back(buffers)
         with torch.no_grad():
             for tensor, value in zip(tensors, values, strict=True):
                 tensor.copy_(value)
@@ -58,8 +63,23 @@ def kept() -> Iterator[int]:
             module.training = mode
         torch.set_rng_state(numbers[0])
         random.setstate(numbers[1])
+        numpy.random.set_state(numbers[2])
         if devices:
             torch.cuda.set_rng_state_all(devices)
+
+
+def buffers_of(modules: Iterable[Any]) -> list[tuple[Any, dict[str, torch.Tensor]]]:
+    """Which tensors are each module's own buffers; a forward pass may assign others."""
+    return [(m, dict(m.named_buffers(recurse=False))) for m in dict.fromkeys(modules)]
+
+
+def put_back(buffers: list[tuple[Any, dict[str, torch.Tensor]]]) -> None:
+    """Make the tensors that `buffers_of` has found the modules' buffers again; their values stay."""
+    for module, had in buffers:
+        now = dict(module.named_buffers(recurse=False))
+        for name in now.keys() | had.keys():
+            if now.get(name) is not had.get(name):
+                setattr(module, name, had.get(name))
 
 
 def _living() -> tuple[list[Any], list[Any], list[Any]]:
@@ -88,15 +108,26 @@ def _bytes(value: Any) -> int:
 
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
-    """No DDP model of this process exchanges anything inside the context: a rank may fail alone there."""
+    """No DDP model of this process exchanges anything inside the context: a rank may fail alone there.
+
+    Neither does SyncBatchNorm, which takes the statistics of this rank's batch.
+    """
     from torch.nn.parallel import DistributedDataParallel
 
-    models = [m for m in _living()[1] if issubclass(type(m), DistributedDataParallel)]
+    modules = _living()[1]
+    models = [m for m in modules if issubclass(type(m), DistributedDataParallel)]
+    norms = [(m, vars(m).get("forward")) for m in modules if issubclass(type(m), torch.nn.SyncBatchNorm)]
+    for norm, _ in norms:
+        vars(norm)["forward"] = MethodType(torch.nn.BatchNorm1d.forward, norm)
     before = [(m, m.require_backward_grad_sync, m.require_forward_param_sync) for m in models]
     for model in models:
         model.require_backward_grad_sync = model.require_forward_param_sync = False
     try:
         yield
     finally:
+        for norm, own in norms:
+            vars(norm).pop("forward")
+            if own is not None:
+                vars(norm)["forward"] = own
         for model, backward, forward in before:
             model.require_backward_grad_sync, model.require_forward_param_sync = backward, forward

@@ -53,10 +53,12 @@ class Accumulation:
         self.resting = False
         self.scaler: Any = None
         """The GradScaler that this group's gradients are scaled by; None without one."""
-        self._given: object = None
-        """The loader's iterator that was read last; None where no loader is seen."""
-        self._source: object = None
-        """The loader's iterator that gave the batches of this group."""
+        self._read: set[object] = set()
+        """Iterators of the loaders that were read for the current batch; several where they are zipped."""
+        self._sources: set[object] = set()
+        """Iterators that gave the last batch that was trained on."""
+        self._over = False
+        """Whether their loader has ended, and no other one was read since."""
         self._flushing = False
         self.last = False
         """Whether the loader that is read has given its last batch."""
@@ -75,7 +77,7 @@ class Accumulation:
         self._hooks: list[Any] = [
             model.register_forward_hook(calling(self, Accumulation._forwarded)),
             optimizer.register_state_dict_pre_hook(calling(self, Accumulation._saved)),
-            optimizer.register_load_state_dict_post_hook(calling(self, Accumulation._forget)),
+            optimizer.register_load_state_dict_post_hook(calling(self, Accumulation._loaded_state)),
         ]
         self._watched: set[Any] = set()
         self._install(optimizer)
@@ -151,17 +153,22 @@ class Accumulation:
             iterator: the loader's iterator.
             last: whether it is the loader's last one.
         """
-        self._given, self.last = iterator, last
-        if not self.resting:
-            self._sync()
+        if self.resting:
+            return
+        self._read.add(iterator)
+        self.last, self._over = last, False
+        self._sync()
 
     def ended(self, iterator: object) -> None:
         """Called when a loader has no batch left; a group of its batches that is incomplete is stepped."""
         self.last = False
         if self.resting:
             return
-        if self.done and self._source is iterator:
+        if iterator in self._sources:
             self.flush()
+            self._over = True
+        self._read.discard(iterator)
+        self._sources.discard(iterator)
         self._sync()
 
     # ---- gradients
@@ -248,6 +255,7 @@ class Accumulation:
             with torch.enable_grad():
                 loss = closure()
         if self.final:
+            self._tell_read_ahead()
             if not self._loaded and self.done:  # a backward that the model's output had no part in
                 self._put(1 / (self.done + 1))
             self._step()
@@ -257,17 +265,22 @@ class Accumulation:
         self._watch_parameters()
         return loss
 
+    def _tell_read_ahead(self) -> None:
+        if self._over and not self._flushing:
+            ranks.say(together.READ_AHEAD)
+
     def skipped(self) -> None:
         """Called where the group's step is left out for infinite gradients, on all ranks alike."""
         self._forget()
 
     def commit(self) -> None:
         """Add this batch's gradients to the group."""
+        self._tell_read_ahead()
         self._copies.back({p: total for p, total in self._sums.items() if p in self._next})
         self._sums |= self._next
         self._next.clear()
         self._coming.clear()
-        self._source, self.last = self._given, False
+        self._sources, self._read, self.last = self._read or self._sources, set(), False
         self.done += 1
         self._sync()
 
@@ -298,10 +311,15 @@ class Accumulation:
         self._zero_grad(set_to_none=True)
         self._forget()
 
-    def _forget(self, *_: Any) -> None:
+    def _loaded_state(self, *_: Any) -> None:
+        if not self.resting:  # else the state from before is put back
+            self._forget()
+
+    def _forget(self) -> None:
         self._copies.back(self._sums)
         self._copies.back(self._next)
         self._coming.clear()
+        self._sources, self._read = self._read or self._sources, set()
         self.done, self._loaded, self.last, self.scaler = 0, False, False, None
         self._sync()
 

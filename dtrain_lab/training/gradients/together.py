@@ -15,6 +15,11 @@ from dtrain_lab.training import meeting, ranks
 NAMED = 3
 """Parameters named in a sentence."""
 FLUSH = "the end of a group of batches"
+READ_AHEAD = (
+    "dt.optimize: a batch was trained on after its DataLoader had ended. Where batches are read ahead of the "
+    "loop, as by a prefetcher or Accelerate, an epoch's last group ends before its last batch, which waits "
+    "for the next group: read the DataLoader in the loop itself."
+)
 
 
 class Group(Protocol):
