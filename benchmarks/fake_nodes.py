@@ -18,7 +18,7 @@ import msgspec
 import zmq
 
 from benchmarks.head_scale import sample
-from dtrain_lab.machine.curve import introduce
+from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.wire import links
 from dtrain_lab.wire.node import Check, Interface
 from dtrain_lab.wire.nodes import HostUse

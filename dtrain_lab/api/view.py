@@ -16,7 +16,8 @@ from ipyparallel.client.view import DirectView
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import DtrainError, Unreachable
-from dtrain_lab.machine import ipv6, processes
+from dtrain_lab.machine import processes
+from dtrain_lab.machine.net import ipv6
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire import clients
 

@@ -32,7 +32,7 @@ from dtrain_lab.head.stacks import Stacks
 from dtrain_lab.head.watchers import Watchers
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import logs, private, sockets, supervision
-from dtrain_lab.machine.curve import Curve
+from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.codec import lenient

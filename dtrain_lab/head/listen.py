@@ -14,7 +14,7 @@ import msgspec
 
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.machine import durable, interfaces, logs, processes
-from dtrain_lab.machine.curve import Curve
+from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.placement import network
 from dtrain_lab.wire.processes.endpoints import Endpoints
 

@@ -13,11 +13,12 @@ from typing import Literal
 import zmq
 
 from dtrain_lab.errors import WireMismatch
-from dtrain_lab.machine import ipv6, supervision
-from dtrain_lab.machine.curve import Curve
-from dtrain_lab.machine.listener import SUFFIX, Listener
-from dtrain_lab.machine.streams import Stream
-from dtrain_lab.machine.zmq_drain import Drain
+from dtrain_lab.machine import supervision
+from dtrain_lab.machine.net import ipv6
+from dtrain_lab.machine.net.curve import Curve
+from dtrain_lab.machine.net.listener import SUFFIX, Listener
+from dtrain_lab.machine.net.streams import Stream
+from dtrain_lab.machine.net.zmq_drain import Drain
 from dtrain_lab.wire.codec import chunks
 
 log = logging.getLogger("dtrain_lab.link")

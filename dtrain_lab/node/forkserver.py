@@ -261,8 +261,8 @@ def _be_controller(arguments: tuple[str, ...]) -> None:
     import zmq
     from ipyparallel.controller import app
 
-    from dtrain_lab.machine.contexts import in_every_context
-    from dtrain_lab.machine.curve import HANDSHAKE_MS
+    from dtrain_lab.machine.net.contexts import in_every_context
+    from dtrain_lab.machine.net.curve import HANDSHAKE_MS
 
     in_every_context(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
     if any(argument.startswith("--ip=[") for argument in arguments):

@@ -13,9 +13,10 @@ from typing import Any
 import zmq
 
 from dtrain_lab.errors import WireMismatch
-from dtrain_lab.machine import first_reachable, interfaces, ipv6, supervision
-from dtrain_lab.machine.curve import introduce
-from dtrain_lab.machine.zmq_drain import Drain
+from dtrain_lab.machine import first_reachable, interfaces, supervision
+from dtrain_lab.machine.net import ipv6
+from dtrain_lab.machine.net.curve import introduce
+from dtrain_lab.machine.net.zmq_drain import Drain
 from dtrain_lab.node.network import still_there
 from dtrain_lab.wire import links
 from dtrain_lab.wire.codec import chunks

@@ -17,6 +17,16 @@ SINFO = "%P|%N|%t|%c|%m|%G|%l"
 """Format of `sinfo -h -N`: one line per node and partition."""
 SQUEUE = "%i|%T|%r|%S|%N|%k"
 """Format of `squeue -h`: id, state, reason, expected start, nodes, comment."""
+ENDED = (
+    *("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY"),
+    *("BOOT_FAIL", "DEADLINE", "REVOKED"),
+)
+"""States of jobs that don't run again."""
+WAITING = (
+    *("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD"),
+    *("SPECIAL_EXIT", "RESIZING", "SUSPENDED"),
+)
+"""States of jobs that don't run yet, or not now."""
 GONE = ("down", "drain", "drng", "fail", "maint", "unk", "futr", "pow_dn")
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import zmq
 
-from dtrain_lab.machine import listener
-from dtrain_lab.machine.curve import introduce
-from dtrain_lab.machine.streams import Stream
-from dtrain_lab.machine.zmq_drain import Dealer
+from dtrain_lab.machine.net import listener
+from dtrain_lab.machine.net.curve import introduce
+from dtrain_lab.machine.net.streams import Stream
+from dtrain_lab.machine.net.zmq_drain import Dealer
 from dtrain_lab.rank.idle import Turns
 from dtrain_lab.rank.orders import Orders
 from dtrain_lab.wire.links import RankSpec

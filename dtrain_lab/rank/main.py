@@ -17,7 +17,7 @@ from ipykernel.ipkernel import IPythonKernel
 from ipyparallel.engine.app import IPEngine
 
 from dtrain_lab.cells import output_buffer
-from dtrain_lab.machine.contexts import in_every_context
+from dtrain_lab.machine.net.contexts import in_every_context
 from dtrain_lab.rank import link as rank_link
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.idle import MainSelector, main_loop

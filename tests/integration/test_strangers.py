@@ -13,7 +13,7 @@ import pytest
 import zmq
 
 from dtrain_lab.head.sockets import Router
-from dtrain_lab.machine import curve
+from dtrain_lab.machine.net import curve
 from dtrain_lab.wire.codec import chunks
 
 GREETING = b"\xff" + bytes(8) + b"\x7f" + b"\x03\x01" + b"CURVE".ljust(20, b"\0") + bytes(32)

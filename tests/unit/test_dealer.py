@@ -7,7 +7,7 @@ import threading
 
 import zmq
 
-from dtrain_lab.machine.zmq_drain import Dealer
+from dtrain_lab.machine.net.zmq_drain import Dealer
 
 
 async def test_the_thread_of_the_loop_sends_at_once_and_after_what_others_have_said() -> None:

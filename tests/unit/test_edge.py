@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import zmq
 
-from dtrain_lab.machine.zmq_drain import Drain
+from dtrain_lab.machine.net.zmq_drain import Drain
 
 pytestmark = pytest.mark.asyncio
 

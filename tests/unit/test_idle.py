@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.machine.streams import Stream
+from dtrain_lab.machine.net.streams import Stream
 from dtrain_lab.rank.idle import MainSelector, Turns
 from tests.waiting import wait_until
 

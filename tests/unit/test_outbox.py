@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from dtrain_lab.machine.streams import Stream
+from dtrain_lab.machine.net.streams import Stream
 from dtrain_lab.rank.output.outbox import Outbox
 from dtrain_lab.wire import links
 from dtrain_lab.wire.codec import chunks

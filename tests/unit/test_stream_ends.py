@@ -16,8 +16,8 @@ import zmq
 from dtrain_lab.head import sockets
 from dtrain_lab.head.ownership.peers import Peers
 from dtrain_lab.head.sockets import Router
-from dtrain_lab.machine.listener import Listener, connect
-from dtrain_lab.machine.streams import Stream
+from dtrain_lab.machine.net.listener import Listener, connect
+from dtrain_lab.machine.net.streams import Stream
 from dtrain_lab.wire import links
 
 

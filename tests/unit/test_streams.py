@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from dtrain_lab.machine.listener import SUFFIX, Listener, connect
-from dtrain_lab.machine.streams import Stream
+from dtrain_lab.machine.net.listener import SUFFIX, Listener, connect
+from dtrain_lab.machine.net.streams import Stream
 
 
 def pair(mine: list[bytes], theirs: list[bytes], lost: list[str] | None = None) -> tuple[Stream, Stream]:

@@ -38,29 +38,6 @@ from dtrain_lab.wire.submission import ClusterRecord, Submission
 from dtrain_lab.wire.traits import Traits
 
 log = logging.getLogger("dtrain_lab.client")
-ENDED = (
-    "COMPLETED",
-    "CANCELLED",
-    "FAILED",
-    "TIMEOUT",
-    "PREEMPTED",
-    "NODE_FAIL",
-    "OUT_OF_MEMORY",
-    "BOOT_FAIL",
-    "DEADLINE",
-    "REVOKED",
-)
-WAITING = (
-    "PENDING",
-    "CONFIGURING",
-    "REQUEUED",
-    "REQUEUE_FED",
-    "REQUEUE_HOLD",
-    "RESV_DEL_HOLD",
-    "SPECIAL_EXIT",
-    "RESIZING",
-    "SUSPENDED",
-)
 FACTS_FOR_S = 300.0
 SUBMIT_WITHIN_S = 60.0
 
@@ -223,7 +200,7 @@ class SlurmBackend(Backend):
         if job is None:
             return Status("ended")
         reason = slurm_reasons.reason(job.reason, job.state)
-        if job.state in WAITING:
+        if job.state in slurm.WAITING:
             if reason is not None and not reason.final:
                 reason = replace(
                     reason,
@@ -232,7 +209,7 @@ class SlurmBackend(Backend):
                     alternatives=await self._sooner(submission) if reason.code == "Resources" else (),
                 )
             return Status("pending", reason)
-        if job.state.split()[0] in ENDED:
+        if job.state.split()[0] in slurm.ENDED:
             return Status("ended", reason)
         return Status("running")
 
@@ -258,7 +235,7 @@ class SlurmBackend(Backend):
     async def find(self, submission: Submission) -> Handle | None:
         """Find a job by its comment, also if a crash prevented its number from being recorded."""
         job = await self._queue(submission.profile).by_comment(f"dtl:{submission.id}")
-        if job is None or job.state.split()[0] in ENDED:
+        if job is None or job.state.split()[0] in slurm.ENDED:
             return None
         return self._handle(submission, job.id)
 

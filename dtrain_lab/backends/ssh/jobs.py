@@ -15,7 +15,7 @@ from dtrain_lab.backends.ssh.processes import HostProcess, last_word, unsaid
 from dtrain_lab.backends.transport import Login
 from dtrain_lab.errors import DtrainError, StartFailed
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.machine.curve import new_keys
+from dtrain_lab.machine.net.curve import new_keys
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.gang import GangKeys
 from dtrain_lab.wire.jobs.job import JobRecord

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import zmq
 
-from dtrain_lab.machine import ipv6
+from dtrain_lab.machine.net import ipv6
 from dtrain_lab.wire.links import ForkController
 
 POLL_S = 0.02

@@ -15,7 +15,7 @@ import zmq.asyncio
 
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.machine.curve import Curve
+from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, LOOK_S, Failed, HostTicket
 from dtrain_lab.node.network import is_free
 from dtrain_lab.placement import gang, network

@@ -14,8 +14,9 @@ import zmq.asyncio
 
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.machine import durable, ipv6
-from dtrain_lab.machine.curve import introduce
+from dtrain_lab.machine import durable
+from dtrain_lab.machine.net import ipv6
+from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, LOOK_S, Failed, HostTicket
 from dtrain_lab.placement import gang, network
 from dtrain_lab.wire.jobs import gang as wire

@@ -18,10 +18,11 @@ from msgspec.structs import replace
 from dtrain_lab.backends.base import Way
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch, from_dict
-from dtrain_lab.machine import listener, supervision
-from dtrain_lab.machine.curve import introduce
-from dtrain_lab.machine.streams import Stream
-from dtrain_lab.machine.zmq_drain import Drain
+from dtrain_lab.machine import supervision
+from dtrain_lab.machine.net import listener
+from dtrain_lab.machine.net.curve import introduce
+from dtrain_lab.machine.net.streams import Stream
+from dtrain_lab.machine.net.zmq_drain import Drain
 from dtrain_lab.services.connection.cells import Cells, OnOutput
 from dtrain_lab.services.connection.far import Far
 from dtrain_lab.services.connection.presence import Near, Presence

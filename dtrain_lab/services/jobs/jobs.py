@@ -282,8 +282,8 @@ class Jobs:
         """Return the request of a job, for duplicating it, and the file of its notebook."""
         made = await self.job(name)
         record = await self._handover.record(made.id)
-        request = replace(record.request, after=None, names=None, sweep=None, at_once=1)
-        return request, Path(record.source or request.notebook).expanduser().absolute()
+        file = Path(record.source or record.request.notebook).expanduser().absolute()
+        return replace(record.request, after=None, names=None, sweep=None, at_once=1), file
 
     async def rebuild(self, folder: Path | None = None) -> Rebuilt:
         """Add jobs to the index from their folders; indexed jobs are left unchanged.

@@ -1,0 +1,1 @@
+"""Sockets of this machine: unix streams, ZeroMQ contexts, keys, addresses."""
