@@ -107,9 +107,18 @@ def refusal(words: str) -> tuple[str, str]:
     """Turn `sbatch`'s refusal into a message and a hint."""
     lines = [line for line in words.splitlines() if "error" in line.lower()] or words.splitlines()
     why = said("\n".join(lines))
+    # beside "violates accounting/QOS policy", which names all limits, Slurm says which one it was
     for part, hint in (
-        ("submit limit", "Wait until fewer of your jobs are queued."),
+        ("MaxSubmit", "Wait until fewer of your jobs are queued."),
+        ("MaxWall", "Set a shorter [slurm] time in the profile."),
+        ("MaxCpu", "Ask for fewer nodes or CPUs."),
+        ("MaxNode", "Ask for fewer nodes."),
+    ):
+        if part.lower() in words.lower():
+            return f"Slurm refuses: {why}.", hint
+    for part, hint in (
         ("invalid account", "Set [slurm] account in the profile."),
+        ("specify an account", "Set [slurm] account in the profile."),
         ("partition", "Set [slurm] partition in the profile."),
         ("qos", "Set [slurm] qos in the profile."),
         ("generic resource", "Set [slurm] gres in the profile."),

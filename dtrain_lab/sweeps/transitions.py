@@ -109,7 +109,7 @@ def _refused(record: SweepRecord, event: Refused) -> SweepRecord:
     trial = replace(record.trials[event.number], reason=Summary(event.code, {}, event.message))
     if trial.handed:
         trial = _taken_back(trial)
-    runs = any(other.state == "running" for other in record.trials if other.number != event.number)
+    runs = any(other.handed for other in record.trials if other.number != event.number)
     # a scheduler that limits a user's jobs takes the next one when another trial has ended
     again = event.again or (event.code == "refused" and runs)
     if trial.jobs and not again:  # it can't be continued; the other trials may

@@ -56,13 +56,19 @@ class State(Struct, frozen=True):
         """Ranks that do not answer an interrupt."""
         return tuple(m.rank for m in self.members if m.deaf)
 
+    def blocked(self, ranks: Collection[int]) -> bool:
+        """Whether the world's reason keeps these ranks from cells: a rank that is deaf keeps only itself."""
+        if self.reason is None:
+            return False
+        if self.reason[0] == "deaf":
+            return not set(self.deaf).isdisjoint(ranks)
+        return self.phase == "degraded"
+
     def can_begin(self, ranks: Collection[int]) -> bool:
         """Whether a cell can begin on these ranks now, if they are free."""
-        if self.forming or self.phase not in ("ready", "degraded"):
+        if self.forming or self.phase not in ("ready", "degraded") or self.blocked(ranks):
             return False
-        return self.phase == "ready" or (
-            self.reason is None and all(self.members[rank].joined for rank in ranks)
-        )
+        return self.phase == "ready" or all(self.members[rank].joined for rank in ranks)
 
     def each(self, ranks: Collection[int], **changes: object) -> State:
         """Return a copy with the same fields changed on each of these ranks."""

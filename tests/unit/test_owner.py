@@ -215,3 +215,19 @@ async def test_a_restart_while_another_rank_is_lost_says_what_is_left_to_do(make
     world.joins(2)
     world.forms()
     assert (await asyncio.wait_for(asked, 20)).state == "ready"
+
+
+@pytest.mark.asyncio
+async def test_a_rank_that_is_deaf_keeps_no_cells_of_other_ranks(make: Make) -> None:
+    world = make(4)
+    world.dies(3)
+    world.run("a", 0, 1)
+    world.run("b", 2)
+    world.run("c", 2)
+    world.owner.happened(on.InterruptAsked((0, 1)))
+    world.replies("a", 1, kind="interrupted")
+    world.owner.happened(on.TimerFired("abort"))
+    world.owner.happened(on.TimerFired("deaf"))
+    assert world.owner.state.deaf == (0,)
+    world.replies("b", 2)
+    assert world.began("c")

@@ -243,6 +243,24 @@ def test_no_reason_where_all_is_well() -> None:
     assert slurm_reasons.reason("None", "REQUEUED") is None
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("sbatch: error: You must specify an account with -A", "account"),
+        (
+            "sbatch: error: QOSMaxWallDurationPerJobLimit\nsbatch: error: Job violates (job submit limit)",
+            "shorter",
+        ),
+        (
+            "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Job violates (job submit limit)",
+            "Wait until",
+        ),
+    ],
+)
+def test_the_hint_is_of_slurms_own_code(words: str, hint: str) -> None:
+    assert hint in slurm_reasons.refusal(words)[1]
+
+
 def test_a_controller_that_is_slow_may_have_the_job() -> None:
     assert slurm_reasons.is_unsure("sbatch: error: Socket timed out on send/recv operation")
     assert slurm_reasons.is_unsure("sbatch: error: Unable to contact slurm controller (connect failure)")

@@ -196,8 +196,9 @@ def test_what_is_refused_for_now_is_tried_again_and_the_rest_ends_the_sweep() ->
     assert (record.state, record.trials[0].state) == ("failed", "waiting")
 
 
-def test_a_scheduler_that_takes_no_more_jobs_is_asked_again_while_trials_run() -> None:
-    record, _ = through(sweep(), *begun(0, "a"), Looked(0, "running"), Suggested({"lr": 0.2}))
+@pytest.mark.parametrize("state", ["queued", "running"])
+def test_a_scheduler_that_takes_no_more_jobs_is_asked_again_while_trials_go_on(state: Any) -> None:
+    record, _ = through(sweep(), *begun(0, "a"), Looked(0, state), Suggested({"lr": 0.2}))
     limit = Refused(1, "refused", "Slurm refuses: too many jobs.", "", again=False, at=10.0)
     record, _ = step(record, limit)
     assert (record.state, record.trials[1].state) == ("running", "waiting")

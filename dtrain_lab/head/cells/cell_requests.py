@@ -243,7 +243,7 @@ def _refusal(state: State, ranks: tuple[int, ...]) -> Conflict | None:
             f"Restart: %distributed restart {rank_sets.compact(lost)}, or use the other ranks.",
             code="rank_lost",
         )
-    if state.reason is not None and (state.phase == "degraded" or not set(state.deaf).isdisjoint(ranks)):
+    if state.reason is not None and state.blocked(ranks):
         code, message, hint = state.reason
         return Conflict(message, hint, code=code)
     return None

@@ -375,13 +375,13 @@ class Owner:
 
     def _withdraw_blocked(self, waiting: list[str], state: State) -> None:
         """Remove queued cells that can't run: their ranks are lost or unresponsive, or there is no group."""
-        if state.phase == "degraded" and state.reason is not None:
-            self.cells.withdraw(waiting, state.reason[1])
-            return
-        out = {*state.lost, *state.deaf}
-        blocked = [n for n in waiting if (c := self.cells.get(n)) and out & set(c.ranks)]
-        if blocked:
-            self.cells.withdraw(blocked, self.cluster().summary.text)
+        ranks = {n: c.ranks for n in waiting if (c := self.cells.get(n))}
+        kept = [n for n, of in ranks.items() if state.blocked(of)]
+        if kept and state.reason is not None:
+            self.cells.withdraw(kept, state.reason[1])
+        lost = [n for n, of in ranks.items() if n not in kept and not set(state.lost).isdisjoint(of)]
+        if lost:
+            self.cells.withdraw(lost, self.cluster().summary.text)
 
     # ---- link and cells
 
