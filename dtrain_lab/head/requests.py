@@ -12,7 +12,7 @@ import msgspec
 from dtrain_lab.errors import Conflict, DtrainError, Unreachable, WireMismatch
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire import VERSION, clients
-from dtrain_lab.wire.codec import decode
+from dtrain_lab.wire.codec import chunks, decode
 
 log = logging.getLogger("dtrain_lab.head")
 Handlers = Mapping[type, Callable[[bytes, Any], Awaitable[Any]]]
@@ -93,7 +93,13 @@ class Requests:
             answer = clients.Answer(number, error={**result.as_dict(), "kind": type(result).default_code})
         else:
             answer = clients.Answer(number, result=pack(result))
-        self._say(client, clients.encode(answer))
+        frame = clients.encode(answer)
+        try:
+            chunks.check(frame)
+        except WireMismatch as error:  # output of a whole session, asked for at once
+            self._answer(client, number, error)
+            return
+        self._say(client, frame)
 
 
 def _internal(error: Exception) -> Unreachable:

@@ -120,7 +120,10 @@ class Router:
                 return "gone"
             if self._most and stream.waiting > MOST_BYTES:
                 return "full"
-            stream.send(frames)
+            try:
+                stream.send(frames)
+            except WireMismatch as error:  # an answer of that size was refused before: other peers go on
+                log.error("a message to %r is dropped: %s", peer, error)
             return "sent"
         socket, drain = self._sockets[peer[:1]]
         try:

@@ -170,3 +170,18 @@ def test_a_handler_that_flushes_amid_a_write_does_not_wait_for_its_own_thread(ra
     assert took[0] < 4
     stream.flush()
     wait_until(lambda: rank.channel.text == "tick\ntext\n", 10, "both")
+
+
+def test_an_interrupt_in_a_write_leaves_flushes_that_wait(
+    rank: Rank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(set[int]):
+        def add(self, thread: int) -> None:
+            super().add(thread)
+            raise KeyboardInterrupt
+
+    writers = Interrupted()
+    monkeypatch.setattr(RankStream, "writers", writers)
+    with pytest.raises(KeyboardInterrupt):
+        rank.stream.write("a line\n")
+    assert not writers, "its thread is no longer taken for one that a handler has interrupted"

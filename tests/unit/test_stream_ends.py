@@ -15,10 +15,12 @@ import zmq
 
 from dtrain_lab.head import sockets
 from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.requests import Requests
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.machine.net.listener import Listener, connect
 from dtrain_lab.machine.net.streams import Stream
-from dtrain_lab.wire import links
+from dtrain_lab.wire import clients, links
+from dtrain_lab.wire.codec import chunks
 
 
 async def until(done: Callable[[], object]) -> None:
@@ -180,3 +182,41 @@ async def test_peers_that_do_not_read_hold_the_end_up_once_and_not_one_by_one(tm
     for one in stopped:
         one.close()
     context.term()
+
+
+async def test_a_message_that_is_too_long_holds_no_other_peer_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    peers: list[bytes] = []
+    router = Router(context, str(tmp_path / "link"), lambda peer, _: peers.append(peer), lambda: None)
+    made = connect(router.url)
+    assert made is not None
+    got: list[bytes] = []
+    client = Stream(made, got.extend)
+    client.send((b"hello",))
+    await until(lambda: peers)
+    monkeypatch.setattr(chunks, "MOST_MESSAGE", 100)
+    assert router.send(peers[0], [b"x" * 101]) == "sent"
+    assert router.send(peers[0], [b"the next"]) == "sent"
+    await until(lambda: got)
+    assert got == [b"the next"]
+    client.close()
+    router.close()
+    context.term()
+
+
+async def test_an_answer_that_is_too_long_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "MOST_MESSAGE", 500)
+    answers: list[bytes] = []
+
+    async def long(*_: object) -> str:
+        return "y" * 501
+
+    requests = Requests({clients.Info: long}, {}, lambda _, frame: answers.append(frame))
+    requests.received(b"client", clients.encode(clients.Call(1, clients.Info())))
+    await until(lambda: answers)
+    answer = clients.decode_to_client(answers[0])
+    assert isinstance(answer, clients.Answer)
+    assert answer.error is not None
+    assert "too large" in answer.error["message"]

@@ -126,7 +126,7 @@ class Stream:
             if self._leaving and linger_s:
                 self._socket.settimeout(linger_s)
                 with contextlib.suppress(OSError):
-                    self._socket.sendall(b"".join(self._leaving))
+                    self._socket.sendall(b"".join(self._leaving), socket.MSG_NOSIGNAL)
             self._leaving.clear()
             self._socket.close()
 
@@ -145,11 +145,13 @@ class Stream:
         while self._leaving:
             first = self._leaving[0]
             try:
-                sent = self._socket.send(first)
+                sent = self._socket.send(first, socket.MSG_NOSIGNAL)
             except BlockingIOError:
                 return False
-            except OSError:  # the reader learns of the end, after what has arrived before it
+            except OSError:  # the readers of both ends learn of it, after what has arrived before it
                 self._leaving.clear()
+                with contextlib.suppress(OSError):
+                    self._socket.shutdown(socket.SHUT_WR)
                 break
             if sent == len(first):
                 self._leaving.popleft()

@@ -156,8 +156,8 @@ class RankStream(OutStream):  # type: ignore[misc]
         mine = threading.get_ident()
         with self._writing:
             nested = mine in RankStream.writers
-            RankStream.writers.add(mine)
             try:
+                RankStream.writers.add(mine)  # in here: an interrupt may come right after it
                 if len(data) <= self._region.space:
                     self._region.write(data, taken=taken)
                 if text:
