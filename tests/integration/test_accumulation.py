@@ -93,6 +93,62 @@ def test_gradients_that_are_taken_away_are_not_accumulated() -> None:
     assert trained(net, penalized) < 1e-5
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("kind", ["sum", "gradient"])
+def test_hooks_of_the_user_see_a_group_as_one_large_batch(kind: str, when: str) -> None:
+    """Clipping in a hook on `p.grad`, or a mask on gradients, registered before or after `dt.optimize`."""
+
+    def clip(parameter: Any) -> None:
+        parameter.grad.clamp_(-0.01, 0.01)
+
+    def hooked(model: Any) -> None:
+        for parameter in model.parameters():
+            if kind == "sum":
+                parameter.register_post_accumulate_grad_hook(clip)
+            else:
+                parameter.register_hook(lambda gradient: gradient * (gradient > 0))
+
+    model: Any = net()
+    before = values(model)
+    if when == "before":
+        hooked(model)
+    _, optimizer = dt.optimize(
+        model, torch.optim.SGD(model.parameters(), lr=1.0), gradient_accumulation_steps=EVERY
+    )
+    if when == "after":
+        hooked(model)
+    for x in batches(EVERY):
+        optimizer.zero_grad()
+        plain(model, x * 5).backward()
+        optimizer.step()
+    by_hand: Any = net()
+    if kind == "gradient":
+        hooked(by_hand)
+    for x in batches(EVERY):
+        (plain(by_hand, x * 5) / EVERY).backward()
+    for parameter in by_hand.parameters():
+        if kind == "sum":
+            clip(parameter)
+    wanted = [b - p.grad for b, p in zip(before, by_hand.parameters(), strict=True)]
+    assert far(values(model), wanted) < 1e-6
+
+
+def test_a_model_that_is_moved_still_accumulates() -> None:
+    model: Any = net()
+    _, optimizer = dt.optimize(
+        model, torch.optim.SGD(model.parameters(), lr=0.1), gradient_accumulation_steps=EVERY
+    )
+    model.double()
+    same = net().double()
+    for x in batches(EVERY):
+        optimizer.zero_grad()
+        plain(model, x.double()).backward()
+        optimizer.step()
+        (plain(same, x.double()) / EVERY).backward()
+    torch.optim.SGD(same.parameters(), lr=0.1).step()
+    assert far(values(model), values(same)) < 1e-9
+
+
 def steps_through(pairs: Any) -> Any:
     """What accumulates, after an ordinary loop over one epoch."""
     model: Any = net()
@@ -178,6 +234,31 @@ class TestScaler:
             scales.append(scaler.get_scale())
             assert far(values(other), before) > 0
         assert scales == [8.0, 8.0, 16.0, 16.0, 16.0, 32.0]
+
+    def test_groups_out_of_phase_let_the_scale_fall_and_keep_their_sums(self) -> None:
+        """One overflows until the scale is small enough; the other is not touched by it."""
+        model, other, same = net(), net(), net()
+        made = [torch.optim.SGD(m.parameters(), lr=0.1) for m in (model, other)]
+        _, a = dt.optimize(model, made[0], gradient_accumulation_steps=2)
+        _, b = dt.optimize(other, made[1], gradient_accumulation_steps=2)
+        by_hand = torch.optim.SGD(same.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40)
+        for number, x in enumerate(batches(13)):
+            a.zero_grad()
+            scaler.scale(plain(model, x) * 1e30).backward()
+            scaler.step(a)
+            if number:
+                b.zero_grad()
+                scaler.scale(plain(other, x)).backward()
+                scaler.step(b)
+                (plain(same, x) / 2).backward()
+                if number % 2 == 0:
+                    by_hand.step()
+                    by_hand.zero_grad()
+            scaler.update()
+        assert scaler.get_scale() <= 2.0**34
+        a.flush()
+        assert far(values(other), values(same)) < 1e-5
 
     def test_a_group_is_flushed_with_its_scale(self) -> None:
         model, same = net(), net()

@@ -45,3 +45,56 @@ def some() -> bool:
 
 def test_ranks_tune_at_the_same_steps() -> None:
     assert [done for done, _ in on_ranks(some)] == [True, True]
+
+
+def epochs() -> tuple[bool, int]:
+    """A cell has fewer steps than a size needs."""
+    model, optimizer = tuned(None)
+    for cell in range(12):
+        meeting.begin_cell(f"epoch {cell}", averages.store_of_group())
+        for _ in range(20):
+            optimizer.step()
+    return bool(model.bucket_tuning.done), len(model.bucket_tuning.curve)
+
+
+def interrupted() -> Any:
+    """One rank is interrupted where it is about to change to the next size, or is done."""
+    buckets.MOST_STEPS = 3
+    first, use, found = torch.distributed.get_rank() == 0, buckets.Tuning._use, []
+    for at in (1, 3):  # the second size, or where the best of three is chosen
+        meeting.begin_cell(f"before {at}", averages.store_of_group())
+        model, optimizer = tuned(None)
+        tuning = model.bucket_tuning
+
+        def using(self: Any, size: Any, tuning: Any = tuning, at: int = at) -> None:
+            now = first and len(tuning.curve) == at
+            if now and at == 1:
+                raise KeyboardInterrupt
+            use(self, size)
+            if now:
+                raise KeyboardInterrupt
+
+        buckets.Tuning._use = using  # type: ignore[method-assign]
+        buckets.KEPT_FROM = 9.0  # the default is kept: it is not the last size
+        try:
+            for _ in range(at * (buckets.WARM + buckets.MOST_STEPS)):
+                optimizer.step()
+        except KeyboardInterrupt:
+            assert first
+        buckets.Tuning._use = use  # type: ignore[method-assign]
+        meeting.begin_cell(f"after {at}", averages.store_of_group())
+        optimizer.step()
+        found.append((tuning._index, tuning.done, getattr(model, buckets.SIZES[0])))
+        assert train(model, optimizer)
+    return found
+
+
+def test_tuning_goes_on_over_cells() -> None:
+    assert [found for found, _ in on_ranks(epochs)] == [(True, 3)] * 2
+
+
+def test_ranks_have_the_same_size_after_an_interrupt() -> None:
+    (one, _), (other, _) = on_ranks(interrupted)
+    assert one == other
+    assert [index for index, *_ in one] == [0, 2]
+    assert not any(done for _, done, _ in one)

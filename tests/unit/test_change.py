@@ -103,6 +103,22 @@ def test_a_loop_of_unknown_length_is_not_changed(read: str) -> None:
     assert accumulate(f"for x in {read}:\n{PLAIN}", "net") == ""
 
 
+@pytest.mark.parametrize(
+    ("made", "sized"),
+    [
+        ("batches = islice(loader, 6)", False),
+        ("batches = (b for b in loader)", False),
+        ("n, batches = 6, iter(loader)", False),
+        ("batches = list(islice(loader, 6))", True),
+        ("batches: DataLoader = DataLoader(data)", True),
+        ("net, batches = accelerator.prepare(net, batches)", True),
+        ("batches = [1, 2]", True),
+    ],
+)
+def test_a_name_that_a_cell_gives_to_an_iterator_has_no_length(made: str, sized: bool) -> None:
+    assert bool(accumulate(f"{made}\nfor x in batches:\n{PLAIN}", "net")) == sized
+
+
 def test_a_bar_that_is_told_of_each_batch_is_no_scaler() -> None:
     told = accumulate(f"for x in loader:\n{PLAIN}\n    bar.update(1)", "net")
     assert applied(told).endswith("\n    bar.update(1)"), "in each batch, as before"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,11 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+from tqdm import tqdm
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, DtrainError
+from dtrain_lab.training.inference import loop
 from dtrain_lab.training.inference import model as models
 from dtrain_lab.training.inference.inputs import Splitter
 from dtrain_lab.training.inference.loop import Loop
@@ -300,4 +303,20 @@ def test_short_rounds_are_told_of_a_few_at_a_time() -> None:
     ).run()  # fmt: skip
     assert taken == todo.mine(0)
     assert todo.rounds > 30
-    assert Paired.messages <= 4, "two to begin with, and one each half a second"
+    assert Paired.messages <= loop.FEWEST_MESSAGES + 4, "fewer than rounds"
+
+
+def test_rounds_that_become_longer_are_told_of_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two take 2 ms: a rank that fails later does not leave the rest to the others."""
+    now, made = 0.0, loop._Since
+    monkeypatch.setattr(loop.time, "monotonic", lambda: now)
+    monkeypatch.setattr(loop, "_Since", lambda: made(began=now))
+    here = Paired("dt.predict", 0, 2, torch.device("cpu"))
+    told = loop._Told(here, False, 400, tqdm(disable=True))
+    at: list[int] = []
+    for number in range(400):
+        now += 0.002 if number < 2 else 0.05
+        before = Paired.messages
+        told.tell(None, 1)
+        at += [number] * (Paired.messages - before)
+    assert max(b - a for a, b in itertools.pairwise(at)) <= 400 / loop.FEWEST_MESSAGES

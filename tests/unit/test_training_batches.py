@@ -13,6 +13,7 @@ from torch.optim import lr_scheduler
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, BadSize
+from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.training import ranks
 from dtrain_lab.training.batch_size import sizes
 
@@ -61,19 +62,32 @@ def test_a_batch_smaller_than_the_world_is_refused(eight: None) -> None:
 def test_the_batch_that_the_monitor_saw_counts_where_none_was_chosen(eight: None) -> None:
     with pytest.raises(BadRequest, match="no per-rank batch is known"):
         dt.global_batch()
-    sizes.seen_by(lambda: 4, lambda: 1)
+    sizes.seen_by(lambda: 4, lambda: None)
     assert dt.global_batch() == 32
 
 
 def test_a_chosen_batch_counts_until_training_goes_on_with_another(eight: None) -> None:
-    steps = [5]
-    sizes.seen_by(lambda: 4, lambda: steps[0])
-    dt.per_rank_batch(128)
-    assert dt.global_batch() == 128, "the model that trained before has another"
-    steps[0] += 1
-    assert dt.global_batch() == 32
+    seen = LastTraining()
+    sizes.seen_by(lambda: seen.batch, seen.forget_batch)
+    model = torch.nn.DataParallel(torch.nn.Linear(2, 1))  # has its module as DDP has
+
+    def train(batch: int) -> None:
+        x = torch.ones(batch, 2)
+        if not seen.again(model, x.shape):
+            seen.forward(model, x, (x,), {})
+
+    train(16)
+    assert dt.global_batch() == 128
+    dt.per_rank_batch(32)
+    assert dt.global_batch() == 32, "though the model has trained with another before"
+    for batch in (8, 8, 3):
+        train(batch)
+    assert dt.global_batch() == 64, "the last batch of an epoch may be smaller"
+    made, _ = seen.arguments() or ((), {})
+    assert made[0].shape == (16, 2), "the largest is what is replayed"
     dt.per_rank_batch(256)
-    assert dt.global_batch() == 256
+    train(8)
+    assert dt.global_batch() == 64
 
 
 def test_one_process_is_a_world_of_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from dtrain_lab.metrics.advice.code import called, ddp_assignment, parses, unified, without_magic
 
@@ -12,6 +13,8 @@ COUNTER, GROUP, LAST = "batch_number", "group_size", "ends_group"
 """Names that the changed loop adds: which batch, how many go together, and whether it is the last of them."""
 WRAPPERS = {"enumerate", "tqdm"}
 """Calls that give what their first argument gives, one by one."""
+SIZED = {"DataLoader", "prepare", "list", "tuple", "sorted", "range"}
+"""Calls whose result has a length."""
 
 
 def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
@@ -37,7 +40,8 @@ def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
     if name is None or loop is None or not _is_plain(loop, name, body):
         return ""
     lines = body.splitlines()
-    changed = _changed(lines, loop, name, every)
+    total = _total(loop.iter, tree)
+    changed = _changed(lines, loop, name, every, total) if total else None
     if changed is None or not parses(changed):
         return ""
     return unified(magic + lines, magic + changed)
@@ -120,16 +124,13 @@ def _without_arguments(statement: ast.stmt) -> bool:
     return call.func.attr in ("step", "zero_grad") and not _calls(call.func.value, "backward")
 
 
-def _changed(lines: list[str], loop: ast.For, model: str, every: int) -> list[str] | None:
+def _changed(lines: list[str], loop: ast.For, model: str, every: int, total: str) -> list[str] | None:
     """The lines with the loop changed; None where its statements are not in the usual order."""
     body = loop.body
     end = next(i for i, s in enumerate(body) if _calls(s, "backward"))
     simple = _scaled(body[end]) != ""
     steps = [i for i, s in enumerate(body) if _calls(s, "step") or _calls(s, "zero_grad")]
     if not simple or loop.orelse or not any(i > end and _calls(body[i], "step") for i in steps):
-        return None
-    total = _total(loop.iter)
-    if total is None:
         return None
     counter, header = _counter(lines, loop)
     indent = " " * body[0].col_offset
@@ -168,17 +169,42 @@ def _scaled(statement: ast.stmt) -> str:
     return f"({loss} / {GROUP}).{ast.unparse(call).removeprefix(loss + '.')}"
 
 
-def _total(given: ast.expr) -> str | None:
+def _total(given: ast.expr, tree: ast.Module) -> str | None:
     """Code of how many batches a loop goes through; None where that is not surely known before its end."""
     while isinstance(given, ast.Call) and given.args and called(given) in WRAPPERS:
         given = given.args[0]
     if _is_named(given):
+        if any(not _is_sized(value) for value in _assigned(ast.unparse(given), tree)):
+            return None
         return f"len({ast.unparse(given)})"
     if not isinstance(given, ast.Call) or ast.unparse(given.func) != "range" or given.keywords:
         return None
     if not all(isinstance(a, ast.Constant) or _is_named(a) for a in given.args):
         return None
     return ast.unparse(given.args[0]) if len(given.args) == 1 else f"len({ast.unparse(given)})"
+
+
+def _assigned(name: str, tree: ast.Module) -> Iterator[ast.expr]:
+    """What a cell assigns to a name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                yield from (value for part, value in _pairs(target, node.value) if ast.unparse(part) == name)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Single targets of an assignment with their values; the whole value where it is not given in parts."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        yield target, value
+        return
+    parts = value.elts if isinstance(value, ast.Tuple | ast.List) else [value] * len(target.elts)
+    for one, its in zip(target.elts, parts, strict=False):
+        yield from _pairs(one, its)
+
+
+def _is_sized(value: ast.expr) -> bool:
+    """Whether a value is taken to have a length; an iterator, as of `islice`, has none."""
+    return called(value) in SIZED if isinstance(value, ast.Call) else not isinstance(value, ast.GeneratorExp)
 
 
 def _is_named(node: ast.expr) -> bool:

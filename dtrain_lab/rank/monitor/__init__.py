@@ -75,7 +75,7 @@ class Monitor:
         likeness = Likeness(self.apart, self.start, self.shards)
         watch_steps(self.recorder, self.probes, self.guard, self.seen, likeness, sync=world_size > 1)
         step.to(self.recorder.user_stepped)
-        sizes.seen_by(lambda: self.seen.batch, lambda: int(self.recorder.writer.cells[ring.STEPS]))
+        sizes.seen_by(lambda: self.seen.batch, self.seen.forget_batch)
         largest.rests_by(self.recorder.resting)
         switch.to(self.guard.switch)
         compile_none_of(OURS)

@@ -44,6 +44,8 @@ class LastTraining:
         self._arguments: Any = None
         self._size = 0
         self._first: tuple[int, ...] = ()
+        self._samples = 0
+        """Those of the largest batch since `forget_batch`."""
         self.autocast: tuple[str, Any] | None = None
         self._passes: list[bool] = []
         """Forward passes of the current step: whether each is averaged."""
@@ -69,9 +71,13 @@ class LastTraining:
 
     @property
     def batch(self) -> int:
-        """Samples of the largest batch that the model has seen; 0 where not known."""
+        """Samples of the largest batch of the model since `forget_batch`; 0 where not known."""
         model = self.model
-        return 0 if model is None or not self._first or time_major(model.module) else self._first[0]
+        return 0 if model is None or time_major(model.module) else self._samples
+
+    def forget_batch(self) -> None:
+        """Forget how many samples a batch has, until the next one."""
+        self._samples, self._ran = 0, None
 
     @property
     def passes(self) -> tuple[bool, ...]:
@@ -113,6 +119,7 @@ class LastTraining:
         """
         shape = tuple(first.shape) if first is not None else ()
         size = first.numel() if first is not None else 0
+        self._samples = max(self._samples if self.model is model else 0, *shape[:1], 0)
         if self.model is model and (shape == self._first or size < self._size):
             return
         if self.model is not model:

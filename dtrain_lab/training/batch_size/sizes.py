@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training import ranks
 
-_chosen: list[tuple[int, int]] = []
-"""The last batch that `per_rank_batch` gave, and the steps of training until then."""
-_seen: list[tuple[Callable[[], int], Callable[[], int]]] = []
-"""Return the batch of the model that trained last, and the steps of training until now."""
+_chosen: list[int] = []
+"""The last batch that `per_rank_batch` gave."""
+_seen: list[tuple[Callable[[], int], Callable[[], None]]] = []
+"""Return the batch of the model that has trained since one was chosen; forget it where one is."""
 
 
 def per_rank_batch(global_batch: int) -> int:
@@ -41,7 +41,9 @@ def per_rank_batch(global_batch: int) -> int:
             f"dt.per_rank_batch: a global batch of {global_batch} can't be divided among {size} ranks: each "
             f"rank takes {each}, and the global batch is {each * size} ({dropped} dropped)."
         )
-    _chosen[:] = [(each, _steps())]
+    _chosen[:] = [each]
+    if _seen:
+        _seen[0][1]()
     return each
 
 
@@ -74,25 +76,19 @@ def global_batch(per_rank_batch: int | None = None) -> int:
     return per_rank_batch * ranks.world_size()
 
 
-def seen_by(batch: Callable[[], int], steps: Callable[[], int]) -> None:
-    """Set the functions that return what the monitor has seen of training.
+def seen_by(batch: Callable[[], int], forget: Callable[[], None]) -> None:
+    """Set the functions that know what the monitor has seen of training.
 
     Args:
         batch: returns the samples of a batch of the model that trained last; 0 where not known.
-        steps: returns the number of steps so far.
+        forget: forgets it, until training goes on.
     """
-    _seen[:] = [(batch, steps)]
-
-
-def _steps() -> int:
-    return _seen[0][1]() if _seen else 0
+    _seen[:] = [(batch, forget)]
 
 
 def _known() -> int:
     """The per-rank batch: of training since it was chosen, else the chosen one; 0 where neither is known."""
-    chosen, before = _chosen[0] if _chosen else (0, -1)
-    seen = _seen[0][0]() if _seen and _steps() > before else 0
-    return seen or chosen
+    return (_seen and _seen[0][0]()) or (_chosen and _chosen[0]) or 0
 
 
 def _positive(function: str, name: str, value: object) -> None:

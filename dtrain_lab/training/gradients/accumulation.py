@@ -66,8 +66,6 @@ class Accumulation:
         """Parameter → sum of the gradients of this group's batches so far, before the loop changed them."""
         self._next: dict[Any, torch.Tensor] = {}
         """Parameter → the sum with the current batch."""
-        self._coming: dict[Any, torch.Tensor | None] = {}
-        """Parameter → what a pass adds to its `p.grad`, in the last batch the sum; None where it has none."""
         self._copies = Copies()
         self._loaded = False
         """Whether the sums are already in `p.grad`, in the last batch of a group."""
@@ -79,7 +77,8 @@ class Accumulation:
             optimizer.register_state_dict_pre_hook(calling(self, Accumulation._saved)),
             optimizer.register_load_state_dict_post_hook(calling(self, Accumulation._loaded_state)),
         ]
-        self._watched: set[Any] = set()
+        self._watched: dict[Any, tuple[Any, Any, Any]] = {}
+        """Parameter → its dtype and device, and the node that adds gradients to `p.grad`."""
         self._install(optimizer)
         self._watch_parameters()
         self._sync()
@@ -92,9 +91,9 @@ class Accumulation:
         @functools.wraps(self._zero_grad)
         def zero_grad(_: Any, set_to_none: bool = True) -> None:
             self._copies.back(self._next)
-            self._coming.clear()
             self._loaded = False
             self._zero_grad(set_to_none=set_to_none)
+            self._watch_parameters()  # a model that was moved has new nodes
 
         # methods, since schedulers of torch look for their `__func__`
         optimizer.step = MethodType(step, optimizer)
@@ -178,40 +177,32 @@ class Accumulation:
 
     def _watch_parameters(self) -> None:
         for parameter in self._parameters():
-            if parameter not in self._watched and parameter.requires_grad:
-                self._watched.add(parameter)
-                arriving, arrived = Accumulation._arriving, Accumulation._arrived
-                self._hooks += [
-                    parameter.register_hook(functools.partial(calling(self, arriving), parameter)),
-                    parameter.register_post_accumulate_grad_hook(calling(self, arrived)),
-                ]
+            where = parameter.dtype, parameter.device
+            if parameter.requires_grad and self._watched.get(parameter, ())[:2] != where:
+                node = torch.autograd.graph.get_gradient_edge(parameter).node
+                self._watched[parameter] = *where, node  # which torch forgets where nobody keeps it
+                arriving = functools.partial(calling(self, Accumulation._arriving), parameter)
+                self._hooks.append(node.register_prehook(arriving))
 
-    def _arriving(self, parameter: Any, gradient: torch.Tensor) -> None:
-        """Called before a gradient is added to `p.grad`, or returned by `torch.autograd.grad` instead."""
-        if self._alone:
-            return
-        known, share = parameter.grad, 1 / (self.done + 1)
-        if self.final and (not self._loaded or (known is None and parameter in self._sums)):
-            self._load()  # not yet done where the model returns an object that is not looked into
-            known = parameter.grad
-        if known is not None:
-            gradient = known + gradient * share if self.final else gradient.detach()
-        self._coming[parameter] = None if known is None else gradient
+    def _arriving(self, parameter: Any, gradients: tuple[torch.Tensor | None, ...]) -> Any:
+        """Called before a gradient is added to `p.grad`: after all hooks on it, before those on the sum.
 
-    def _arrived(self, parameter: Any) -> None:
-        """Called when a pass has added its gradient to `p.grad`."""
-        if self._alone:
-            return
-        gradient = self._coming.pop(parameter)
+        Returns:
+            What is added instead; None to leave it.
+        """
+        if self._alone or gradients[0] is None:
+            return None
+        gradient = gradients[0]
         if self.final:
-            parameter.grad = parameter.grad / (self.done + 1) if gradient is None else gradient
-            return
-        known = self._next.get(parameter)
-        if known is None or gradient is None:  # None: what was there is discarded by `zero_grad` of the model
-            arrived = parameter.grad if gradient is None else gradient
-            self._next[parameter] = self._copies.sum(parameter, self._sums.get(parameter), arrived)
+            if not self._loaded or (parameter.grad is None and parameter in self._sums):
+                self._load()  # not yet done where the model returns an object that is not looked into
+            return (gradient / (self.done + 1),)
+        gradient, known = gradient.detach(), self._next.get(parameter)
+        if known is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model
+            self._next[parameter] = self._copies.sum(parameter, self._sums.get(parameter), gradient)
         else:
             self._next[parameter] = known + gradient if known.is_sparse else known.add_(gradient)
+        return None
 
     def _forwarded(self, _: Any, __: Any, output: Any) -> None:
         """In the last batch of a group: have the sums put into `p.grad` where backward begins."""
@@ -236,6 +227,12 @@ class Accumulation:
             for parameter, total in self._sums.items():
                 mean = total * share
                 parameter.grad = mean if parameter.grad is None else parameter.grad + mean
+
+    def rescale(self, factor: float) -> None:
+        """Called where the scale of this group's gradients has changed by a factor."""
+        with torch.no_grad():
+            for total in (*self._sums.values(), *self._next.values()):
+                total.mul_(factor)
 
     # ---- steps
 
@@ -279,7 +276,6 @@ class Accumulation:
         self._copies.back({p: total for p, total in self._sums.items() if p in self._next})
         self._sums |= self._next
         self._next.clear()
-        self._coming.clear()
         self._sources, self._read, self.last = self._read or self._sources, set(), False
         self.done += 1
         self._sync()
@@ -318,7 +314,6 @@ class Accumulation:
     def _forget(self) -> None:
         self._copies.back(self._sums)
         self._copies.back(self._next)
-        self._coming.clear()
         self._sources, self._read = self._read or self._sources, set()
         self.done, self._loaded, self.last, self.scaler = 0, False, False, None
         self._sync()

@@ -60,8 +60,8 @@ class Tuning:
     """Tries one size after another, each for some steps of the optimizer; a step is what is timed.
 
     The model stays the same object: it is given the reducer of a DDP model that was made with the next size.
-    All ranks of the model change at the same step, and decide by the slowest rank's times. A cell begins anew
-    with the size that is tried: one that was interrupted has made more steps on some ranks than on others.
+    All ranks of the model change at the same step, and decide by the slowest rank's times. They compare how
+    far they are where a cell begins: after an interrupt some ranks have made more steps than others.
 
     Args:
         model: the DDP model.
@@ -78,9 +78,10 @@ class Tuning:
         self._model = model
         self._prepared = prepared
         total = sum(p.numel() * p.element_size() for p in model.parameters() if p.requires_grad) / 2**20
-        self._sizes = [size for size in SIZES_MB if size is None or size < total]
+        self._all = [size for size in SIZES_MB if size is None or size < total]
         if total > 1:
-            self._sizes.append(float(int(total) + 1))
+            self._all.append(float(int(total) + 1))
+        self._sizes = self._all
         self.curve: dict[float | None, float] = {}
         """Seconds per step by bucket size in MB; None is torch's default."""
         self.best: float | None = None
@@ -100,17 +101,38 @@ class Tuning:
     def _stepped(self, *_: Any) -> None:
         now, before = time.perf_counter(), self._ended
         self._ended = now
-        if (cell := meeting.cell()[0]) != self._cell:
-            self._cell, self._skip = cell, WARM
-            self._times.clear()
-        if self._skip:
-            self._skip -= 1
+        begins = meeting.cell()[0] != self._cell
+        if begins:
+            self._cell = meeting.cell()[0]
+            self._agree()
+            self._ended = time.perf_counter()
+        if self.done:
+            return
+        if begins or self._skip:
+            self._skip = max(0, self._skip - 1)
             return
         self._times.append(now - before)
         if len(self._times) == FEWEST_STEPS and not self.curve:
             self._plan()
         if len(self._times) >= self._steps:
             self._next()
+
+    def _agree(self) -> None:
+        """Go on where all ranks are equally far, else with the size that the last of them tries, anew.
+
+        A collective of the model's process group, at the first step of a cell.
+        """
+        at = len(self._all) if self.done else self._index
+        mine = (at, len(self._times), self._skip, self._steps, len(self._sizes), self.done)
+        told = ranks.gather(mine, self._model.process_group)
+        if all(each[-1] for each in told):
+            self._hook.remove()
+        elif len(set(told)) > 1 or len(self._times) >= self._steps:  # or all were about to change
+            self.done = False
+            if not (first := min(told)[0]):
+                self._sizes, self._steps = self._all, MOST_STEPS
+            self.curve = {size: self.curve[size] for size in self._sizes[:first]}
+            self._begin(first)
 
     def _plan(self) -> None:
         """Fit the steps into the time; the slowest rank's speed counts."""
@@ -129,20 +151,25 @@ class Tuning:
     def _next(self) -> None:
         size = self._sizes[self._index]
         self.curve[size] = self._slowest()
-        self._index += 1
-        if self._index < len(self._sizes):
-            self._use(self._sizes[self._index])
+        if self._index + 1 < len(self._sizes):
+            self._begin(self._index + 1)
             return
         best = min(self.curve, key=lambda each: self.curve[each])
         if self.curve[None] / self.curve[best] - 1 < KEPT_FROM:
             best = None
-        self.best, self.done = best, True
-        self._hook.remove()
         if best != size:
             self._use(best)
+        self.best, self.done = best, True  # the hook stays until the next cell: another rank may not be done
         curve = ", ".join(f"{_text(size)} {seconds * 1e3:.1f} ms" for size, seconds in self.curve.items())
         gain = self.curve[None] / self.curve[best]
         ranks.say(f"dt.optimize: bucket size {_text(best)} kept, {gain:.2f}x the default's speed ({curve}).")
+
+    def _begin(self, index: int) -> None:
+        self._use(self._sizes[index])
+        self._index = index
+        self._times.clear()
+        self._skip = WARM
+        self._ended = time.perf_counter()
 
     def _use(self, size: float | None) -> None:
         """Give the model buckets of another size. Between two steps, so no averaging is under way."""
@@ -153,9 +180,6 @@ class Tuning:
         for name in SIZES:  # a reducer that is made anew after an interrupt keeps the size
             if hasattr(made, name):
                 setattr(self._model, name, getattr(made, name))
-        self._times.clear()
-        self._skip = WARM
-        self._ended = time.perf_counter()
         if torch.cuda.is_available() and torch.cuda.is_initialized():
             torch.cuda.synchronize()
 

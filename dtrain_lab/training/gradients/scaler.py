@@ -1,4 +1,4 @@
-"""Gradient scaling with accumulation: the scale stays the same within a group, and on all ranks.
+"""Gradient scaling with accumulation: the scale changes at the end of a group only, alike on all ranks.
 
 Within a group gradients are of one rank alone. A scaler that looked at them for infinite values would skip
 steps and change its scale on one rank, and not on the others.
@@ -16,10 +16,12 @@ from torch.amp.grad_scaler import GradScaler
 _groups: list[Callable[[], Iterable[Any]]] = []
 _used: weakref.WeakSet[Any] = weakref.WeakSet()
 """Scalers that have looked at an optimizer's gradients since their last update."""
+_ended: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Scalers of groups that have ended since their last update."""
 
 
 def watch_scalers(groups: Callable[[], Iterable[Any]]) -> None:
-    """Have GradScalers leave gradients alone within a group, and their scale as it is until its end.
+    """Have GradScalers leave gradients alone within a group, and their scale as it is until one ends.
 
     Args:
         groups: returns all accumulations.
@@ -51,6 +53,8 @@ def _patch() -> None:
             mine.commit()
             return None
         _used.add(self)
+        if mine is not None:
+            _ended.add(self)
         result = step(self, optimizer, *args, **kwargs)
         if mine is not None and self.is_enabled() and mine.done:  # infinite gradients: it has not stepped
             mine.skipped()
@@ -58,11 +62,17 @@ def _patch() -> None:
 
     @functools.wraps(update)
     def updating(self: Any, *args: Any, **kwargs: Any) -> None:
-        used = self in _used
+        used, ended = self in _used, self in _ended
         _used.discard(self)
-        if all(group.scaler is not self or group.resting for group in _groups[0]()):
+        _ended.discard(self)
+        pending = [group for group in _groups[0]() if group.scaler is self and not group.resting]
+        if ended or not pending:
+            before = self.get_scale() if pending else 0
             update(self, *args, **kwargs)
-        elif used:  # another optimizer's gradients: what is known of them ends here, and the scale stays
+            if pending and (scale := self.get_scale()) != before:
+                for group in pending:
+                    group.rescale(scale / before)
+        elif used:  # an ordinary optimizer's gradients: what is known of them ends here, and the scale stays
             update(self, self.get_scale())
 
     GradScaler.unscale_, GradScaler.step, GradScaler.update = unscaling, stepping, updating

@@ -28,6 +28,8 @@ AHEAD = 4
 """Messages that a rank may be ahead of another: ranks that are slow in turn don't wait for each other."""
 TELL_EVERY_S = 0.5
 """Ranks tell one another so often where rounds are shorter: each message wakes threads on all of them."""
+FEWEST_MESSAGES = 16
+"""Ranks tell one another at least so often in a call, where it has as many rounds."""
 
 
 @dataclass
@@ -68,7 +70,7 @@ class Loop:
         done = batches.samples - sum(len(batches.span(chunk)) for chunk in self.plan.chunks)
         loaded = _Loaded(self)
         with self._bar(done) as bar:
-            told = _Told(self.ranks, self.in_step, bar)
+            told = _Told(self.ranks, self.in_step, self.plan.rounds, bar)
             for number in range(self.plan.rounds):
                 chunk = self.plan.chunk(number, self.ranks.number)
                 turn = self._together if self.in_step else self._alone
@@ -148,13 +150,15 @@ class _Told:
     """What ranks tell one another after rounds: whether one failed, and how many samples it took.
 
     They tell after each of the first two rounds, and where rounds are short after several, as many on all
-    ranks: the first message tells how long one takes. A rank hears of a message no later than `AHEAD`
+    ranks: messages tell how long one takes. Since later ones may be longer, their number at most doubles with
+    each message heard, and `FEWEST_MESSAGES` are told. A rank hears of a message no later than `AHEAD`
     messages after it, and all ranks stop after the same round: they have then begun the same collectives.
     Ranks that call the model in step tell of each round, and hear of it before the next.
     """
 
-    def __init__(self, ranks: Ranks, in_step: bool, bar: tqdm[Any]) -> None:
+    def __init__(self, ranks: Ranks, in_step: bool, rounds: int, bar: tqdm[Any]) -> None:
         self._ranks = ranks
+        self._most = max(1, rounds // FEWEST_MESSAGES)
         self._in_step = in_step
         self._bar = bar
         self._begun: deque[tuple[_Since, Sums]] = deque()
@@ -191,7 +195,7 @@ class _Told:
         failed = self._heard(one, sums)
         if not self._in_step:  # all ranks hear the same, after the same message
             round_ms = sums.wait()[2] / self._ranks.size / one.rounds
-            self._each = max(1, int(TELL_EVERY_S * 1000 / round_ms))
+            self._each = max(1, min(int(TELL_EVERY_S * 1000 / round_ms), 2 * self._each, self._most))
             self._ahead = AHEAD
         return failed
 
