@@ -9,11 +9,13 @@ function fake(): {
   debug: IDebugger;
   asked: string[];
   title: (name: string) => void;
+  say: (on: boolean) => void;
   session: { isStarted: boolean };
 } {
   const asked: string[] = [];
   const owner = {};
   const title = new Signal<unknown, string>(owner);
+  const message = new Signal<unknown, object>(owner);
   const session = {
     isStarted: false,
     sendRequest: async (command: string) => {
@@ -23,11 +25,13 @@ function fake(): {
   };
   const debug = {
     session,
-    eventMessage: new Signal(owner),
+    eventMessage: message,
     sessionChanged: new Signal(owner),
     model: { titleChanged: title }
   } as unknown as IDebugger;
-  return { debug, asked, session, title: name => title.emit(name) };
+  const say = (on: boolean): void =>
+    message.emit({ event: 'dtrain/state', body: { on, ranks: [] } });
+  return { debug, asked, session, say, title: name => title.emit(name) };
 }
 
 it('asks for the ranks of a notebook that was debugged before the page was loaded', () => {
@@ -39,4 +43,15 @@ it('asks for the ranks of a notebook that was debugged before the page was loade
   title('train.ipynb');
   title('other.ipynb');
   expect(asked).toEqual(['dtrain/state', 'dtrain/state']);
+});
+
+it('still says that the debugger is off once it has been switched off', () => {
+  const { debug, title, session, say } = fake();
+  const model = new DebugModel(debug);
+  session.isStarted = true;
+  say(true);
+  session.isStarted = false;
+  say(false);
+  title('-');
+  expect(model.view?.on).toBe(false);
 });

@@ -23,7 +23,7 @@ export class DebugModel {
     _debugger.eventMessage.connect(this._heard, this);
     _debugger.sessionChanged.connect(this._ask, this);
     // of another notebook, or of one that was debugged before the page was loaded: no other signal tells
-    _debugger.model.titleChanged.connect(this._ask, this);
+    _debugger.model.titleChanged.connect(this._titled, this);
   }
 
   /** Emitted when anything of it has changed. */
@@ -84,6 +84,13 @@ export class DebugModel {
     this._expressions = this._expressions.filter(e => e !== expression);
     this._rows.delete(expression);
     this._changed.emit();
+  }
+
+  private _titled(): void {
+    // where it was switched off, that is what is said of it
+    if (this._debugger.session?.isStarted) {
+      void this._ask();
+    }
   }
 
   private async _ask(): Promise<void> {
