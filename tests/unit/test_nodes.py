@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from dtrain_lab.head.nodes import nodes as rooms
+from dtrain_lab.machine import supervision
 from dtrain_lab.wire import links
 from tests.owned import Owned
 
@@ -20,6 +21,7 @@ async def two(tmp_path: Path) -> AsyncIterator[Owned]:
     owned = Owned(tmp_path, 1, 2)
     yield owned
     owned.close()
+    await supervision.here().close()
 
 
 @pytest.mark.asyncio

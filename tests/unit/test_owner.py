@@ -13,6 +13,7 @@ import pytest_asyncio
 from dtrain_lab.errors import Conflict
 from dtrain_lab.head.cells import rank_holders
 from dtrain_lab.head.figures import snapshot as snapshots
+from dtrain_lab.machine import supervision
 from dtrain_lab.wire import clients
 from dtrain_lab.world import events as on
 from tests.owned import IDLE_S, Owned
@@ -32,6 +33,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
     yield one
     for owned in made:
         owned.close()
+    await supervision.here().close()
 
 
 def not_run(owned: Owned, cell: str) -> str:

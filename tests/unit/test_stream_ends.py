@@ -17,6 +17,7 @@ from dtrain_lab.head import sockets
 from dtrain_lab.head.ownership.peers import Peers
 from dtrain_lab.head.requests import Requests
 from dtrain_lab.head.sockets import Router
+from dtrain_lab.machine import supervision
 from dtrain_lab.machine.net.listener import Listener, connect
 from dtrain_lab.machine.net.streams import Stream
 from dtrain_lab.wire import clients, links
@@ -220,3 +221,4 @@ async def test_an_answer_that_is_too_long_is_refused_in_words(monkeypatch: pytes
     assert isinstance(answer, clients.Answer)
     assert answer.error is not None
     assert "too large" in answer.error["message"]
+    await supervision.here().close()
