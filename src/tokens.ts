@@ -184,7 +184,7 @@ export interface IClusterActions {
   diagnose(id: string): Promise<Diagnosis>;
   /** What advice gains; steps run with the change and without it, and are taken back. */
   tryAdvice(id: string, advice: string): Promise<Tried>;
-  /** What was printed since the last cell of these ranks began, oldest first; of very much the end. */
+  /** The end of what was printed, oldest first; where possible from before the last output of each of these ranks. */
   lastOutput(id: string, ranks: readonly number[]): Promise<readonly Output[]>;
   /** Cells that a cluster knows of, oldest first. */
   cells(id: string): Promise<readonly CellRecord[]>;

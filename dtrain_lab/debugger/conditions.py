@@ -81,23 +81,8 @@ class _Numbered(ast.NodeTransformer):
             return node
         return self.generic_visit(node)
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        """Leave a comprehension's own `rank` alone."""
-        return self._comprehension(node)
-
-    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        """Leave a comprehension's own `rank` alone."""
-        return self._comprehension(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        """Leave a comprehension's own `rank` alone."""
-        return self._comprehension(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        """Leave a comprehension's own `rank` alone."""
-        return self._comprehension(node)
-
     def _comprehension(self, node: Comprehension) -> ast.AST:
+        """Leave a comprehension's own `rank` alone."""
         names = [name for made in node.generators for name in ast.walk(made.target)]
         if not any(isinstance(name, ast.Name) and name.id == "rank" for name in names):
             return self.generic_visit(node)
@@ -105,6 +90,8 @@ class _Numbered(ast.NodeTransformer):
         first = node.generators[0]
         first.iter = self.visit(first.iter)
         return node
+
+    visit_GeneratorExp = visit_ListComp = visit_SetComp = visit_DictComp = _comprehension
 
 
 def _with_rank(text: str, rank: int) -> str:

@@ -17,11 +17,6 @@ SINFO = "%P|%N|%t|%c|%m|%G|%l"
 """Format of `sinfo -h -N`: one line per node and partition."""
 SQUEUE = "%i|%T|%r|%S|%N|%k"
 """Format of `squeue -h`: id, state, reason, expected start, nodes, comment."""
-ENDED = (
-    *("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY"),
-    *("BOOT_FAIL", "DEADLINE", "REVOKED"),
-)
-"""States of jobs that don't run again."""
 WAITING = (
     *("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD"),
     *("SPECIAL_EXIT", "RESIZING", "SUSPENDED"),

@@ -59,6 +59,8 @@ ENDS: dict[str, tuple[str, str]] = {
     "REVOKED": ("Another cluster of the federation runs the job.", ""),
 }
 """Slurm's state of a job that has ended → message and hint."""
+ENDED = frozenset((*ENDS, "COMPLETED", "FAILED"))
+"""States of jobs that don't run again."""
 
 
 def reason(code: str, state: str) -> Reason | None:

@@ -9,6 +9,7 @@ import React from 'react';
 
 import { guarded } from '../cluster/guarded';
 import { CommandIDs } from '../commands';
+import { RequestError } from '../request/rest';
 import { IClusters } from '../tokens';
 import { IBarActions } from './bar';
 import { Between } from './between';
@@ -151,7 +152,12 @@ export class CellOutputView extends ReactWidget {
     }
     const since = Date.now() - this._wholeAt;
     if (whole && !this._hasEnd && since > (over ? AGAIN_AT_END : AGAIN)) {
-      this._loadWhole().catch(() => undefined); // asked again later
+      this._loadWhole().catch(error => {
+        if (!(error instanceof RequestError)) {
+          throw error;
+        }
+        // the server is away: asked again later
+      });
     }
     const canShow = !output.left || !!whole || !!found;
     const { lines } = whole ?? output;

@@ -4,16 +4,13 @@ import {
 } from '@jupyterlab/application';
 import { Cell, CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import { CodeEditor } from '@jupyterlab/codeeditor';
 import { PathExt } from '@jupyterlab/coreutils';
-import { IDocumentWidget } from '@jupyterlab/docregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { CommandRegistry } from '@lumino/commands';
 
 import { IClusters } from '../tokens';
 import { IFailureActions } from './failure';
 import { labPath } from '../places/find';
-import { serverRoot } from '../places/open';
+import { IOpener, openPlace, serverRoot } from '../places/open';
 import { requestOf } from './document';
 import { CellRecords } from './records';
 import { NotebookRuns } from './notebookRuns';
@@ -53,7 +50,7 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
                 commands,
                 trans,
                 goTo: (label, line, own) => goTo(panel, label, line, own),
-                file: path => fileOf(path, panel, commands)
+                file: path => fileOf(path, panel, { commands, tracker, trans })
               });
             }
           });
@@ -120,7 +117,7 @@ function goTo(
 function fileOf(
   path: string,
   panel: NotebookPanel,
-  commands: CommandRegistry
+  opener: IOpener
 ): ReturnType<IFailureActions['file']> {
   // what is told relative to a folder of a rank is not known here
   const known = path.startsWith('/') ? labPath(path, serverRoot()) : null;
@@ -131,26 +128,6 @@ function fileOf(
   const near = folder ? PathExt.relative(folder, known) : known;
   return {
     name: near.startsWith('..') ? known : near,
-    open: line => void openAt(known, line, commands)
+    open: line => void openPlace({ file: known, line }, opener)
   };
-}
-
-/** Open a file at a line. */
-async function openAt(
-  path: string,
-  line: number,
-  commands: CommandRegistry
-): Promise<void> {
-  const widget = (await commands.execute('docmanager:open', {
-    path
-  })) as IDocumentWidget | undefined;
-  if (!widget) {
-    return;
-  }
-  await widget.context.ready;
-  const { editor } = widget.content as { editor?: CodeEditor.IEditor };
-  const position = { line: line - 1, column: 0 };
-  editor?.setCursorPosition(position);
-  editor?.revealPosition(position);
-  editor?.focus();
 }

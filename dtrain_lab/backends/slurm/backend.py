@@ -209,7 +209,7 @@ class SlurmBackend(Backend):
                     alternatives=await self._sooner(submission) if reason.code == "Resources" else (),
                 )
             return Status("pending", reason)
-        if job.state.split()[0] in slurm.ENDED:
+        if job.state.split()[0] in slurm_reasons.ENDED:
             return Status("ended", reason)
         return Status("running")
 
@@ -235,7 +235,7 @@ class SlurmBackend(Backend):
     async def find(self, submission: Submission) -> Handle | None:
         """Find a job by its comment, also if a crash prevented its number from being recorded."""
         job = await self._queue(submission.profile).by_comment(f"dtl:{submission.id}")
-        if job is None or job.state.split()[0] in slurm.ENDED:
+        if job is None or job.state.split()[0] in slurm_reasons.ENDED:
             return None
         return self._handle(submission, job.id)
 

@@ -174,7 +174,7 @@ class Looks:
         looks = await asyncio.gather(*(self.quietly(record) for record in (*active, *lost)))
         looked = {made.id: made for made in looks if made is not None}
         newest = [looked.pop(made.id, made) for made in await self._index.ask(store.seen, most)]
-        older = [made for made in looked.values() if made.id in {record.id for record in active}]
+        older = [looked[record.id] for record in active if record.id in looked]
         return newest + sorted(older, key=lambda made: made.created_at, reverse=True)
 
     async def change(self, identity: str, **changes: Any) -> JobRecord:

@@ -88,7 +88,8 @@ def seen_by(batch: Callable[[], int], forget: Callable[[], None]) -> None:
 
 def _known() -> int:
     """The per-rank batch: of training since it was chosen, else the chosen one; 0 where neither is known."""
-    return (_seen and _seen[0][0]()) or (_chosen and _chosen[0]) or 0
+    seen = _seen[0][0]() if _seen else 0
+    return seen or (_chosen[0] if _chosen else 0)
 
 
 def _positive(function: str, name: str, value: object) -> None:
