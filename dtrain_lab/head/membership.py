@@ -57,7 +57,7 @@ class Membership:
     def __init__(self, hands: Hands) -> None:
         self.state: State = initial()
         self._hands = hands
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
         self._waiting: list[tuple[Callable[[State], bool], asyncio.Future[State]]] = []
 
     def happened(self, event: Event) -> None:
@@ -127,25 +127,23 @@ class Membership:
                 hands.fail_cell(rank, message, stopped=stopped)
             case do.GiveUp(ranks):
                 hands.give_up(ranks)
-            case do.StartTimer(timer, seconds):
-                self._start(timer, seconds)
+            case do.StartTimer():
+                self._start(action)
             case do.StopTimer(timer):
-                self._stop(timer)
+                for key in [key for key in self._timers if key[0] == timer]:
+                    self._timers.pop(key).cancel()
             case do.EndWorld():
                 hands.end()
 
-    def _start(self, timer: on.Timer, seconds: float) -> None:
-        self._stop(timer)
-        loop = asyncio.get_running_loop()
-        self._timers[timer] = loop.call_later(seconds, self._fired, timer, seconds)
+    def _start(self, order: do.StartTimer) -> None:
+        key = order.timer, order.interrupt
+        if key in self._timers:
+            self._timers[key].cancel()
+        self._timers[key] = asyncio.get_running_loop().call_later(order.seconds, self._fired, order)
 
-    def _fired(self, timer: on.Timer, seconds: float) -> None:
-        if timer in PATIENT and self._hands.paused():
-            self._start(timer, seconds)
+    def _fired(self, order: do.StartTimer) -> None:
+        if order.timer in PATIENT and self._hands.paused():
+            self._start(order)
         else:
-            self.happened(on.TimerFired(timer))
-
-    def _stop(self, timer: on.Timer) -> None:
-        running = self._timers.pop(timer, None)
-        if running is not None:
-            running.cancel()
+            del self._timers[order.timer, order.interrupt]
+            self.happened(on.TimerFired(order.timer, order.interrupt))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable
 from functools import partial
@@ -19,11 +18,12 @@ from dtrain_lab.rank.idle import Turns
 from dtrain_lab.rank.orders import Orders
 from dtrain_lab.wire.links import RankSpec
 
-events = logging.getLogger("dtrain_lab.rank")
-
 
 def near(
-    spec: RankSpec, orders: Orders, attend: Callable[[Turns, Callable[[], None]], None]
+    spec: RankSpec,
+    orders: Orders,
+    attend: Callable[[Turns, Callable[[], object]], None],
+    lost: Callable[[], None],
 ) -> Stream | None:
     """Connect to a head on this machine; called in the loop of the IOPub thread.
 
@@ -31,6 +31,7 @@ def near(
         spec: Settings of the rank.
         orders: Take what arrives.
         attend: Makes the main thread read while it waits.
+        lost: Called when the head has closed its end.
 
     Returns:
         The connection; None where the head has no stream here.
@@ -39,8 +40,7 @@ def near(
     if connected is None:
         return None
     turns = Turns(connected)
-    # a rank does not outlive its head: its agent ends it
-    lost = partial(events.warning, "the connection to the head has ended")
+    turns.hear_signals()
     stream = Stream(connected, orders.read_by_iopub, lost, watched=turns.for_iopub)
     attend(turns, partial(stream.read_beside, orders.read_by_main))
     return stream

@@ -26,6 +26,9 @@ class Turns:
         self._socket = read
         self._main, self._iopub = select.epoll(), select.epoll()
         self._iopub.register(self._socket, select.EPOLLIN)
+        self._signals, self._signalled = socket.socketpair()
+        self._signals.setblocking(False)
+        self._signalled.setblocking(False)
 
     @property
     def for_main(self) -> int:
@@ -45,6 +48,27 @@ class Turns:
         """The IOPub thread reads from now on."""
         self._move(self._main, self._iopub)
 
+    def to_both(self) -> None:
+        """The IOPub thread reads as well, until the main thread waits anew; from every thread."""
+        with contextlib.suppress(OSError, ValueError):
+            self._iopub.register(self._socket, select.EPOLLIN)
+
+    def hear_signals(self) -> None:
+        """Have the IOPub thread read while a signal handler runs; in that thread's loop.
+
+        The handler interrupts the main thread's wait, and may itself wait for what only an order brings.
+        """
+        asyncio.get_running_loop().add_reader(self._signals, self._heard)
+
+    def tell_signals(self) -> None:
+        """Have Python tell the IOPub thread of signals; on the main thread."""
+        signal.set_wakeup_fd(self._signalled.fileno(), warn_on_full_buffer=False)
+
+    def _heard(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._signals.recv(1 << 12)
+        self.to_both()
+
     def _move(self, source: select.epoll, target: select.epoll) -> None:
         # in this order, so that an interrupt in between leaves the socket with both rather than with neither;
         # an error: the connection is closed (its descriptor is -1), or an interrupt has been here before
@@ -60,24 +84,33 @@ class MainSelector(selectors.EpollSelector):
     def __init__(self) -> None:
         super().__init__()
         self._turns: Turns | None = None
-        self._read: Callable[[], None] = lambda: None
+        self._read: Callable[[], object] = lambda: None
+        self._refused = False
+        """The IOPub thread is at an order that it has read: it goes on reading."""
 
-    def attend(self, turns: Turns, read: Callable[[], None]) -> None:
+    def attend(self, turns: Turns, read: Callable[[], object]) -> None:
         """Begin to read orders while this thread waits.
 
         Args:
             turns: Which thread reads.
-            read: Reads what has arrived.
+            read: Reads what has arrived; False where the IOPub thread is at it.
         """
         self._turns, self._read = turns, read
         self.register(turns.for_main, selectors.EVENT_READ)
+        turns.tell_signals()
+
+    def share(self) -> None:
+        """Have the IOPub thread read what the caller waits for: it may run amid this thread's wait."""
+        if self._turns is not None:
+            self._turns.to_both()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for events."""
         turns = self._turns
         if turns is None:
             return super().select(timeout)
-        waits = timeout is None or timeout > 0
+        waits = (timeout is None or timeout > 0) and not self._refused
+        self._refused = False
         try:
             if waits:
                 turns.to_main()
@@ -87,7 +120,7 @@ class MainSelector(selectors.EpollSelector):
                 # a loop in a cell (nest_asyncio) is interrupted like the cell
                 ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
                 with nullcontext() if ignored else held_interrupts():
-                    self._read()
+                    self._refused = self._read() is False
         finally:
             if waits:
                 turns.to_iopub()

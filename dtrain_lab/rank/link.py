@@ -17,6 +17,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -26,7 +27,7 @@ from msgspec.structs import replace
 from dtrain_lab.cells.output_buffer import STREAMS, Names
 from dtrain_lab.rank import launchers, rpc
 from dtrain_lab.rank.cells.questions import Questions
-from dtrain_lab.rank.cells.runner import CellRunner
+from dtrain_lab.rank.cells.runner import CellRunner, drain
 from dtrain_lab.rank.channel import far, near
 from dtrain_lab.rank.debugger.debugger import RankDebugger
 from dtrain_lab.rank.diagnosis.change import attempt
@@ -55,7 +56,7 @@ from dtrain_lab.wire.stacks import Frame
 
 events = logging.getLogger("dtrain_lab.rank")
 LEAVE_WITHIN_S = 1.0
-"""Seconds that the last messages have to leave."""
+"""Seconds that the last messages have to arrive."""
 
 
 class Link:
@@ -77,7 +78,7 @@ class Link:
         self._loop = app.loop.asyncio_loop
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._calls = Calls(spec.rank, self.send)
+        self._calls = Calls(spec.rank, self._ask)
         self._orders = Orders(self._obey, self._begin, self._io_loop)
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
         self._notes = Notes()
@@ -87,7 +88,7 @@ class Link:
         self._debugger = RankDebugger(
             spec.rank, self._cells, self._io_loop, self.send, self._glance, self._notes.say
         )
-        self._cells.ended = self._cell_ended
+        self._cells.began, self._cells.ended = self._cell_began, self._cell_ended
         sys.breakpointhook = self._debugger.reached
         kernel.shell.register_magic_function(lambda _: self._debugger.post_mortem(), "line", "debug")
         self._questions = Questions(kernel, self._cells, self.send, spec.rank)
@@ -117,16 +118,27 @@ class Link:
         """Send a message at once; safe from every thread."""
         self._outbox.post(message, now=True)
 
+    def _ask(self, call: links.StoreCall) -> None:
+        self._selector.share()  # a finalizer may ask while the main thread waits for orders
+        self.send(call)
+
     # ---- IOPub thread
 
     def _start(self, context: zmq.Context[Any]) -> None:
-        channel = near(self._spec, self._orders, self._attend) or far(self._spec, self._orders, context)
+        near_one = near(self._spec, self._orders, self._attend, self._lost)
+        channel = near_one or far(self._spec, self._orders, context)
         for name in STREAMS:
             getattr(sys, name).begin_count()
         self._outbox.open(channel)
         self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
 
-    def _attend(self, turns: Turns, read: Callable[[], None]) -> None:
+    @staticmethod
+    def _lost() -> None:
+        """End this rank, which nobody hears or reaches any more: its agent tells the head, if one is left."""
+        events.error("the connection to the head is lost, so this rank ends")
+        os._exit(1)
+
+    def _attend(self, turns: Turns, read: Callable[[], object]) -> None:
         self._loop.call_soon_threadsafe(self._selector.attend, turns, read)
 
     def _obey(self, order: links.Message) -> None:
@@ -144,10 +156,14 @@ class Link:
             case links.Form():
                 self._on_main(partial(self._form, order))
             case links.Comm():
+                done = partial(self._handled, order.id)
                 if self._cells.busy or self._widgets.beside:
-                    self._widgets.take_beside(order, partial(self._handled, order.id))
+                    self._widgets.take_beside(order, done)
                 else:
-                    self._on_main(partial(self._comm, order))
+                    self._widgets.keep(order, done)
+                    self._on_main(self._widgets.take)
+                    if self._cells.busy:  # it has begun meanwhile
+                        self._widgets.move_beside()
             case links.Complete():
                 self._on_main(partial(self._questions.answer, order))
             case links.Debug():
@@ -236,6 +252,10 @@ class Link:
                 reply = replace(reply, calls=self._monitor.calls())
         self._finish(reply)
 
+    def _cell_began(self) -> None:
+        if self._widgets.queued:
+            self._io_loop.call_soon_threadsafe(self._widgets.move_beside)
+
     def _cell_ended(self, error: BaseException | None) -> None:
         """Called when a cell's code has run; what is printed here still counts as the cell's output."""
         self._debugger.cell_ended(error)
@@ -248,20 +268,17 @@ class Link:
     async def _leave(self) -> None:
         """Exit without C++ destructors: torch's threads may abort a process that still has models."""
         try:
+            # the thread that sends to another node has to live until the end
+            atexit.unregister(self._kernel.iopub_socket.stop)
             atexit._run_exitfuncs()
+            drain()
+            for stream in RankStream.made.values():
+                flush(stream)
             self._outbox.flush()
-            # to another node the IOPub thread sends: all that was said has left once it comes to this
-            left = threading.Event()
-            self._io_loop.call_soon_threadsafe(left.set)
-            left.wait(LEAVE_WITHIN_S)
+            # the head answers behind all that was said before
+            self._calls.ask(timedelta(seconds=LEAVE_WITHIN_S), operation="count", keys=())
         finally:
             os._exit(0)
-
-    async def _comm(self, order: links.Comm) -> None:
-        try:
-            await self._widgets.take(order)
-        finally:
-            self._handled(order.id)
 
     def _handled(self, number: int) -> None:
         handled = links.Handled(rank=self._spec.rank, id=number)

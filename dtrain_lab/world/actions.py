@@ -69,14 +69,18 @@ class GiveUp(Base, frozen=True):
 
 
 class StartTimer(Base, frozen=True):
-    """Deliver `TimerFired` after `seconds`; starting a running timer again resets it."""
+    """Deliver `TimerFired` after `seconds`; starting a running timer again resets it.
+
+    `interrupt`: the number of the interrupt that it belongs to; each has timers of its own.
+    """
 
     timer: Timer
     seconds: float
+    interrupt: int = 0
 
 
 class StopTimer(Base, frozen=True):
-    """Cancel a timer."""
+    """Cancel a timer, of all interrupts."""
 
     timer: Timer
 

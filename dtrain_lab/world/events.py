@@ -127,6 +127,7 @@ class TimerFired(Base, frozen=True):
     """A timer that `StartTimer` started has expired."""
 
     timer: Timer
+    interrupt: int = 0
 
 
 Event = (

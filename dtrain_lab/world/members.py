@@ -19,7 +19,8 @@ class Member(Struct, frozen=True):
 
     `joined`: connected to the link. `generation`: of the rank's process group, -1 if it has none.
     `cell`: the running cell; `last`: the last cell that ran. `raised` and `sequence` (collectives issued)
-    belong to that last cell. `interrupted`: the cell was asked to end. `aborted`: only its collectives were
+    belong to that last cell. `interrupted`: the cell was asked to end, by the interrupt
+    of this number. `aborted`: only its collectives were
     aborted, as a peer raised; it may go on computing. `deaf`: the rank does not answer an interrupt, and its
     cell ended without it.
     """
@@ -31,6 +32,7 @@ class Member(Struct, frozen=True):
     cell: str | None = None
     last: str | None = None
     interrupted: bool = False
+    interrupt: int = 0
     aborted: bool = False
     raised: bool = False
     sequence: int | None = None

@@ -33,6 +33,8 @@ class State(Struct, frozen=True):
     forming: bool = False
     dirty: bool = False
     losses: tuple[Loss, ...] = ()
+    interrupts: int = 0
+    """Number of interrupts so far."""
     reason: tuple[str, str, str] | None = None
     """Code, message and hint of a failure."""
 

@@ -156,10 +156,9 @@ def _rank_exited(state: State, event: on.RankExited) -> Moved:
     loss = Loss(event.rank, event.code, event.last, member.cell, event.how)
     state = replace(state, phase="degraded", forming=False, losses=(*state.losses, loss), reason=None)
     peers = state.busy
-    for rank in peers:
-        state = state.member(rank, interrupted=True)
+    state, timers = _interrupted(state, peers)
     waiting = tuple(m.rank for m in state.members if m.joined) if was_forming else peers
-    ends: list[Action] = [do.SignalRanks(peers), do.StartTimer("abort", ABORT_AFTER_S)] if peers else []
+    ends: list[Action] = [do.SignalRanks(peers), *timers] if peers else []
     ends += [do.AbortRanks(waiting)] if waiting else []
     return replace(state, dirty=True), [*failed, do.StopTimer("form"), *ends]
 
@@ -185,11 +184,7 @@ def _cell_replied(state: State, event: on.CellReplied) -> Moved:
     broken = member.interrupted or member.aborted or event.outcome == "interrupted"
     if not state.dirty and (broken or not event.has_group):
         state = replace(state, dirty=True)
-    if (
-        state.reason is not None
-        and state.reason[0] == "deaf"
-        and not any(m.cell is not None and m.interrupted for m in state.members)
-    ):
+    if state.reason is not None and state.reason[0] == "deaf" and not state.deaf:
         state = replace(state, reason=None)
     if any(m.cell == cell for m in reversed(state.members)):
         peers_wait = event.outcome == "raised" and state.size > 1
@@ -205,9 +200,18 @@ def _interrupt_asked(state: State, event: on.InterruptAsked) -> Moved:
     running = tuple(rank for rank in event.ranks if state.members[rank].cell is not None)
     if not running:
         return state, []
-    for rank in running:
-        state = state.member(rank, interrupted=True)
-    return state, [do.SignalRanks(running), do.StartTimer("abort", ABORT_AFTER_S)]
+    state, timers = _interrupted(state, running)
+    return state, [do.SignalRanks(running), *timers]
+
+
+def _interrupted(state: State, ranks: tuple[int, ...]) -> Moved:
+    """Note an interrupt; ranks that were asked to end before keep the time that they have."""
+    new = [r for r in ranks if not state.members[r].interrupted or state.members[r].deaf]
+    if not new:
+        return state, []
+    number = state.interrupts
+    state = replace(state.each(new, interrupted=True, interrupt=number), interrupts=number + 1)
+    return state, [do.StartTimer("abort", ABORT_AFTER_S, number)]
 
 
 def _restart_asked(state: State, event: on.RestartAsked) -> Moved:
@@ -218,12 +222,11 @@ def _restart_asked(state: State, event: on.RestartAsked) -> Moved:
     for rank in gone:
         state = state.member(rank, lost=False)
     others = tuple(rank for rank in state.busy if rank not in event.ranks)
-    for rank in others:
-        state = state.member(rank, interrupted=True)
+    state, timers = _interrupted(state, others)
     state = replace(state, phase="rebuilding", dirty=True, forming=False, reason=None)
     acts: list[Action] = [do.StopTimer("form")]
     if others:
-        acts += [do.SignalRanks(others), do.AbortRanks(others), do.StartTimer("abort", ABORT_AFTER_S)]
+        acts += [do.SignalRanks(others), do.AbortRanks(others), *timers]
     if living:
         acts.append(do.KillRanks(living))
     if gone:
@@ -276,13 +279,14 @@ def _stop_asked(state: State, event: on.StopAsked) -> Moved:
 def _timer_fired(state: State, event: on.TimerFired) -> Moved:
     match event.timer:
         case "abort":
-            still = tuple(m.rank for m in state.members if m.cell is not None and m.interrupted)
+            still = tuple(m.rank for m in state.members if _runs_on(m, event.interrupt))
             if not still:
                 return state, []
             # signal again: the first signal has no effect if it came before the rank began the cell
-            return state, [do.SignalRanks(still), do.AbortRanks(still), do.StartTimer("deaf", DEAF_AFTER_S)]
+            deaf = do.StartTimer("deaf", DEAF_AFTER_S, event.interrupt)
+            return state, [do.SignalRanks(still), do.AbortRanks(still), deaf]
         case "deaf":
-            return _deaf(state)
+            return _deaf(state, event.interrupt)
         case "peers":
             return _end_peers(state)
         case "form" if state.forming:
@@ -298,10 +302,15 @@ def _timer_fired(state: State, event: on.TimerFired) -> Moved:
             return state, []
 
 
-def _deaf(state: State) -> Moved:
-    deaf = [m.rank for m in state.members if m.cell is not None and m.interrupted]
-    if not deaf:
+def _runs_on(member: Member, interrupt: int) -> bool:
+    """Whether a rank still runs the cell that this interrupt was to end."""
+    return member.cell is not None and member.interrupted and member.interrupt == interrupt
+
+
+def _deaf(state: State, interrupt: int) -> Moved:
+    if not any(_runs_on(m, interrupt) for m in state.members):
         return state, []
+    deaf = [m.rank for m in state.members if m.deaf or _runs_on(m, interrupt)]
     verb = "does" if len(deaf) == 1 else "do"
     message = f"{rank_names.sentence_name(deaf)} {verb} not answer the interrupt."
     one = len(deaf) == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -187,3 +189,23 @@ except (TypeError, RuntimeError):
         pair.run("rpc.init_rpc(f'worker{rank}', rank=rank, world_size=world_size)", timeout=60)
     pair.restart()
     assert pair.run(RPC, timeout=60).stdout[0] == "4\n"
+
+
+ON_SIGNAL = """
+import os, pathlib, signal
+import torch, torch.distributed as dist
+def together(*_):
+    total = torch.ones(1)
+    dist.all_reduce(total, group=dist.new_group())
+    pathlib.Path({folder!r}, f"{{rank}}").write_text(str(total.item()))
+signal.signal(signal.SIGUSR1, together)
+print(os.getpid())
+"""
+
+
+def test_a_signal_handler_meets_others_while_ranks_are_idle(pair: dt.Cluster, tmp_path: Path) -> None:
+    pids = pair.run(ON_SIGNAL.format(folder=str(tmp_path))).stdout.values()
+    for pid in pids:
+        os.kill(int(pid), signal.SIGUSR1)
+    wait_until(lambda: [p.read_text() for p in tmp_path.iterdir()] == ["2.0", "2.0"], 30, "both ranks' sums")
+    assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}

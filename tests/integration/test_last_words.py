@@ -128,3 +128,49 @@ def test_what_a_rank_printed_is_shown_while_it_stands(pair: dt.Cluster, way: str
         "printed → shown",
         seconds,
     )
+
+
+CUT = """
+import os, socket, threading, time
+def cut():
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            made = socket.socket(fileno=os.dup(int(number)))
+            if str(made.getpeername()).endswith("link.s"):
+                made.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+print("before")
+cut()
+time.sleep(60)
+"""
+
+
+def test_a_rank_that_nobody_can_reach_ends_and_is_told(pair: dt.Cluster) -> None:
+    """Its connection broke, as after a failed send: it would be there, and deaf for ever."""
+    began = time.monotonic()
+    result = pair.run(CUT, ranks=[1], check=False, timeout=30)
+    note(
+        "a rank's connection to its head breaks",
+        "itself; its node agent, by wait4",
+        result.sentence,
+        "every line that it printed; all other ranks",
+        "broken → cell ended",
+        time.monotonic() - began,
+    )
+    assert "exited with code 1" in result.sentence
+    assert "before" in result.stdout[1]
+    (loss,) = pair.cluster().lost
+    assert "the connection to the head is lost" in loss.last
+    pair.restart([1])
+    assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
+
+
+def test_what_is_said_at_the_exit_arrives() -> None:
+    with dt.start(ranks=2, name="last") as cluster:
+        said: list[Any] = []
+        code = "import atexit, sys\natexit.register(print, 'the end of', rank)"
+        order = clients.Run(cell="says", code=code, label="[1]")
+        cluster._portal.call(cluster._connection.run(order, said.append))
+        cluster.stop()
+    assert sorted("".join(output.text for output in said).splitlines()) == ["the end of 0", "the end of 1"]

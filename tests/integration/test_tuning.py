@@ -98,3 +98,35 @@ def test_ranks_have_the_same_size_after_an_interrupt() -> None:
     assert one == other
     assert [index for index, *_ in one] == [0, 2]
     assert not any(done for _, done, _ in one)
+
+
+def interrupted_as_it_ends() -> bool:
+    """The last rank is interrupted amid the gathering at which the others see that all are done."""
+    buckets.MOST_STEPS = 3
+    last = torch.distributed.get_rank() == 1
+    meeting.begin_cell("tunes", averages.store_of_group())
+    model, optimizer = tuned(None)
+    assert train(model, optimizer)
+    gather = buckets.ranks.gather
+
+    def gathering(value: Any, group: Any) -> Any:
+        told = gather(value, group)
+        if last:
+            raise KeyboardInterrupt
+        return told
+
+    buckets.ranks.gather = gathering
+    meeting.begin_cell("interrupted", averages.store_of_group())
+    try:
+        optimizer.step()
+    except KeyboardInterrupt:
+        assert last
+    buckets.ranks.gather = gather
+    torch.distributed.barrier()  # as the cell's end
+    meeting.begin_cell("again", averages.store_of_group())
+    optimizer.step()
+    return not optimizer._optimizer_step_post_hooks
+
+
+def test_no_rank_waits_for_one_that_knows_that_all_are_done() -> None:
+    assert [done for done, _ in on_ranks(interrupted_as_it_ends)] == [True, True]

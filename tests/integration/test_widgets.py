@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -249,6 +251,23 @@ print('left the loop')"""
     found = say(notebook, comm, {"method": "custom", "content": {"event": "click"}})
     assert text_of(found) == "[1] stopped\n"
     assert "[1] left the loop" in notebook.run("%distributed wait").stdout
+
+
+def test_a_click_before_a_cell_begins_does_not_wait_for_its_end(notebook: Notebook) -> None:
+    setup = """%%distributed 1
+import os, signal, time
+stop, ended = w.Button(), []
+stop.on_click(lambda _: (ended.append(1), print('stopped')))
+signal.signal(signal.SIGUSR1, lambda *_: time.sleep(2))  # holds the cell's begin up
+print(os.getpid())"""
+    pid = int(notebook.run(setup).stdout.split()[1])
+    comm = of_rank(notebook, 1, "stop")
+    os.kill(pid, signal.SIGUSR1)
+    loop = "until = time.time() + 20\nwhile not ended and time.time() < until: time.sleep(0.01)\nprint(ended)"
+    notebook.run(f"%%distributed 1 --no-wait\n{loop}")
+    found = say(notebook, comm, {"method": "custom", "content": {"event": "click"}})
+    assert text_of(found) == "[1] stopped\n"
+    assert "[1] [1]" in notebook.run("%distributed wait").stdout
 
 
 def test_a_page_that_was_reloaded_finds_the_widgets(notebook: Notebook) -> None:

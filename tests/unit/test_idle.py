@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import select
 import signal
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -186,3 +188,96 @@ def test_the_main_thread_rests_when_the_head_has_ended() -> None:
     beside.call_soon_threadsafe(beside.stop)
     thread.join(10)
     beside.close()
+
+
+@pytest.fixture
+def beside() -> Iterator[asyncio.AbstractEventLoop]:
+    """The loop of another thread, as the IOPub thread has it."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    yield loop
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
+    loop.close()
+
+
+def attended(
+    loop: asyncio.AbstractEventLoop, take: Callable[[list[bytes]], None]
+) -> tuple[MainSelector, Turns, Stream, socket.socket]:
+    """A selector whose thread reads, a stream that the other thread takes messages of, and its other end."""
+    here, there = socket.socketpair()
+    turns = Turns(here)
+
+    async def open_it() -> Stream:
+        turns.hear_signals()
+        return Stream(here, take, watched=turns.for_iopub)
+
+    stream = asyncio.run_coroutine_threadsafe(open_it(), loop).result(10)
+    selector = MainSelector()
+    selector.attend(turns, partial(stream.read_beside, take))
+    return selector, turns, stream, there
+
+
+def close(
+    loop: asyncio.AbstractEventLoop, selector: MainSelector, stream: Stream, there: socket.socket
+) -> None:
+    signal.set_wakeup_fd(-1)
+    there.close()
+    wait_until(lambda: not stream.open, 20, "the end")
+    selector.close()
+
+
+def test_a_signal_handler_gets_what_only_an_order_brings(beside: asyncio.AbstractEventLoop) -> None:
+    got: list[bytes] = []
+    selector, _, stream, there = attended(beside, got.extend)
+    answered = []
+
+    def handler(*_: object) -> None:  # amid the wait, as one that makes a collective
+        there.sendall(b"\6\0\0\0answer")
+        wait_until(lambda: got, 10, "the answer")
+        answered.append(True)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+    try:
+        selector.select(1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert answered
+    close(beside, selector, stream, there)
+
+
+def test_a_finalizer_gets_what_only_an_order_brings(beside: asyncio.AbstractEventLoop) -> None:
+    got: list[bytes] = []
+    selector, turns, stream, there = attended(beside, got.extend)
+    turns.to_main()  # it runs amid the selector's own code
+    selector.share()
+    there.sendall(b"\6\0\0\0answer")
+    wait_until(lambda: got, 10, "the answer")
+    close(beside, selector, stream, there)
+
+
+def test_the_main_thread_rests_while_the_other_is_at_a_long_order(beside: asyncio.AbstractEventLoop) -> None:
+    begun, over = threading.Event(), threading.Event()
+    got: list[bytes] = []
+
+    def take(messages: list[bytes]) -> None:
+        got.extend(messages)
+        if b"long" in messages:
+            begun.set()
+            over.wait(20)
+
+    selector, _, stream, there = attended(beside, take)
+    there.sendall(b"\4\0\0\0long")  # while this thread is busy
+    assert begun.wait(10)
+    there.sendall(b"\4\0\0\0next")
+    threading.Timer(0.3, over.set).start()
+    looks = 0
+    until = time.monotonic() + 0.3
+    while time.monotonic() < until:
+        selector.select(0.1)
+        looks += 1
+    assert looks < 20
+    wait_until(lambda: got == [b"long", b"next"], 10, "the next one")
+    close(beside, selector, stream, there)

@@ -183,3 +183,19 @@ def test_one_message_that_is_too_long_is_left_out_in_words(
     assert channel.kinds == ["stdout", "stdout", "stderr", "raised", "stdout"]
     assert "too large" in str(channel.said[2])
     assert "too large" in str(channel.said[3])
+
+
+def test_a_failure_is_raised_by_its_own_caller_only(
+    iopub: asyncio.AbstractEventLoop, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails() -> None:
+        raise RuntimeError("of another thread")
+
+    def late() -> None:
+        elsewhere(outbox.write_out, fails)  # leaves it to this thread, which works the queue off
+
+    channel = Channel(late)
+    outbox = opened(iopub, channel)
+    outbox.put(CellReply(cell="c", rank=0), now=True)
+    assert "of another thread" in caplog.text
+    assert channel.kinds == ["ok"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +15,7 @@ import pytest_asyncio
 from dtrain_lab.errors import Conflict
 from dtrain_lab.head.cells import rank_holders
 from dtrain_lab.head.figures import snapshot as snapshots
-from dtrain_lab.machine import supervision
+from dtrain_lab.machine import processes, supervision
 from dtrain_lab.wire import clients
 from dtrain_lab.world import events as on
 from tests.owned import IDLE_S, Owned
@@ -120,6 +122,23 @@ async def test_a_views_call_waits_for_its_turn_and_is_renewed_with_a_rank_lost(
     await world.ask(order)
     assert world.cells.others_running() == ["view"]
     await world.ask(clients.GiveTurn("view"))
+    assert not world.cells.busy
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("how", ["given back", "its process ends"])
+async def test_a_views_call_that_leaves_the_queue_leaves_nothing_behind(make: Make, how: str) -> None:
+    world = make()
+    world.run("a", 0, 1)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        order = clients.TakeTurn("view", process.pid, (0, 1), processes.system())
+        asked = asyncio.ensure_future(world.ask(order))
+        await asyncio.sleep(0)
+        if how == "given back":
+            await world.ask(clients.GiveTurn("view"))
+        process.kill()
+    await asyncio.wait_for(asked, 20)
+    world.replies("a", 0, 1)
     assert not world.cells.busy
 
 

@@ -28,7 +28,7 @@ class Rank(Link):
         self._tasks: set[asyncio.Task[None]] = set()
         self.orders = Orders(self._obey, self._begin, self._io_loop)
         self._cells: Any = SimpleNamespace(busy=False)
-        self._widgets: Any = SimpleNamespace(beside=False)
+        self._widgets: Any = SimpleNamespace(beside=False, keep=lambda *_: None, take=self._take)
         self._spec: Any = SimpleNamespace(rank=3)
         self._outbox: Any = SimpleNamespace(put=lambda message, now=False: self.sent.append(message))
         self.began: list[str] = []
@@ -37,7 +37,7 @@ class Rank(Link):
     async def _execute(self, order: links.Execute | links.Diagnose) -> None:
         self.began.append("cell")
 
-    async def _comm(self, order: links.Comm) -> None:
+    async def _take(self) -> None:
         self.began.append("comm")
 
     def run(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,3 +121,29 @@ async def test_a_path_without_a_listener_is_no_stream(tmp_path: Path) -> None:
     listener.close()
     made.close()
     accepted[0].close()
+
+
+async def test_what_waits_is_counted_at_once_however_much_it_is() -> None:
+    here, there = socket.socketpair()
+    stream = Stream(here, lambda _: None)
+    while not stream.waiting:
+        stream.send((b"x" * 96,))
+    costs = []
+    for count in (100, 100_000):
+        for _ in range(count):
+            stream.send((b"x" * 96,))
+        began = time.process_time()
+        for _ in range(200):
+            assert stream.waiting > count * 100 - 100
+        costs.append(time.process_time() - began)
+    assert costs[1] < 20 * costs[0]
+    before = stream.waiting
+    there.setblocking(False)
+    read = 0
+    while read < 1_000_000:
+        with contextlib.suppress(BlockingIOError):
+            read += len(there.recv(1 << 16))
+        await asyncio.sleep(0)  # and more leaves
+    assert before - stream.waiting in range(read - 400_000, read + 400_000)
+    stream.close()
+    there.close()

@@ -109,7 +109,7 @@ def test_a_rebuild_that_waits_for_a_silent_rank_says_so_and_lets_it_be_restarted
     state, _ = play(state, on.CellReplied(0, "interrupted"), on.TimerFired("abort"), on.TimerFired("deaf"))
     state, _ = play(state, on.RestartAsked((2,)), on.RankForked(2, 202), on.RankJoined(2, 202))
     assert state.phase == "rebuilding"
-    state, _ = play(state, on.TimerFired("abort"), on.TimerFired("deaf"))
+    state, _ = play(state, on.TimerFired("abort", 1), on.TimerFired("deaf", 1))
     assert (state.phase, state.deaf) == ("degraded", (1,))
     assert summarize("it", state, Metrics(), ()).text == "Rank 1 does not answer the interrupt."
     freed, actions = play(state, on.CellReplied(1, "interrupted"))
@@ -119,6 +119,34 @@ def test_a_rebuild_that_waits_for_a_silent_rank_says_so_and_lets_it_be_restarted
     assert of(do.KillRanks, actions) == [do.KillRanks((1,))]
     state, _ = play(state, on.RankExited(1, 101, -9, ""), on.RankForked(1, 201), on.RankJoined(1, 201))
     assert formed(state).phase == "ready"
+
+
+def test_each_interrupt_has_its_own_time() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0,)), on.CellBegan("b", (1,)), on.InterruptAsked((0,)))
+    state, actions = play(state, on.TimerFired("abort"))
+    assert do.StartTimer("deaf", 5.0) in actions
+    state, actions = play(state, on.InterruptAsked((1,)))  # 5 s later
+    assert actions == [do.SignalRanks((1,)), do.StartTimer("abort", 0.25, 1)]
+    state, actions = play(state, on.TimerFired("deaf"))
+    assert (state.deaf, of(do.GiveUp, actions)) == ((0,), [do.GiveUp((0,))])
+    state, actions = play(state, on.TimerFired("abort", 1))
+    assert actions == [do.SignalRanks((1,)), do.AbortRanks((1,)), do.StartTimer("deaf", 5.0, 1)]
+    state, _ = play(state, on.TimerFired("deaf", 1))
+    assert state.deaf == (0, 1)
+    assert state.reason is not None
+    assert state.reason[1] == "Ranks 0-1 do not answer the interrupt."
+
+
+def test_asking_again_does_not_put_the_verdict_off() -> None:
+    state, _ = play(ready(1), on.CellBegan("a", (0,)), on.InterruptAsked((0,)), on.TimerFired("abort"))
+    state, actions = play(state, on.InterruptAsked((0,)))
+    assert actions == [do.SignalRanks((0,))]
+    state, _ = play(state, on.TimerFired("deaf"))
+    assert state.deaf == (0,)
+    state, actions = play(state, on.InterruptAsked((0,)))
+    assert actions == [do.SignalRanks((0,)), do.StartTimer("abort", 0.25, 1)], (
+        "its collective is aborted anew"
+    )
 
 
 def test_an_interrupt_of_an_idle_world_does_nothing() -> None:
@@ -314,7 +342,9 @@ ANY_EVENT = st.one_of(
     st.builds(on.InterruptAsked, st.just((0, 1, 2))),
     st.builds(on.RestartAsked, st.sampled_from([(0,), (1, 2)])),
     st.builds(on.ResizeAsked, st.integers(1, 5)),
-    st.builds(on.TimerFired, st.sampled_from(["abort", "peers", "form", "join", "stop"])),
+    st.builds(
+        on.TimerFired, st.sampled_from(["abort", "deaf", "peers", "form", "join", "stop"]), st.integers(0, 2)
+    ),
     st.builds(on.StopAsked),
 )
 

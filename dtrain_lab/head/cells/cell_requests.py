@@ -49,6 +49,8 @@ class CellRequests:
         self._journal = journal
         self._peers = peers
         self._holders = TurnHolders(self._given)
+        self._queued: dict[str, asyncio.Future[None]] = {}
+        """Turn of a view's call that waits → its begin."""
         self._completing: dict[int, asyncio.Future[bytes]] = {}
         self._handling: dict[int, asyncio.Future[None]] = {}
         self._number = 0
@@ -137,7 +139,7 @@ class CellRequests:
             raise Conflict(
                 f"Process {order.pid}, which asks for ranks, has ended.", "Make a new view: cluster.view()"
             )
-        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        begun = self._queued[order.turn] = asyncio.get_running_loop().create_future()
 
         def begin() -> None:
             if not begun.done():
@@ -158,12 +160,16 @@ class CellRequests:
                 self._holders.drop(order.turn)
                 self._given(order.turn)
                 self.usable(ranks)
+        self._queued.pop(order.turn, None)
 
     async def _give_turn(self, _: bytes, order: clients.GiveTurn) -> None:
         self._holders.drop(order.turn)
         self._given(order.turn)
 
     def _given(self, turn: str) -> None:
+        queued = self._queued.pop(turn, None)
+        if queued is not None:
+            queued.cancel()
         self._cells.give_turn(turn)
         self._cells.go_on()
 

@@ -60,7 +60,9 @@ class Stream:
         self._lost_track = False
         """What was read is not a message of ours: there is no way to find the next one."""
         self._sending = threading.Lock()
-        self._leaving: deque[memoryview] = deque()
+        self._leaving: deque[tuple[int, memoryview]] = deque()
+        """What has not left, each with the count of bytes that were given by then."""
+        self._given = 0
         self._full = False
         """The other end takes nothing now; the loop is told once it does."""
         self.open = True
@@ -70,8 +72,12 @@ class Stream:
 
     @property
     def waiting(self) -> int:
-        """Bytes that were given to `send` and have not left."""
-        return sum(map(len, tuple(self._leaving)))
+        """Bytes that were given to `send` and have not left; of two threads' at once perhaps fewer."""
+        try:
+            (first, left), (last, _) = self._leaving[0], self._leaving[-1]
+        except IndexError:
+            return 0
+        return last - first + len(left)
 
     def send(self, messages: Iterable[bytes]) -> None:
         """Send messages in order; what the other end does not take now leaves later.
@@ -86,7 +92,9 @@ class Stream:
             check(message)
         if self.open:
             parts = (part for m in messages for part in (_LENGTH.pack(len(m)), m))
-            self._leaving.append(memoryview(b"".join(parts)))
+            leaving = memoryview(b"".join(parts))
+            self._given += len(leaving)
+            self._leaving.append((self._given, leaving))
             self._leave()
 
     def read_all(self) -> None:
@@ -94,14 +102,17 @@ class Stream:
         while self.open and self._read():
             pass
 
-    def read_beside(self, take: Take) -> None:
+    def read_beside(self, take: Take) -> bool:
         """Read once, on another thread than the loop's, which is left to see the end.
 
         Args:
             take: Called with the messages, in place of the loop's.
+
+        Returns:
+            False where the loop's thread is at it.
         """
         if not self._reading.acquire(blocking=False):
-            return
+            return False
         try:
             data = self._receive()
             if data:
@@ -110,6 +121,7 @@ class Stream:
             self._reading.release()
         if data == b"" or self._lost_track:
             self._loop.call_soon_threadsafe(self._end)
+        return True
 
     def close(self, linger_s: float = 0.0) -> None:
         """Close; in the loop's thread.
@@ -126,7 +138,7 @@ class Stream:
             if self._leaving and linger_s:
                 self._socket.settimeout(linger_s)
                 with contextlib.suppress(OSError):
-                    self._socket.sendall(b"".join(self._leaving), socket.MSG_NOSIGNAL)
+                    self._socket.sendall(b"".join(left for _, left in self._leaving), socket.MSG_NOSIGNAL)
             self._leaving.clear()
             self._socket.close()
 
@@ -143,7 +155,7 @@ class Stream:
     def _sent(self) -> bool:
         """Send what the other end takes; returns whether that was all."""
         while self._leaving:
-            first = self._leaving[0]
+            given, first = self._leaving[0]
             try:
                 sent = self._socket.send(first, socket.MSG_NOSIGNAL)
             except BlockingIOError:
@@ -156,7 +168,7 @@ class Stream:
             if sent == len(first):
                 self._leaving.popleft()
             else:
-                self._leaving[0] = first[sent:]
+                self._leaving[0] = given, first[sent:]
         return True
 
     def _write_later(self) -> None:

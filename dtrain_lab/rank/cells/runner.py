@@ -82,6 +82,8 @@ class CellRunner:
         kernel.shell.push({"exit": leave, "quit": leave}, interactive=False)
         # IPython's hint after SystemExit is meant for a terminal
         warnings.filterwarnings("ignore", message="To exit: use 'exit'", category=UserWarning)
+        self.began: Callable[[], None] = lambda: None
+        """Called when a cell has begun."""
         self.ended: Callable[[BaseException | None], None] = lambda _: None
         """Called with the error or None when a cell has ended, before its reply is made."""
         self.busy = False
@@ -141,6 +143,7 @@ class CellRunner:
                 if stream is not sys.stdout and stream is not sys.stderr:  # whose the kernel has set
                     stream.set_parent(self.parent)
             self.busy = True
+            self.began()
             with self.quick_streams(), self._quiet_tracebacks() as shown:
                 error = await execute() or shown.inner
                 self.ended(error)

@@ -110,21 +110,28 @@ class Outbox:
 
     def _do(self, task: Callable[[], None]) -> None:
         self._tasks.append(task)
-        self._work()
+        self._work(task)
 
-    def _work(self) -> None:
+    def _work(self, mine: Callable[[], None] | None = None) -> None:
         """Work the queue off, unless a thread is at it: that one looks again after it has let go.
 
         A task that fails, as a signal handler has raised, costs none of those behind it.
+
+        Args:
+            mine: the task whose failure is raised; those of other threads' tasks are logged.
         """
         failed: Exception | None = None
         while self._tasks and self._working.acquire(blocking=False):
             try:
                 while self._tasks:
+                    task = self._tasks.popleft()
                     try:
-                        self._tasks.popleft()()
-                    except Exception as error:  # noqa: BLE001 # raised below
-                        failed = error
+                        task()
+                    except Exception as error:  # noqa: BLE001 # raised below, or logged
+                        if task is mine:
+                            failed = error
+                        else:
+                            events.exception("what another thread has said could not be sent")
             finally:
                 self._working.release()
         if failed is not None:

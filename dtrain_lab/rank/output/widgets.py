@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +28,8 @@ class Widgets:
     def __init__(self, kernel: Any, cells: CellRunner) -> None:
         self._kernel = kernel
         self._cells = cells
+        self._queued: deque[tuple[Comm, Callable[[], None]]] = deque()
+        """Messages for the main thread, each with what is called once its callbacks have run."""
         self._beside: queue.SimpleQueue[Callable[[], None]] | None = None
         self._taken = 0
         """Messages given to the separate thread."""
@@ -37,10 +41,34 @@ class Widgets:
         """Whether the separate thread still delivers: later messages must not overtake those there."""
         return self._taken != self._done
 
-    async def take(self, order: Comm) -> None:
-        """Deliver a message on the main thread, while no cell runs; returns once its callbacks have run."""
+    @property
+    def queued(self) -> bool:
+        """Whether messages wait for the main thread."""
+        return bool(self._queued)
+
+    def keep(self, order: Comm, done: Callable[[], None]) -> None:
+        """Keep a message that came while no cell ran until `take`; on the IOPub thread."""
+        self._queued.append((order, done))
+
+    async def take(self) -> None:
+        """Deliver a queued message on the main thread, while no cell runs."""
         async with main_lock(self._kernel):
-            self._take(order)
+            for order, done in self._next():
+                try:
+                    self._take(order)
+                finally:
+                    done()
+
+    def move_beside(self) -> None:
+        """Deliver beside a cell that has begun what was queued behind its order; on the IOPub thread."""
+        while found := self._next():
+            self.take_beside(*found[0])
+
+    def _next(self) -> list[tuple[Comm, Callable[[], None]]]:
+        """The first queued message; none where the other thread has taken it."""
+        with contextlib.suppress(IndexError):
+            return [self._queued.popleft()]
+        return []
 
     def take_beside(self, order: Comm, done: Callable[[], None]) -> None:
         """Deliver a message while a cell runs, on a separate thread, as JupyterLab expects of kernels.

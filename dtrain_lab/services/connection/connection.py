@@ -36,6 +36,8 @@ from dtrain_lab.wire.processes.record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.client")
 ANSWER_WITHIN_S = 30.0
+LOST_S = 5.0
+"""Time in which a head whose connection has closed ends; otherwise it lives, and only that is lost."""
 LINGER_MS = 200
 HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
 """Network connections only: the heartbeat interval, and the silence after which ZeroMQ reconnects."""
@@ -91,7 +93,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         near = listener.connect(way.url) if stream else None
         if near is not None:
-            self._stream = Stream(near, self._take)
+            self._stream = Stream(near, self._take, self._lost)
             return
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
         self.socket.linger = LINGER_MS
@@ -286,6 +288,16 @@ class Connection:
         """Return a local address and port for a port of the head's node; on this machine, the same ones."""
         return await self.presence.forward(address, port)
 
+    def _lost(self) -> None:
+        """The head has closed its end: as it ends, or after a failed send, with which it lives on."""
+        assert self._loop is not None
+        self._loop.call_later(LOST_S, self._still_lost)
+
+    def _still_lost(self) -> None:
+        if not self.closed:
+            log.warning("the connection to %s broke; the next request makes another", self.record.name)
+            self.close()
+
     def close(self) -> None:
         """Disconnect; pending requests fail with `Unreachable`."""
         if self.closed:
@@ -299,6 +311,7 @@ class Connection:
             if not future.done():
                 future.set_exception(self.presence.gone())
                 future.exception()  # mark as retrieved: the caller may be gone already
+        self._gone_event.set()
         for hook in self.on_close:
             hook()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections import Counter
 from collections.abc import Callable
 from statistics import median
 from typing import Any
@@ -37,6 +38,8 @@ KEPT = (
     "batched_grad_copy",
 )
 """Options of a DDP model that another bucket size does not change; older releases of torch lack some."""
+_made: Counter[str] = Counter()
+"""Tunings of a cell's models of the same ranks, by the name of the first."""
 SIZES = ("bucket_bytes_cap", "bucket_bytes_cap_default", "bucket_bytes_cap_list", "_bucket_config")
 """Attributes that hold a model's bucket size; releases of torch have some of them."""
 
@@ -90,6 +93,10 @@ class Tuning:
         self._times: list[float] = []
         self._ended = 0.0
         self._cell = meeting.cell()[0]
+        members = torch.distributed.get_process_group_ranks(model.process_group)
+        self._name = f"dtrain/tuned/{self._cell}/{members}"
+        _made[self._name] += 1
+        self._name += f"/{_made[self._name]}"
         self._skip = WARM
         self._steps = MOST_STEPS
         self._index = 0
@@ -120,12 +127,19 @@ class Tuning:
     def _agree(self) -> None:
         """Go on where all ranks are equally far, else with the size that the last of them tries, anew.
 
-        A collective of the model's process group, at the first step of a cell.
+        A collective of the model's process group, at the first step of a cell. The first rank that sees all
+        done notes it, as others may be interrupted before they see it, and would wait for that one.
         """
+        store = meeting.cell()[1]
+        if self.done and store is not None and store.check([self._name]):
+            self._hook.remove()
+            return
         at = len(self._all) if self.done else self._index
         mine = (at, len(self._times), self._skip, self._steps, len(self._sizes), self.done)
         told = ranks.gather(mine, self._model.process_group)
         if all(each[-1] for each in told):
+            if store is not None:
+                store.set(self._name, "1")
             self._hook.remove()
         elif len(set(told)) > 1 or len(self._times) >= self._steps:  # or all were about to change
             self.done = False
