@@ -55,7 +55,7 @@ from dtrain_lab.wire.links import CellReply, Message, RankSpec
 from dtrain_lab.wire.stacks import Frame
 
 events = logging.getLogger("dtrain_lab.rank")
-LEAVE_WITHIN_S = 1.0
+LEAVE_WITHIN_S = 5.0
 """Seconds that the last messages have to arrive."""
 
 
