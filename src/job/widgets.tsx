@@ -40,8 +40,8 @@ export class JobsView extends JobWidget {
     );
   }
 
-  protected render(): JSX.Element | null {
-    return this.seen ? <JobList {...this._props} /> : null;
+  protected draw(): JSX.Element {
+    return <JobList {...this._props} />;
   }
 }
 
@@ -86,8 +86,8 @@ export class JobView extends JobWidget {
     return { id: this._props.id, name: this._props.name };
   }
 
-  protected render(): JSX.Element | null {
-    return this.seen ? <JobBody {...this._props} /> : null;
+  protected draw(): JSX.Element {
+    return <JobBody {...this._props} />;
   }
 }
 
@@ -103,7 +103,11 @@ export class SubmitView extends JobWidget {
     this.addClass('jp-DtrainJob-submitView');
   }
 
-  protected render(): JSX.Element {
+  protected override get drawn(): boolean {
+    return true;
+  }
+
+  protected draw(): JSX.Element {
     return <SubmitForm {...this._props} submitted={() => this.close()} />;
   }
 }

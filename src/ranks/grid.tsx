@@ -4,6 +4,7 @@ import React, { useState } from 'react';
 import { Rank, Verdict } from '../tokens';
 import { formatGiB, formatSpan, formatTime, NBSP, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';
+import { useKept } from '../ui/kept';
 import { moveFocus } from '../ui/roving';
 import { SplitBar, splitOf } from '../ui/split';
 import { alarmOf } from '../ui/verdict';
@@ -17,7 +18,10 @@ export function RankGrid(
 ): JSX.Element {
   const { cluster, trans, ranks } = props;
   const [active, setActive] = useState(0);
-  const [open, setOpen] = useState<number | null>(null);
+  const [open, setOpen] = useKept<number | null>(
+    `open rank ${cluster.id}`,
+    null
+  );
   const trains = ranks.some(r => splitOf(r) !== null);
   const alarm = alarmOf(cluster.metrics);
   const gpus = ranks.some(r => r.device.startsWith('cuda'));

@@ -2,6 +2,7 @@ import React, { useState } from 'react';
 
 import { Rank } from '../tokens';
 import { formatTime } from '../ui/format';
+import { useKept } from '../ui/kept';
 import { moveFocus } from '../ui/roving';
 import { ownTimes } from '../ui/own';
 import { tintOf } from './heat';
@@ -17,7 +18,10 @@ import { rankGlyph, rankWord } from './words';
  */
 export function NodeRows(props: IRowsProps): JSX.Element {
   const { cluster, trans, selected } = props;
-  const [open, setOpen] = useState<string | null>(null);
+  const [open, setOpen] = useKept<string | null>(
+    `open node ${cluster.id}`,
+    null
+  );
   const [stop, setStop] = useState<string>('');
   const { own, middle } = ownTimes(cluster.ranks);
   const nodes = new Map<string, Rank[]>();

@@ -1,7 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import React, { useRef, useState } from 'react';
+import React, { useRef } from 'react';
 
+import { useKept } from '../ui/kept';
 import { settled, SortValue, useSteadyOrder } from '../ui/order';
 import { moveFocus } from '../ui/roving';
 import { Verdict } from '../tokens';
@@ -35,7 +36,7 @@ export function RankTable(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { figures, selected, slowFrom, trans } = props;
-  const [sort, setSort] = useState({ key: 'own', down: true });
+  const [sort, setSort] = useKept('sort', { key: 'own', down: true });
   const scroll = useRef<HTMLDivElement>(null);
   const gpus = figures.some(f => f.rank.device.startsWith('cuda'));
   const nodes = new Set(figures.map(f => f.rank.node)).size;

@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useRef, useState } from 'react';
+import React from 'react';
 
 import { ClusterHead, ShownAdvice } from '../cluster/card';
 import { Cluster, IClusters, IPoint, ISelection } from '../tokens';
@@ -8,6 +8,7 @@ import { useChanges } from '../ui/changes';
 import { formatClock, formatShare, formatTime } from '../ui/format';
 import { ownTimes } from '../ui/own';
 import { ranksIcon } from '../ui/views';
+import { useKept, useKeptRef } from '../ui/kept';
 import { openContextMenu } from '../ui/menu';
 import { SeenWidget } from '../ui/seen';
 import { alarmOf } from '../ui/verdict';
@@ -49,8 +50,8 @@ interface ISnapshot {
 
 function View(props: IViewProps): JSX.Element {
   const { id, model, selection, commands, trans } = props;
-  const [choice, setChoice] = useState(CHOICE);
-  const frozen = useRef<ISnapshot | null>(null);
+  const [choice, setChoice] = useKept('choice', CHOICE);
+  const frozen = useKeptRef<ISnapshot | null>('frozen', null);
   useChanges(model.changed, selection.changed);
   const live =
     model.link === 'lost'
@@ -101,7 +102,10 @@ function View(props: IViewProps): JSX.Element {
                 'No connection to the server. These figures are from %1.',
                 formatClock(at, true)
               )
-            : trans.__('This cluster has ended. These are its last figures.')}
+            : trans.__(
+                'This cluster has ended. These figures are from %1.',
+                formatClock(at, true)
+              )}
         </p>
       )}
       <ClusterHead
@@ -269,7 +273,7 @@ export class RanksView extends SeenWidget {
     return { id: this._props.id, name: this._props.name };
   }
 
-  protected render(): JSX.Element | null {
-    return this.seen ? <View {...this._props} /> : null;
+  protected draw(): JSX.Element {
+    return <View {...this._props} />;
   }
 }

@@ -281,3 +281,29 @@ it('leaves out figures that come too often, and never a change of state', () => 
   expect(model.history('c1')).toHaveLength(3);
   vi.useRealTimers();
 });
+
+it('keeps what was folded and opened while it is hidden', async () => {
+  show([makeCluster()]);
+  await text('Rank');
+  const part = (name: string): HTMLElement =>
+    panel.node.querySelector<HTMLElement>(name)!;
+  const title = (): HTMLElement =>
+    [...panel.node.querySelectorAll('h2 button')].find(b =>
+      b.textContent?.includes('Profiles')
+    ) as HTMLElement;
+  title().click();
+  part('[data-rank="1"]').click();
+  await vi.waitFor(() =>
+    expect(part('[data-rank="1"]').getAttribute('aria-expanded')).toBe('true')
+  );
+  panel.hide();
+  await vi.waitFor(() => {
+    MessageLoop.flush();
+    expect(panel.node.textContent).toBe('');
+  });
+  panel.show();
+  MessageLoop.flush();
+  await text('Profiles');
+  expect(title().getAttribute('aria-expanded')).toBe('true');
+  expect(part('[data-rank="1"]').getAttribute('aria-expanded')).toBe('true');
+});

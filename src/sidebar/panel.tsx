@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { Message } from '@lumino/messaging';
-import React, { useState } from 'react';
+import React, { useRef } from 'react';
 
 import { CommandIDs } from '../commands';
 import { JobSection } from '../job/list/section';
@@ -12,6 +12,7 @@ import { Cluster, IClusters, ISelection, ISweeps } from '../tokens';
 import { useChanges } from '../ui/changes';
 import { formatClock, formatCount } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
+import { useKept, useKeptScroll } from '../ui/kept';
 import { openContextMenu } from '../ui/menu';
 import { Section } from '../ui/section';
 import { SeenWidget } from '../ui/seen';
@@ -37,7 +38,9 @@ type Folds = Readonly<Record<string, boolean>>;
 
 function Body(props: IBodyProps): JSX.Element {
   const { model, selection, commands, trans } = props;
-  const [folds, setFolds] = useState<Folds>({});
+  const [folds, setFolds] = useKept<Folds>('folds', {});
+  const body = useRef<HTMLDivElement>(null);
+  useKeptScroll('body', () => body.current);
   useChanges(model.changed, selection.changed);
   const section = (name: string, usually: boolean) => {
     const open = folds[name] ?? usually;
@@ -51,7 +54,11 @@ function Body(props: IBodyProps): JSX.Element {
   return (
     <>
       <PanelToolbar {...props} />
-      <div className="jp-DtrainCluster-body" data-stale={lost || undefined}>
+      <div
+        ref={body}
+        className="jp-DtrainCluster-body"
+        data-stale={lost || undefined}
+      >
         {lost && <Disconnected model={model} trans={trans} />}
         {selection.notebook.lacks && <KernelLacks trans={trans} />}
         <Section
@@ -298,8 +305,8 @@ export class DistributedPanel extends SeenWidget {
     this._focusFirst();
   });
 
-  protected render(): JSX.Element | null {
-    return this.seen ? (
+  protected draw(): JSX.Element {
+    return (
       <Body
         model={this._model}
         selection={this._selection}
@@ -307,6 +314,6 @@ export class DistributedPanel extends SeenWidget {
         commands={this._commands}
         trans={this._trans}
       />
-    ) : null;
+    );
   }
 }

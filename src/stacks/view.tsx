@@ -249,7 +249,12 @@ export class StacksView extends SeenWidget {
     this.update();
   }
 
-  protected render(): JSX.Element {
+  /** Ranks are not asked anew each time it is seen. */
+  protected override get drawn(): boolean {
+    return true;
+  }
+
+  protected draw(): JSX.Element {
     return (
       <View
         {...this._props}

@@ -5,6 +5,8 @@ import { Brush, IAxis, moved } from './brush';
 
 /** Half of the width in which an axis is brushed, px. */
 const GRIP = 14;
+/** From an axis to its labels, px: their halo ends before it. */
+const BESIDE = 7;
 /** A shorter brush is a click, which clears it; a share of the axis. */
 const LEAST = 0.02;
 
@@ -64,8 +66,8 @@ export function Axis(props: {
         </text>
         {scale.ticks.map(tick => (
           <text
-            key={tick.text}
-            x={x + (side > 0 ? 5 : -5)}
+            key={tick.at}
+            x={x + (side > 0 ? BESIDE : -BESIDE)}
             y={y(tick.at) + 4}
             textAnchor={side > 0 ? 'start' : 'end'}
           >

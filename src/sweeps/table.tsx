@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useRef, useState } from 'react';
+import React, { useRef } from 'react';
 
 import { CommandIDs } from '../commands';
 import { reasonText } from '../job/list/sweeps';
@@ -8,6 +8,7 @@ import { Sweep, Trial } from '../tokens';
 import { FilterChips } from '../ui/chips';
 import { formatSpan, formatValue, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';
+import { useKept } from '../ui/kept';
 import { IMenuItem, openContextMenu } from '../ui/menu';
 import { useSteadyOrder } from '../ui/order';
 import { axesOf, Brushes, within } from './brush';
@@ -33,8 +34,8 @@ export function Trials(props: {
 }): JSX.Element {
   const { sweep, brushes, trans } = props;
   const body = useRef<HTMLTableSectionElement>(null);
-  const [filter, setFilter] = useState<TrialFilter>('all');
-  const [most, setMost] = useState(ROWS);
+  const [filter, setFilter] = useKept<TrialFilter>('filter', 'all');
+  const [most, setMost] = useKept('most', ROWS);
   const order = useSteadyOrder(
     () => bestFirst(sweep),
     `${sweep.id} ${sweep.trials.length} ${sweep.state}`,

@@ -22,8 +22,8 @@ export class SweepView extends JobWidget {
     return { id: this._props.id, name: this._props.name };
   }
 
-  protected render(): JSX.Element | null {
-    return this.seen ? <SweepBody {...this._props} /> : null;
+  protected draw(): JSX.Element {
+    return <SweepBody {...this._props} />;
   }
 }
 
@@ -39,7 +39,11 @@ export class SweepFormView extends JobWidget {
     this.addClass('jp-DtrainSweep-formView');
   }
 
-  protected render(): JSX.Element {
+  protected override get drawn(): boolean {
+    return true;
+  }
+
+  protected draw(): JSX.Element {
     return <SweepForm {...this._props} begun={() => this.close()} />;
   }
 }

@@ -5,6 +5,7 @@ import { Advice, Metrics } from '../tokens';
 import { adviceTitle, helped, rateText, triedText } from './adviceTried';
 import { unbroken } from './format';
 import { Icon } from './icon';
+import { useKept } from './kept';
 import { words } from './adviceWords';
 
 /** The advice to show, the best first: none that was dismissed. */
@@ -41,7 +42,7 @@ interface IAdviceProps {
 
 /** What would make training faster, the best first, the others on demand; nothing is changed by itself. */
 export function AdviceCard(props: IAdviceProps): JSX.Element | null {
-  const [open, setOpen] = React.useState(false);
+  const [open, setOpen] = useKept('advice', false);
   const list = React.useId();
   const { advice, trans } = props;
   const [first, ...others] = advice;
@@ -138,8 +139,8 @@ function Item(
 
 /** Measures a change; off while a cell runs, with its reason. */
 function Try(props: IAdviceProps & { item: Advice }): JSX.Element {
-  const [trying, setTrying] = React.useState(false);
   const { item, runs, trans } = props;
+  const [trying, setTrying] = useKept(`trying ${item.id}`, false);
   return (
     <button
       type="button"

@@ -1,11 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useState } from 'react';
+import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job, Sweep } from '../../tokens';
 import { formatSpan } from '../../ui/format';
 import { Glyph } from '../../ui/glyph';
+import { useKept } from '../../ui/kept';
 import { openContextMenu } from '../../ui/menu';
 import { JobRow } from './listrow';
 import {
@@ -26,7 +27,7 @@ export function SweepRow(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { sweep, trials, now, commands, trans } = props;
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useKept(`open ${sweep.id}`, false);
   const { size } = sweep;
   return (
     <>

@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 
+import { useKept } from '../../ui/kept';
 import { ILogRow } from './lines';
 import { IReader } from './reader';
 
@@ -30,7 +31,7 @@ export function useFind(
   first: () => number,
   show: (index: number) => void
 ): { hit: IHit | null; find: (text: string) => void } {
-  const [hit, setHit] = useState<IHit | null>(null);
+  const [hit, setHit] = useKept<IHit | null>('log hit', null);
   /** Asked of the server: its answer holds the next one. */
   const asked = useRef<{ text: string; lines: unknown } | null>(null);
   const goTo = (text: string, index: number): void => {

@@ -1,8 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import React, { useEffect, useMemo, useRef, useState } from 'react';
+import React, { useEffect, useMemo, useRef } from 'react';
 
 import { Job } from '../../tokens';
+import { useKept, useKeptRef } from '../../ui/kept';
 import { useFind } from './find';
 import { goesOn, isOf, rowsOf } from './lines';
 import { LogRow } from './logrow';
@@ -24,12 +25,15 @@ export function JobLog(props: {
   openCell: (cell: string, line: number) => void;
 }): JSX.Element {
   const { jobs, job, trans } = props;
-  const [ranks, setRanks] = useState('');
-  const [fold, setFold] = useState(true);
-  const [open, setOpen] = useState(NONE);
+  const [ranks, setRanks] = useKept('log ranks', '');
+  const [fold, setFold] = useKept('log fold', true);
+  const [open, setOpen] = useKept('log open', NONE);
   const noError = whyNoError(job, trans);
   const failed = noError === null ? (job.error?.rank ?? null) : null;
-  const [follow, setFollow] = useState(failed === null && !hasEnded(job));
+  const [follow, setFollow] = useKept(
+    'log follow',
+    failed === null && !hasEnded(job)
+  );
   const isAtEnd = useRef((): boolean => true);
   const reader = useLog(jobs, job, ranks, () => isAtEnd.current(), trans);
   const rows = useMemo(
@@ -56,11 +60,23 @@ export function JobLog(props: {
     if (failed !== null) {
       setFollow(false);
     }
-  }, [failed]);
+  }, [failed, setFollow]);
   /** Key of the row that was brought into view, until whoever reads goes elsewhere. */
   const held = useRef<string | null>(null);
   /** The part whose error was brought into view: once, and then whoever reads scrolls. */
-  const brought = useRef<string | null>(null);
+  const brought = useKeptRef<string | null>('log brought', null);
+  /** The first row in view: where to go on when this view is seen again. */
+  const place = useKeptRef<string | null>('log place', null);
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current && !follow) {
+      const at = rows.findIndex(r => r.key === place.current);
+      if (at >= 0) {
+        virtual.scrollToIndex(at, { align: 'start' });
+      }
+    }
+    first.current = false;
+  }, [virtual, rows, follow, place]);
   useEffect(() => {
     const part = `${reader.first} ${failed}`;
     if (follow || failed === null || brought.current === part) {
@@ -73,7 +89,7 @@ export function JobLog(props: {
       held.current = rows[at].key;
       virtual.scrollToIndex(Math.max(0, at - 2), { align: 'start' });
     }
-  }, [virtual, rows, reader.first, failed, follow]);
+  }, [virtual, rows, reader.first, failed, follow, brought]);
   const resized = useRef(() => undefined as void);
   resized.current = () => {
     const at = rows.findIndex(r => r.key === held.current);
@@ -170,6 +186,10 @@ export function JobLog(props: {
         role="log"
         aria-live="off"
         aria-label={trans.__('Lines')}
+        onScroll={() => {
+          const at = virtual.range?.startIndex ?? 0;
+          place.current = rows[at]?.key ?? null;
+        }}
         onWheel={event => {
           letGo();
           if (event.deltaY < 0) {

@@ -1,10 +1,11 @@
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { searchIcon } from '@jupyterlab/ui-components';
-import React, { useState } from 'react';
+import React from 'react';
 
 import { TOAST_MS } from '../../ui/action';
 import { Glyph } from '../../ui/glyph';
+import { useKept } from '../../ui/kept';
 
 /** Above a log: whose lines, find, fold, and where to. */
 export function LogToolbar(props: {
@@ -26,7 +27,7 @@ export function LogToolbar(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { noError, fold, follow, trans } = props;
-  const [text, setText] = useState('');
+  const [text, setText] = useKept('log text', '');
   return (
     <div className="jp-DtrainJob-logBar">
       <input

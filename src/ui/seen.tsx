@@ -1,7 +1,10 @@
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { Message } from '@lumino/messaging';
+import React from 'react';
 
-/** A widget that is drawn, and asks for frames, only while it is seen. */
+import { Kept, useKeptScroll } from './kept';
+
+/** A widget that is drawn, and asks for frames, only while it is seen. What was chosen in it stays (`useKept`). */
 export abstract class SeenWidget extends ReactWidget {
   /**
    * @param look - told with the widget's id when it comes into view, and when it goes.
@@ -13,8 +16,20 @@ export abstract class SeenWidget extends ReactWidget {
     this.node.tabIndex = -1;
   }
 
-  protected get seen(): boolean {
+  /** What it shows. */
+  protected abstract draw(): JSX.Element;
+
+  /** Is it drawn now? A form stays as it is while it is hidden. */
+  protected get drawn(): boolean {
     return this._seen;
+  }
+
+  protected render(): JSX.Element | null {
+    return this.drawn ? (
+      <Kept.Provider value={this._kept}>
+        <Drawn node={this.node}>{this.draw()}</Drawn>
+      </Kept.Provider>
+    ) : null;
   }
 
   /** Keys go to what is in front; JupyterLab, too, takes it for the current view only then. */
@@ -57,5 +72,15 @@ export abstract class SeenWidget extends ReactWidget {
     this.update();
   }
 
+  private _kept = new Map<string, unknown>();
   private _seen = false;
+}
+
+/** What stands in the widget, which is scrolled to where it was. */
+function Drawn(props: {
+  node: HTMLElement;
+  children: React.ReactNode;
+}): JSX.Element {
+  useKeptScroll('view', () => props.node);
+  return <>{props.children}</>;
 }

@@ -1,0 +1,74 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { ServerConnection } from '@jupyterlab/services';
+import { CommandRegistry } from '@lumino/commands';
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { CommandIDs } from '../commands';
+import { ClustersModel } from '../cluster/model';
+import { Selection } from '../cluster/selection';
+import { makeCluster } from '../testing/clusters';
+import { RanksView } from './view';
+
+vi.mock('./chart', () => ({ TimeChart: () => null }));
+
+class TestModel extends ClustersModel {
+  constructor() {
+    super(ServerConnection.makeSettings());
+  }
+
+  override setVisible(): void {}
+}
+
+let view: RanksView;
+
+afterEach(() => view.dispose());
+
+function show(model: TestModel): void {
+  const commands = new CommandRegistry();
+  for (const id of Object.values(CommandIDs)) {
+    commands.addCommand(id, { execute: () => undefined });
+  }
+  const selection = new Selection(model);
+  const trans = nullTranslator.load('x');
+  const name = 'local-2';
+  view = new RanksView({ id: 'c1', name, model, selection, commands, trans });
+  Widget.attach(view, document.body);
+}
+
+async function drawn(part: string): Promise<void> {
+  await vi.waitFor(() => {
+    MessageLoop.flush();
+    expect(view.node.textContent).toContain(part);
+  });
+}
+
+async function leaveAndComeBack(): Promise<void> {
+  view.hide();
+  await vi.waitFor(() => {
+    MessageLoop.flush();
+    expect(view.node.textContent).toBe('');
+  });
+  view.show();
+}
+
+it('is as it was left when its tab is in front again, also of a cluster that is gone', async () => {
+  const model = new TestModel();
+  show(model);
+  const clusters = [makeCluster()];
+  model.receive({ type: 'clusters', seq: 0, clusters });
+  await drawn('local-2');
+  const select = (): HTMLSelectElement =>
+    view.node.querySelector('[aria-label="Time window"]')!;
+  select().value = '15';
+  select().dispatchEvent(new Event('change', { bubbles: true }));
+  await leaveAndComeBack();
+  await drawn('local-2');
+  expect(select().value).toBe('15');
+  model.receive({ type: 'clusters', seq: 1, clusters: [] });
+  await drawn('This cluster has ended. These figures are from ');
+  await leaveAndComeBack();
+  await drawn('This cluster has ended. These figures are from ');
+  expect(view.node.querySelectorAll('[data-square]')).toHaveLength(2);
+});

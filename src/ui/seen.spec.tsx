@@ -1,0 +1,70 @@
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import React from 'react';
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { useKept, useKeptRef } from './kept';
+import { SeenWidget } from './seen';
+
+function Count(): JSX.Element {
+  const [count, setCount] = useKept('count', 0);
+  const first = useKeptRef('first', 0);
+  first.current ||= count;
+  return (
+    <button onClick={() => setCount(n => n + 1)}>
+      {count} {first.current}
+    </button>
+  );
+}
+
+class Counter extends SeenWidget {
+  constructor() {
+    super(() => undefined);
+  }
+
+  protected draw(): JSX.Element {
+    return <Count />;
+  }
+}
+
+let widget: Counter;
+
+async function shows(text: string): Promise<void> {
+  await vi.waitFor(() => {
+    MessageLoop.flush();
+    expect(widget.node.textContent).toBe(text);
+  });
+}
+
+afterEach(() => widget.dispose());
+
+it('keeps what was chosen, and where it was scrolled to, while it is not drawn', async () => {
+  widget = new Counter();
+  Widget.attach(widget, document.body);
+  await shows('0 0');
+  widget.node.querySelector('button')!.click();
+  await shows('1 1');
+  widget.node.querySelector('button')!.click();
+  await shows('2 1');
+  widget.node.scrollTop = 40;
+  widget.node.dispatchEvent(new Event('scroll'));
+  widget.hide();
+  await shows('');
+  widget.node.scrollTop = 0;
+  widget.show();
+  await shows('2 1');
+  expect(widget.node.scrollTop).toBe(40);
+});
+
+it('keeps it for itself', async () => {
+  const other = new Counter();
+  Widget.attach(other, document.body);
+  widget = new Counter();
+  Widget.attach(widget, document.body);
+  await shows('0 0');
+  await vi.waitFor(() => expect(other.node.textContent).toBe('0 0'));
+  other.node.querySelector('button')!.click();
+  await vi.waitFor(() => expect(other.node.textContent).toBe('1 1'));
+  expect(widget.node.textContent).toBe('0 0');
+  other.dispose();
+});
