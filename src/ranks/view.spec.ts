@@ -8,7 +8,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { CommandIDs } from '../commands';
 import { ClustersModel } from '../cluster/model';
 import { Selection } from '../cluster/selection';
-import { makeCluster } from '../testing/clusters';
+import { makeCluster, makeRank } from '../testing/clusters';
 import { RanksView } from './view';
 
 vi.mock('./chart', () => ({ TimeChart: () => null }));
@@ -66,9 +66,13 @@ it('is as it was left when its tab is in front again, also of a cluster that is 
   await leaveAndComeBack();
   await drawn('local-2');
   expect(select().value).toBe('15');
-  model.receive({ type: 'clusters', seq: 1, clusters: [] });
+  const ranks = [0, 1].map(r => makeRank(r, { state: 'starting' }));
+  const ends = [makeCluster({ state: 'stopping', ranks })];
+  model.receive({ type: 'clusters', seq: 1, clusters: ends });
+  model.receive({ type: 'clusters', seq: 2, clusters: [] });
   await drawn('This cluster has ended. These figures are from ');
   await leaveAndComeBack();
   await drawn('This cluster has ended. These figures are from ');
   expect(view.node.querySelectorAll('[data-square]')).toHaveLength(2);
+  expect(view.node.textContent).toContain('idle 2');
 });

@@ -48,6 +48,14 @@ interface ISnapshot {
   at: number;
 }
 
+/** States of a cluster whose ranks are no longer there. */
+const ENDS: readonly Cluster['state'][] = ['stopping', 'stopped', 'failed'];
+
+/** How a cluster stands that ends, and what its ranks did last. */
+function atItsEnd(before: ISnapshot, cluster: Cluster): ISnapshot {
+  return { ...before, cluster: { ...cluster, ranks: before.cluster.ranks } };
+}
+
 function View(props: IViewProps): JSX.Element {
   const { id, model, selection, commands, trans } = props;
   const [choice, setChoice] = useKept('choice', CHOICE);
@@ -58,8 +66,10 @@ function View(props: IViewProps): JSX.Element {
       ? null
       : (model.clusters.find(c => c.id === id) ?? null);
   if (live && !(choice.paused && frozen.current)) {
-    const points = [...model.history(id)];
-    frozen.current = { cluster: live, points, at: Date.now() };
+    frozen.current =
+      frozen.current && ENDS.includes(live.state)
+        ? atItsEnd(frozen.current, live)
+        : { cluster: live, points: [...model.history(id)], at: Date.now() };
   }
   const shown = frozen.current;
   if (!shown) {

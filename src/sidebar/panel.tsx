@@ -274,15 +274,19 @@ export class DistributedPanel extends SeenWidget {
     }
   }
 
+  /** Of those in view, so that the panel stays where it was scrolled to; else of all. */
   private _first(): HTMLElement | null {
+    const body = this.node.querySelector('.jp-DtrainCluster-body') ?? this.node;
+    const { top, bottom } = body.getBoundingClientRect();
+    const isInView = (found: HTMLElement): boolean => {
+      const box = found.getBoundingClientRect();
+      return box.height > 0 && box.top >= top && box.bottom <= bottom;
+    };
     const places = ['[aria-pressed="true"]', '.jp-mod-primary', 'button'];
-    for (const place of places) {
-      const found = this.node.querySelector<HTMLElement>(place);
-      if (found) {
-        return found;
-      }
-    }
-    return null;
+    const all = places.flatMap(place => [
+      ...body.querySelectorAll<HTMLElement>(place)
+    ]);
+    return all.find(isInView) ?? all[0] ?? null;
   }
 
   /** What had the focus is gone, as Start once a cluster starts: the keyboard stays in the panel. */

@@ -113,6 +113,8 @@ class Stage:
                 for (const widget of [...shell.widgets('main')]) {
                     if (!widget.id.startsWith('launcher')) { widget.dispose(); }
                 }
+                // nor does the panel keep what another state has folded or opened in it
+                [...shell.widgets('left')].find(w => w.id === 'dtrain-lab-panel')._kept.clear();
                 shell.collapseRight();
                 document.querySelectorAll('.jp-Dialog').forEach(d => d.remove());
                 // what the debugger of another state has told is forgotten
