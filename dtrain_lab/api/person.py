@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import sys
 import threading
-from typing import Any
+from typing import Any, TextIO
 
 from dtrain_lab.backends.signin import Questions
 
@@ -24,14 +24,29 @@ def ask(asked: Questions) -> list[str] | None:
     """Ask the user a host's questions; None if the input was closed."""
     for line in (asked.title, asked.instructions):
         if line:
-            print(line)
+            print(line, file=_shown())
     try:
         return [
-            (getpass.getpass if question.hidden else input)(f"{asked.host}: {question.text} ")
+            (getpass.getpass if question.hidden else _answer)(f"{asked.host}: {question.text} ")
             for question in asked.questions
         ]
     except EOFError:
         return None
+
+
+def _shown() -> TextIO:
+    """Return where questions are shown; at a terminal stdout may be a file or a pipe, with JSON in it."""
+    return sys.stdout if _kernel() is not None else sys.stderr
+
+
+def _answer(question: str) -> str:
+    if _kernel() is not None:
+        return input(question)
+    print(question, end="", file=_shown(), flush=True)
+    answer = sys.stdin.readline()
+    if not answer:
+        raise EOFError
+    return answer.rstrip("\n")
 
 
 def _kernel() -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import nullcontext
 
 import click
 import psutil
@@ -12,12 +13,11 @@ from rich.table import Table
 
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, print_json, print_stacks, reports_errors
-from dtrain_lab.errors import Unreachable
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.units import least_share
+from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.plan import Request
 
@@ -54,16 +54,22 @@ def start(
     )
     began = time.monotonic()
 
-    async def begin() -> Info:
-        connection = await portal.worlds.begin(request, hold=not detach)
-        return await portal.worlds.ready(connection)
+    begun: list[Connection] = []
 
+    async def begin() -> Info:
+        begun.append(await portal.worlds.begin(request, hold=not detach))
+        return await portal.worlds.ready(begun[0])
+
+    try:
+        with nullcontext() if as_json else console.status("Starting …"):
+            info = portal.call(begin())
+    except KeyboardInterrupt:
+        for connection in begun:  # the shell holds it, which stays
+            portal.call(portal.worlds.stop(connection))
+        raise
     if as_json:
-        info = portal.call(begin())
         print_json(info)
     else:
-        with console.status("Starting …"):
-            info = portal.call(begin())
         console.print(
             f"{info.name} is ready: {rank_sets.count(info.world.size)}, in {time.monotonic() - began:.1f} s."
         )
@@ -74,8 +80,13 @@ def start(
 @reports_errors
 def listing(as_json: bool) -> None:
     """List running clusters."""
-    Portal.get("terminal", pid=_terminal())
-    infos = [info for c in clusters() if (info := _info(c)) is not None]
+    worlds = Portal.get("terminal", pid=_terminal()).worlds
+    there = worlds.found()
+    infos = Portal.get().call(worlds.clusters())
+    silent = {r.id for r in worlds.found()}.difference(info.id for info in infos)
+    for record in there:
+        if record.id in silent:
+            click.echo(f"{record.name} does not answer. Its log is in {record.directory}", err=True)
     if as_json:
         print_json(infos)
     elif not infos:
@@ -169,13 +180,6 @@ def reach(name: str) -> Cluster:
         return Cluster(portal, await portal.worlds.connect(name))
 
     return portal.call(reach())
-
-
-def _info(target: Cluster) -> Info | None:
-    try:
-        return target.cluster()
-    except Unreachable:  # it ended meanwhile
-        return None
 
 
 def done(target: Cluster, text: str, as_json: bool) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from typing import Any
 
 import click
@@ -41,6 +43,8 @@ class Main(click.Group):
 @click.version_option(__version__, prog_name="dtrain-lab")
 def main() -> None:
     """Distributed PyTorch training, from JupyterLab and from here."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a letter shows "?"
+        sys.stdout.reconfigure(errors="replace")
 
 
 main.add_command(cluster)

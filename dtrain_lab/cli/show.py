@@ -16,7 +16,14 @@ import click
 import msgspec
 from rich.console import Console
 
-from dtrain_lab.errors import BadRequest, Conflict, DtrainError, EnvironmentUnfit, NotFound
+from dtrain_lab.errors import (
+    BadRequest,
+    Conflict,
+    DtrainError,
+    EnvironmentUnfit,
+    NotFound,
+    Unreachable,
+)
 from dtrain_lab.wire.jobs.finding import Finding, problems
 
 P = ParamSpec("P")
@@ -35,18 +42,19 @@ EXIT_CODES: tuple[tuple[type[DtrainError], int], ...] = (
     (EnvironmentUnfit, 5),
 )
 
+HINT = "Check the disk's free space, and who owns the folder."
 WOULD_BE_REFUSED = 2
 """Exit code of a dry run that finds problems, as of an invalid request."""
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    """Print a value as JSON, in UTF-8 whatever the terminal has: a program reads it."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
 def print_line(value: Any) -> None:
     """Print a value as one line of JSON, and flush: more lines will follow."""
-    click.echo(msgspec.json.encode(value).decode())
+    click.echo(msgspec.json.encode(value))
     sys.stdout.flush()
 
 
@@ -92,17 +100,26 @@ def end_dry_run(findings: tuple[Finding, ...]) -> None:
         sys.exit(WOULD_BE_REFUSED)
 
 
-def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a command to print a `DtrainError` as one line on stderr, and exit with its code.
+def _of_system(error: OSError) -> DtrainError:
+    where = f"{error.filename}: " if error.filename else ""
+    return Unreachable(f"{where}{error.strerror or error}.", HINT, code="no_file")
 
-    With `--json` the line is the error as REST reports it.
+
+def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a command to print an error as one line on stderr, and exit with its code.
+
+    Errors are `DtrainError`, and those of a disk that is full, read-only or gone. With `--json` the line is
+    the error as REST reports it.
     """
 
     @functools.wraps(command)
     def reporting(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except DtrainError as error:
+        except BrokenPipeError:  # whoever reads has read enough
+            raise
+        except (DtrainError, OSError) as raised:
+            error = raised if isinstance(raised, DtrainError) else _of_system(raised)
             told = json.dumps(error.as_dict()) if kwargs.get("as_json") else f"dtrain-lab: {error}"
             click.echo(told, err=True)
             sys.exit(exit_code(error))

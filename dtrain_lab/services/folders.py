@@ -18,6 +18,10 @@ NEEDED = 2 << 20
 """Free bytes that a head needs to start: its sockets, its logs and ipyparallel's files."""
 
 
+RECORD = 16 << 10
+"""Bytes of a head's record, at most."""
+
+
 def profiles() -> Path:
     """Folder of the profiles' TOML files."""
     return Path(jupyter_config_dir()) / "dtrain-lab" / "profiles"
@@ -42,10 +46,20 @@ def must_have_room() -> None:
     try:
         folder = sockets()
         free = shutil.disk_usage(folder).free
+        kept = records()
     except OSError as error:
         raise no_room(Path(error.filename or tempfile.gettempdir()), error) from error
     if free < NEEDED:
         raise _full(folder)
+    try:
+        with tempfile.TemporaryFile(dir=kept, buffering=0) as file:
+            file.write(bytes(RECORD))
+    except OSError as error:
+        raise StartFailed(
+            f"{kept} can't be written: {error.strerror}. A cluster is found by its record there.",
+            "Free some space there, or set JUPYTER_RUNTIME_DIR to another folder.",
+            code="no_record",
+        ) from error
 
 
 def no_room(folder: Path, error: OSError) -> StartFailed:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,14 +13,22 @@ from typing import Any
 
 import pytest
 
+import dtrain_lab as dt
+from dtrain_lab.machine import processes
 from dtrain_lab.services import folders
+from dtrain_lab.services.worlds import worlds
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
 
 
-def cli(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+def cli(*arguments: str, code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "dtrain_lab", *arguments], capture_output=True, text=True, timeout=90
+        [sys.executable, "-m", "dtrain_lab", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        env={**os.environ, **variables},
     )
     assert done.returncode == code, (arguments, done.stdout, done.stderr)
     return done
@@ -66,6 +76,43 @@ def test_errors_are_one_line_with_a_hint_and_an_exit_code(
     done = cli(*arguments, code=code)
     assert part in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_lacks_letters_shows_the_rest(term: dict[str, Any], encoding: str) -> None:
+    shown = cli("cluster", "show", "term", PYTHONIOENCODING=encoding).stdout
+    assert "Ready. 2 ranks wait for a cell." in shown
+    assert "?" in shown
+    assert json.loads(cli("cluster", "show", "term", "--json", PYTHONIOENCODING=encoding).stdout)["id"]
+
+
+def test_folders_that_cant_be_used_are_told_in_one_line() -> None:
+    for arguments in (("cluster", "list"), ("slots",), ("cluster", "start"), ("cluster", "show", "x")):
+        said = cli(*arguments, code=1, JUPYTER_RUNTIME_DIR="/dev/null/run").stderr
+        assert said.startswith("dtrain-lab: /dev/null/run: Not a directory."), said
+        assert said.count("\n") == 1
+    said = cli("sweep", "list", "--json", code=1, JUPYTER_DATA_DIR="/dev/null/data").stderr
+    assert json.loads(said)["code"] == "no_file"
+
+
+def test_a_start_that_is_interrupted_leaves_no_cluster() -> None:
+    start = [sys.executable, "-m", "dtrain_lab", "cluster", "start", "--ranks", "1", "--name", "never"]
+    with subprocess.Popen(start, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        wait_until(lambda: any(c["name"] == "never" for c in as_json("cluster", "list")), 30, "its head")
+        process.send_signal(signal.SIGINT)
+        assert "Aborted!" in process.communicate(timeout=60)[1]
+    assert not [c for c in as_json("cluster", "list") if c["name"] == "never"]
+
+
+def test_a_head_that_hangs_is_stopped_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worlds, "STOP_ANSWER_S", 0.5, raising=False)
+    cluster = dt.start(ranks=1, name="hangs")
+    record = cluster._connection.record
+    (rank,) = [r.pid for r in cluster.cluster().ranks]
+    os.kill(record.pid, signal.SIGSTOP)
+    cluster.stop()
+    assert processes.same(record.pid, record.started) is None
+    wait_until(lambda: not Path(f"/proc/{rank}").exists(), 10, "the end of its rank")
 
 
 def test_a_bad_profile_is_listed_with_line_and_nearest_key() -> None:

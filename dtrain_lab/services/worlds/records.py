@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import signal
 import socket
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from dtrain_lab.services import folders, names
 from dtrain_lab.wire.processes.record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.records")
+GONE_WITHIN_S = 5.0
+"""Time in which a killed head ends."""
 
 
 def path_of(identity: str) -> Path:
@@ -93,3 +96,16 @@ def _read(path: Path) -> HeadRecord | None:
     except msgspec.DecodeError as error:
         log.warning("%s can't be read, perhaps another version wrote it: %s", path.name, error)
         return None
+
+
+def kill(record: HeadRecord) -> bool:
+    """Kill a head of this machine that does not answer; its agents end all that is below it.
+
+    Returns:
+        Whether it was killed; False where it has ended, or runs on another machine.
+    """
+    if not processes.is_here(record.system):
+        return False
+    if not processes.signal_process(record.pid, record.started, signal.SIGKILL):
+        return False
+    return processes.gone(record.pid, record.started, GONE_WITHIN_S)

@@ -1,0 +1,60 @@
+"""What the terminal says on which stream, and of what does not answer."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import tempfile
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from dtrain_lab.api import person
+from dtrain_lab.backends.signin import Question, Questions
+from dtrain_lab.cli import cluster as command
+from dtrain_lab.cli.main import main
+from dtrain_lab.errors import StartFailed
+from dtrain_lab.services import folders
+
+
+def test_a_hosts_questions_are_not_mixed_with_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    monkeypatch.setattr(person, "_kernel", lambda: None)
+    asked = Questions("1", "login", "Host key", "Is it this one?", (Question("Trust it?", hidden=False),))
+    assert person.ask(asked) == ["yes"]
+    assert person.ask(asked) is None, "the input was closed"
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("Host key\nIs it this one?\nlogin: Trust it? ")
+
+
+def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Worlds:
+        def found(self) -> list[Any]:
+            return [SimpleNamespace(id="1", name="hangs", directory="/d")]
+
+        def clusters(self) -> list[Any]:
+            return []
+
+    portal = SimpleNamespace(worlds=Worlds(), call=lambda found: found)
+    monkeypatch.setattr(command.Portal, "get", lambda *_, **__: portal)
+    said = CliRunner().invoke(main, ["cluster", "list", "--json"])
+    assert json.loads(said.stdout) == []
+    assert said.stderr == "hangs does not answer. Its log is in /d\n"
+
+
+def test_a_disk_that_takes_no_record_is_told_before_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders.must_have_room()
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(StartFailed) as refused:
+        folders.must_have_room()
+    assert refused.value.message.startswith(f"{folders.records()} can't be written: No space left on device.")
