@@ -12,6 +12,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from dtrain_lab.training import checkpoint
+
 ROOT = Path(__file__).parents[2]
 SHORT = {"quickstart": {"epochs": "12"}}
 """Values for tagged cells: nobody looks at the panel here."""
@@ -137,7 +139,7 @@ def check_sweep(said: str) -> None:
     assert best is not None
     assert listed[0] == best[1]
     assert sorted(listed) == ["0", "1", "2", "3"]
-    assert "checkpoints of epoch 6" in said
+    assert "the last checkpoint is of epoch 6" in said
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
@@ -147,11 +149,17 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     notebook = nbformat.read(path, as_version=4)
     if path.stem in SHORT:
         shorten(notebook, SHORT[path.stem])
+    # a kernel that has run something before, in a folder where another notebook has saved its checkpoints
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("before = 1"))
+    stale = tmp_path / "checkpoints" / "step-6"
+    stale.mkdir(parents=True)
+    (stale / checkpoint.MARKER).touch()
     client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
     asyncio.run(client.async_execute())
     said = text_of(notebook)
     if path.stem == "sweep":
         check_sweep(said)
+        assert not stale.parent.exists(), "what was tried leaves nothing for the next notebook"
     else:
         assert "is ready: " in said
     if path.stem == "quickstart":
