@@ -20,12 +20,60 @@ def test_every_row_has_a_test_that_measures_it() -> None:
     assert [row[0] for row in rows if re.search(r": \d+\.\d\d s$", row[-1]) is None] == []
 
 
+def test_every_time_is_the_difference_of_two_readings() -> None:
+    paths = sorted((ROOT / "tests" / "integration").glob("test_*.py"))
+    words = [f"{path.name}:{where}" for path in paths for where in unmeasured(path)]
+    assert words == []
+
+
+def test_a_figure_that_nobody_measured_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "test_x.py"
+    for seconds, wrong in (("1.23", 1), ("LIMIT + 1", 1), ("took", 0), ("time.monotonic() - began", 0)):
+        call = f"    note('a', 'b', 'c', 'd', 'e', {seconds})\n"
+        path.write_text(f"def test() -> None:\n    took = time.monotonic() - began\n{call}")
+        assert len(list(unmeasured(path))) == wrong, seconds
+
+
+def unmeasured(path: Path) -> Iterator[str]:
+    """Lines of notes whose seconds are no difference of times."""
+    for function in functions(path):
+        values: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        values.setdefault(target.id, []).append(node.value)
+        for call in calls_of_note(function):
+            given = call.args[5]
+            last = values.get(given.id, [given]) if isinstance(given, ast.Name) else [given]
+            if not any(is_measured(value) for value in last):
+                yield f"{call.lineno}: {ast.unparse(given)}"
+
+
+def is_measured(value: ast.expr) -> bool:
+    """Whether it subtracts readings of a clock or times of a job, or is what `end()` of a process took."""
+    text = ast.unparse(value)
+    subtracts = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub) for n in ast.walk(value))
+    return text == "server.end()" or (subtracts and ("time.monotonic()" in text or "ended_at" in text))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """All functions of a file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def calls_of_note(function: ast.AST) -> Iterator[ast.Call]:
+    """Where a function takes a note."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "note":
+            yield node
+
+
 def noted(path: Path) -> Iterator[str]:
     """Regular expressions of the faults that a file of tests takes notes of."""
-    tree = ast.parse(path.read_text())
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
+    for function in functions(path):
         names = {
             target.id: node.value
             for node in ast.walk(function)
@@ -33,10 +81,9 @@ def noted(path: Path) -> Iterator[str]:
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        for node in ast.walk(function):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "note":
-                fault = node.args[0]
-                yield pattern_of(names[fault.id] if isinstance(fault, ast.Name) else fault)
+        for call in calls_of_note(function):
+            fault = call.args[0]
+            yield pattern_of(names[fault.id] if isinstance(fault, ast.Name) else fault)
 
 
 def pattern_of(text: ast.expr) -> str:
