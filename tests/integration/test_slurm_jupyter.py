@@ -53,6 +53,7 @@ class Jupyter:
         wanted = {
             "ServerApp": {"ip": "0.0.0.0", "port": PORT, "port_retries": 0, "allow_root": True},
             "IdentityProvider": {"token": self.token},
+            "DtrainLabApp": {"poll_floor": 1},
         }
         config.write_text(json.dumps(wanted))
         config.chmod(0o600)
@@ -125,7 +126,6 @@ def jupyter() -> Iterator[Jupyter]:
         patch.setenv("HOME", str(home))
         patch.setenv("JUPYTER_RUNTIME_DIR", str(hosts.root / "runtime"))
         patch.setenv("SLURM_CONF", str(hosts.slurm_conf))
-        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
         work = hosts.root / "work"
         work.mkdir()
         common = f'backend = "slurm"\nworkdir = "{work}"\ncpus_per_rank = 1\n'

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from email.parser import Parser
@@ -88,15 +91,45 @@ def test_it_installs_without_node_and_jupyter_says_ok(wheel: Path, tmp_path: Pat
         )
         said = done.stdout + done.stderr
         assert "dtrain" in said, said
-        lines = [
-            line for line in said.splitlines() if "dtrain" in line and ("OK" in line or "enabled" in line)
-        ]
-        assert lines, said
+        assert jupyter_accepts(said), said
+
+
+def jupyter_accepts(said: str) -> bool:
+    """Whether a list of extensions has ours as valid.
+
+    JupyterLab ends the line of an extension by OK or, where its versions don't fit, by X; Jupyter Server
+    has a line "enabled" first, and what it found when it validated the extension in one of the next.
+    """
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
+    lines = [line for line in plain.splitlines() if re.search("dtrain[-_]lab", line)]
+    verdicts = {line.split()[-1] for line in lines}
+    return "OK" in verdicts and "X" not in verdicts
+
+
+@pytest.mark.parametrize(
+    ("said", "accepted"),
+    [
+        ("dtrain-lab v0.1.0 \x1b[32menabled\x1b[0m \x1b[32mOK\x1b[0m", True),
+        ("dtrain-lab v0.1.0 enabled X", False),
+        ("    dtrain_lab enabled\n    - Validating dtrain_lab...\n      dtrain_lab 0.1.0 OK", True),
+        ("    dtrain_lab enabled\n    - Validating dtrain_lab...\n     X is dtrain_lab importable?", False),
+    ],
+)
+def test_what_jupyter_refuses_is_not_taken_for_ok(said: str, accepted: bool) -> None:
+    assert jupyter_accepts(said) is accepted
+
+
+def test_the_declared_jupyterlab_is_what_the_extension_itself_accepts() -> None:
+    """JupyterLab refuses an extension whose ranges lie above its own; pip must not install such a pair."""
+    wanted = json.loads((ROOT / "package.json").read_text())["dependencies"]
+    major, minor, _ = wanted["@jupyterlab/application"].removeprefix("^").split(".")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra in ("lab", "notebooks"):
+        assert f"jupyterlab>={major}.{minor},<{int(major) + 1}" in extras[extra]
+    assert f"| JupyterLab {major}.{minor} and newer" in (ROOT / "README.md").read_text()
 
 
 def test_versions_agree() -> None:
-    import json
-
     from dtrain_lab import __version__
 
     for name in ("package.json", "package-lock.json"):

@@ -307,8 +307,7 @@ def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         hosts.start_slurm(accounting=lines)
         accounting.manage(hosts, "modify", "account", "lab", "set", "GrpTRESMins=cpu=6000")
         patch.setenv("SLURM_CONF", str(hosts.slurm_conf))
-        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
-        with run_lab(root) as lab:
+        with run_lab(root, "--DtrainLabApp.poll_floor=1") as lab:
             folder = root / "config" / "dtrain-lab" / "profiles"
             folder.mkdir(parents=True)
             (folder / "queue.toml").write_text(

@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
+from dtrain_lab.backends.poll_floor import limits
 from dtrain_lab.errors import BadSize, Forbidden
 from dtrain_lab.machine import processes
 from dtrain_lab.placement.policy import applied, check
-from dtrain_lab.services.policy import policy
+from dtrain_lab.services.policy import options, policy
 from dtrain_lab.wire.processes.settings import Policy, ServerSettings
 from dtrain_lab.wire.profile import Network, Profile, Slurm, Ssh
 from dtrain_lab.wire.traits import Traits
@@ -75,6 +76,24 @@ def test_what_a_server_is_told_holds_below_it_and_not_after_it() -> None:
     finally:
         policy.forget()
     assert (below(), policy.current()) == ("0 True\n", Policy())
+
+
+@pytest.mark.parametrize(
+    ("site", "variable", "holds"),
+    [(None, "", 30.0), (None, "1", 1.0), (120.0, "", 120.0), (120.0, "0.3", 120.0), (120.0, "300", 300.0)],
+)
+def test_a_users_variable_lowers_no_floor_of_a_site(
+    site: float | None, variable: str, holds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DTRAIN_LAB_POLL_FLOOR_S", variable)
+    monkeypatch.setattr(limits, "poll_floor_s", limits.poll_floor_s)
+    try:
+        if site is not None:
+            policy.tell(ServerSettings(Policy(poll_floor_s=site)))
+        options.hold()
+        assert limits.poll_floor_s() == holds
+    finally:
+        policy.forget()
 
 
 def test_a_file_of_a_server_that_is_gone_says_nothing() -> None:

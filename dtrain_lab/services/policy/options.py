@@ -26,5 +26,9 @@ def hold() -> None:
 
 
 def _poll_floor_s() -> float:
-    chosen = of_environment().poll_floor_s
-    return chosen if chosen is not None else policy.current().poll_floor_s
+    """Below a server the user's variable may raise the administrator's floor, not lower it."""
+    chosen, server = of_environment().poll_floor_s, policy.of_server()
+    floor = server.policy.poll_floor_s
+    if chosen is None:
+        return floor
+    return max(chosen, floor) if server.started else chosen
