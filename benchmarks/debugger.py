@@ -226,7 +226,14 @@ def main() -> None:
         with_pause, without = pause(module)
         same = 0.0 if with_pause == without else 2.0
         rows.append(
-            Row("debugger: a pause of 15 s in a group with a time-out of 5 s", with_pause, without, same, 1.0)
+            Row(
+                "debugger: a pause of 15 s in a group with a time-out of 5 s: sum of the all_reduce after it "
+                "(0: the right one)",
+                with_pause,
+                f"{without}, no pause",
+                same,
+                1.0,
+            )
         )
         focus = focus_change()
         rows.append(

@@ -97,19 +97,19 @@ def test_it_installs_without_node_and_jupyter_says_ok(wheel: Path, tmp_path: Pat
 def jupyter_accepts(said: str) -> bool:
     """Whether a list of extensions has ours as valid.
 
-    JupyterLab ends the line of an extension by OK or, where its versions don't fit, by X; Jupyter Server
+    JupyterLab has OK in the line of an extension or, where its versions don't fit, X; Jupyter Server
     has a line "enabled" first, and what it found when it validated the extension in one of the next.
     """
     plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
     lines = [line for line in plain.splitlines() if re.search("dtrain[-_]lab", line)]
-    verdicts = {line.split()[-1] for line in lines}
-    return "OK" in verdicts and "X" not in verdicts
+    words = {word for line in lines for word in line.split()}
+    return "OK" in words and "X" not in words
 
 
 @pytest.mark.parametrize(
     ("said", "accepted"),
     [
-        ("dtrain-lab v0.1.0 \x1b[32menabled\x1b[0m \x1b[32mOK\x1b[0m", True),
+        ("dtrain-lab v0.1.0 \x1b[32menabled\x1b[0m \x1b[32mOK\x1b[0m (python, dtrain-lab)", True),
         ("dtrain-lab v0.1.0 enabled X", False),
         ("    dtrain_lab enabled\n    - Validating dtrain_lab...\n      dtrain_lab 0.1.0 OK", True),
         ("    dtrain_lab enabled\n    - Validating dtrain_lab...\n     X is dtrain_lab importable?", False),
