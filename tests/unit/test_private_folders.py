@@ -1,0 +1,45 @@
+"""Folders and files below /tmp, where anybody may have put something first."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dtrain_lab.errors import Forbidden
+from dtrain_lab.machine import durable, private
+
+
+def test_a_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
+    assert private(tmp_path / "new").stat().st_mode & 0o777 == 0o700
+    (tmp_path / "open").mkdir(mode=0o755)
+    assert private(tmp_path / "open").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_link_or_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir(mode=0o755)
+    (tmp_path / "link").symlink_to(tmp_path / "mine")
+    (tmp_path / "file").touch()
+    for name in ("link", "file"):
+        with pytest.raises(Forbidden, match="not a folder of yours"):
+            private(tmp_path / name)
+    assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o755, "and what it leads to is left alone"
+
+
+def test_somebody_elses_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "theirs").mkdir(mode=0o700)
+    me = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: me + 1)
+    with pytest.raises(Forbidden, match="not a folder of yours"):
+        private(tmp_path / "theirs")
+
+
+def test_a_file_is_not_written_through_a_planted_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / f".file.{os.getpid()}.part").symlink_to(victim)
+    with pytest.raises(OSError, match="symbolic link"):
+        durable.swap(tmp_path / "file", b"new")
+    assert victim.read_text() == "kept"
+    assert not (tmp_path / "file").exists()
