@@ -36,6 +36,17 @@ def test_without_pyarrow_the_extra_is_named(
     assert "dtrain-lab[inference]" in caught.value.hint
 
 
+def test_a_folder_that_is_not_there_is_made_and_told(
+    net: nn.Module, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(2):
+        dt.predict(net, X, output=tmp_path / "new" / f"{number}.parquet")
+    assert capsys.readouterr().out == f"dt.predict has made the folder {tmp_path / 'new'}.\n"
+    (tmp_path / "file").touch()
+    with pytest.raises(BadRequest, match=r"The folder of .*/file/x.parquet can't be made: File exists"):
+        dt.predict(net, X, output=tmp_path / "file" / "x.parquet")
+
+
 def read(path: Path) -> pa.Table:
     if path.suffix == ".parquet":
         return pyarrow.parquet.read_table(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,8 @@ from dtrain_lab.training.inference.ranks import Ranks
 
 GLANCE = 1024
 """Values of each tensor that a quick fingerprint looks at, about."""
+NAMED = 3
+"""Tensors that an error names, at most."""
 
 Model = Callable[..., Any]
 
@@ -97,27 +99,61 @@ def agree(ranks: Ranks, model: Model, *, whole: bool) -> str:
         Hexadecimal digits, the same on all ranks; of FSDP models they hold for this number of ranks.
 
     Raises:
-        BadRequest: The ranks' parameters differ.
+        BadRequest: The ranks' parameters or buffers differ.
     """
     marks = ranks.everyone(lambda: fingerprint(model, whole=whole))
     if in_step(model):
         return hashlib.sha256("".join(marks).encode()).hexdigest()
-    for rank, mark in enumerate(marks):
-        if mark != marks[0]:
-            raise BadRequest(
-                f"The model's parameters on rank {rank} are not those of rank 0.",
-                "Load the same weights on all ranks, or wrap the model in DistributedDataParallel.",
-                code="models_differ",
-            )
+    other = next((rank for rank, mark in enumerate(marks) if mark != marks[0]), None)
+    if other is not None:
+        tensors = ranks.everyone(lambda: _marks(model, whole=whole))
+        raise _differ(other, tensors[0], tensors[other])
     return marks[0]
+
+
+def _marks(model: Model, *, whole: bool) -> dict[str, tuple[bool, str]]:
+    """Name of each tensor → whether it is a buffer, and its digest."""
+    if not isinstance(model, nn.Module):
+        return {}
+    buffers = dict(beneath(model).named_buffers())  # type: ignore[attr-defined]
+    return {
+        name: (name in buffers, _digest({name: tensor}, whole=whole))
+        for name, tensor in _tensors(model).items()
+    }
+
+
+def _differ(rank: int, first: dict[str, tuple[bool, str]], other: dict[str, tuple[bool, str]]) -> BadRequest:
+    """The error of a rank whose tensors are not those of rank 0."""
+    both = {**first, **other}
+    names = [name for name in both if first.get(name) != other.get(name)]
+    parameters = [name for name in names if not both[name][0]]
+    named = parameters or names
+    told = f": {', '.join(named[:NAMED])}" if named else ""
+    told += f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    if named and not parameters:
+        return BadRequest(
+            f"The model's buffers on rank {rank} are not those of rank 0{told}.",
+            "Each rank has made its own, as BatchNorm does in train mode. Wrap the model in "
+            "DistributedDataParallel, which takes those of rank 0, or load the same ones on all ranks.",
+            code="models_differ",
+        )
+    return BadRequest(
+        f"The model's parameters on rank {rank} are not those of rank 0{told}.",
+        "Load the same weights on all ranks, or wrap the model in DistributedDataParallel.",
+        code="models_differ",
+    )
 
 
 def fingerprint(model: Model, *, whole: bool) -> str:
     """Digest of this rank's parameters and buffers; an empty string for a function."""
     if not isinstance(model, nn.Module):
         return ""
+    return _digest(_tensors(model), whole=whole)
+
+
+def _digest(tensors: Mapping[str, torch.Tensor], *, whole: bool) -> str:
     digest = hashlib.sha256()
-    for name, tensor in _tensors(model).items():
+    for name, tensor in tensors.items():
         values = getattr(tensor, "to_local", lambda tensor=tensor: tensor)().detach()
         flat = values.to_dense().reshape(-1) if values.layout != torch.strided else values.reshape(-1)
         if not whole:

@@ -48,7 +48,8 @@ def predict(
         batch_size: samples of a batch; None for 32, and for fewer than 2,048 samples less (a 64th of them).
         collate_fn: makes a batch of a list of samples; None for torch's own.
         num_workers: processes of each rank that load samples.
-        output: a file to write, .parquet or .arrow, in a folder that all ranks share.
+        output: a file to write, .parquet or .arrow, in a folder that all ranks share; one that is not there
+            is made, and rank 0 says so.
 
     Returns:
         On every rank: what the model returns, for all samples in the dataset's order, on the CPU. Tensors are
@@ -84,6 +85,7 @@ def _file(here: Ranks, asked: Asked, name: str) -> Path:
     path = Path(name).expanduser().absolute()
     batches = agreed(here, asked, also=lambda: tables.check(path))
     mark = models.agree(here, asked.model, whole=True)
+    here.everyone(lambda: tables.make_folder(path) if here.number == 0 else None)
     folder = here.everyone(lambda: folder_of(path, name))[0]
     # of rank 0: what a function reads may differ between ranks, as a device does
     code = here.everyone(lambda: digest(asked.model, asked.collate_fn) if here.number == 0 else "")[0]

@@ -15,10 +15,10 @@ KINDS = (".parquet", ".arrow")
 
 
 def check(output: Path) -> None:
-    """Make the folder of an output file.
+    """Check that a file can be written.
 
     Raises:
-        BadRequest: Its name tells no format that can be written, or its folder can't be made.
+        BadRequest: Its name tells no format that can be written.
         EnvironmentUnfit: pyarrow is not installed.
     """
     if output.suffix not in KINDS:
@@ -28,12 +28,25 @@ def check(output: Path) -> None:
             code="unknown_format",
         )
     arrow()
+
+
+def make_folder(output: Path) -> None:
+    """Make the folder of an output file, and say so; for one rank alone.
+
+    A job begins in a folder of its own, where those of the notebook are not.
+
+    Raises:
+        BadRequest: It can't be made.
+    """
+    if output.parent.is_dir():
+        return
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadRequest(
             f"The folder of {output} can't be made: {error.strerror}.", code="no_folder"
         ) from error
+    print(f"dt.predict has made the folder {output.parent}.")
 
 
 def writer(path: Path, schema: Any) -> Any:
