@@ -213,7 +213,7 @@ export interface ISweeps {
   begin(wanted: WantedSweep): Promise<Sweep>;
   /** Its trials end; their checkpoints stay. */
   stop(id: string): Promise<Sweep>;
-  /** Trials that were stopped go on from their checkpoints, the others begin. */
+  /** Trials that were stopped go on from their checkpoints, or begin anew without one; the others begin. */
   resume(id: string): Promise<Sweep>;
 }
 

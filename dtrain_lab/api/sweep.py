@@ -18,7 +18,7 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.sweeps.sweeps import Told
 from dtrain_lab.sweeps import plain
 from dtrain_lab.sweeps.space import parse, written
-from dtrain_lab.wire.sweeps import Direction, Pruner, Sampler, SweepRequest
+from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, Direction, Pruner, Sampler, SweepRequest
 from dtrain_lab.wire.sweeps import Sweep as Info
 
 STOP_WITHIN_S = 60.0
@@ -130,7 +130,7 @@ class Sweep:
             ) from None
 
     def resume(self) -> None:
-        """Go on: trials that were stopped continue from their checkpoints, the others begin.
+        """Go on: trials that were stopped continue from their checkpoints, those without one begin anew.
 
         Raises:
             Conflict: The sweep runs, or nothing of it is left to run.
@@ -149,8 +149,8 @@ def sweep(
     trials: int | None = None,
     parallel: int | None = None,
     profile: str = "local",
-    nodes: int = 1,
-    ranks_per_node: int = 1,
+    nodes: int = NODES,
+    ranks_per_node: int = RANKS_PER_NODE,
     name: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     **options: Any,

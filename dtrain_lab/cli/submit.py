@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -21,6 +20,7 @@ from dtrain_lab.cli.show import (
 from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import read
+from dtrain_lab.jobs.typed import typed_value
 from dtrain_lab.placement import budget, quota
 from dtrain_lab.placement.frameworks.names import imported
 from dtrain_lab.services.plans.code import Code
@@ -164,10 +164,7 @@ def _parameter(text: str) -> tuple[str, Any]:
     name, sep, value = text.partition("=")
     if not sep:
         raise BadRequest(f'--param {text}: there is no "=".', "Write it as --param name=value.")
-    try:
-        return name.strip(), json.loads(value)
-    except json.JSONDecodeError:
-        return name.strip(), value
+    return name.strip(), typed_value(value)
 
 
 def print_findings(findings: tuple[Finding, ...]) -> None:

@@ -19,8 +19,8 @@ from dtrain_lab.sweeps.importance import told
 from dtrain_lab.sweeps.space import from_text
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.finding import problems
+from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, SweepPlan, SweepRequest, Trial
 from dtrain_lab.wire.sweeps import Sweep as Info
-from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest, Trial
 
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
 
@@ -40,8 +40,8 @@ def sweep_group() -> None:
 @click.option("--trials", type=int, help="Most trials; default: the whole grid, else 16.")
 @click.option("--parallel", type=int, help="Trials at once; default: one per GPU or core.")
 @click.option("--profile", default="local", help="Where to run.")
-@click.option("--nodes", type=int, default=1, help="Nodes of a trial.")
-@click.option("--ranks-per-node", type=int, default=1, help="Ranks on each node.")
+@click.option("--nodes", type=int, default=NODES, help="Nodes of a trial.")
+@click.option("--ranks-per-node", type=int, default=RANKS_PER_NODE, help="Ranks on each node.")
 @click.option("--name", help="Name of the sweep.")
 @click.option("--partition", help="Slurm partition; overrides the profile.")
 @click.option("--environment", help='"current" or kind:path; overrides the profile.')

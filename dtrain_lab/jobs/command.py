@@ -6,6 +6,7 @@ import json
 import shlex
 from typing import Any
 
+from dtrain_lab.jobs.typed import typed_value
 from dtrain_lab.wire.jobs.job import JobRequest
 
 WIDTH = 88
@@ -29,18 +30,10 @@ def submit_command(request: JobRequest, notebook: str) -> str:
 
 
 def parameter(name: str, value: Any) -> str:
-    """Format a parameter for `--param`: as JSON, or as plain text if that isn't valid JSON."""
-    if isinstance(value, str) and not _is_json(value):
+    """Format a parameter for `--param`: as JSON, or as plain text where that is read as itself."""
+    if isinstance(value, str) and typed_value(value) == value:
         return f"{name}={value}"
     return f"{name}={json.dumps(value, ensure_ascii=False)}"
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _given(request: JobRequest) -> list[tuple[str, str | None]]:

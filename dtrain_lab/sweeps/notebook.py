@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import math
 import operator
 import re
 import symtable
@@ -14,7 +15,7 @@ from dtrain_lab.errors import BadNotebook, BadRequest
 from dtrain_lab.jobs.check.parsed import parse
 from dtrain_lab.jobs.notebook.magics import convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
-from dtrain_lab.sweeps.space import KINDS, Choices, Space
+from dtrain_lab.sweeps.space import KINDS, Choices, Domain, LogUniform, Space, Uniform
 from dtrain_lab.wire.jobs.finding import Finding
 
 RANGE = re.compile(rf"\s*({'|'.join(KINDS)})\s*\(")
@@ -75,7 +76,7 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
 def check_values(
     cells: Sequence[Cell], space: Space, fixed: Mapping[str, Any] | None = None
 ) -> list[Finding]:
-    """Look for strings that parameters get where the tagged cell assigns a number, or true or false.
+    """Look for values that parameters get where the tagged cell assigns a number of another kind.
 
     Args:
         cells: Code cells of the notebook.
@@ -83,7 +84,8 @@ def check_values(
         fixed: Values that are the same in all trials.
 
     Returns:
-        A warning for each parameter that gets a string: `weights = False` may be meant for one, too.
+        A warning for each parameter that gets a string (`weights = False` may be meant for one, too), and for
+        each that has a whole number and gets fractions: what they do is known to the notebook alone.
 
     Raises:
         BadRequest: A string looks like a number with a typing error, or like a range.
@@ -93,7 +95,8 @@ def check_values(
     usual = _numbers(parsed.tree) if parsed is not None else {}
     given = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
     given |= {name: (value,) for name, value in (fixed or {}).items()}
-    found = []
+    both = [(name, domain) for name, domain in space.items() if name in usual]
+    found = [one for name, domain in both if (one := _of_fractions(name, domain, usual[name])) is not None]
     for name, values in given.items():
         texts = [value for value in values if isinstance(value, str)] if name in usual else []
         if not texts:
@@ -113,6 +116,26 @@ def check_values(
         details = {"field": "space", "parameter": name}
         raise BadRequest(said, hint, code="bad_value", details=details)
     return found
+
+
+def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
+    """Warn of a range of fractions for a whole number, where whole numbers have room in it.
+
+    Between 0 and 1 there is no other whole number: `dropout = 0` and `lr = 1` are not meant as such.
+    """
+    if isinstance(usual, bool | float) or not isinstance(domain, Uniform | LogUniform):
+        return None
+    low, high = math.ceil(domain.low), math.floor(domain.high)
+    if high - low < 2:
+        return None
+    return Finding(
+        "warning",
+        "fractions",
+        f"{name} gets fractions from {domain}; the notebook has the whole number {usual}.",
+        f"Where it must be whole, as a width or a number of layers, use randint({low}, {high}).",
+        field="space",
+        parameter=name,
+    )
 
 
 def _mistyped(text: str, usual: float) -> bool:

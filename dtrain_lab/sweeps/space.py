@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.jobs.typed import typed_value
 from dtrain_lab.sweeps import plain
 
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
@@ -180,22 +180,15 @@ def from_text(text: str) -> tuple[str, Any, bool]:
     if match is not None:
         _domain(name, value)
         return name, value.strip(), True
-    known = _json(value)
+    known = typed_value(value)
     if isinstance(known, list):
         return name, known, True
     if known == value and "," in value:
-        return name, [_json(part.strip()) for part in value.split(",") if part.strip()], True
+        return name, [typed_value(part.strip()) for part in value.split(",") if part.strip()], True
     return name, known, False
 
 
 # ----
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
 
 
 def _domain(name: str, value: Any) -> Domain:

@@ -20,6 +20,8 @@ TrialState = Literal["waiting", "running", "pruned", "succeeded", "failed", "sto
 SweepState = Literal["running", "stopping", "stopped", "succeeded", "failed"]
 Wish = Literal["run", "stop"]
 
+NODES, RANKS_PER_NODE = 1, 1
+"""Size of a trial where the user does not say; not the profile's, which is that of a job."""
 TRIAL_ENDED: frozenset[str] = frozenset({"pruned", "succeeded", "failed", "stopped"})
 SWEEP_ENDED: frozenset[str] = frozenset({"stopped", "succeeded", "failed"})
 
@@ -31,10 +33,13 @@ class SweepRequest(JobRequest, frozen=True, forbid_unknown_fields=True, kw_only=
     "randint(low, high)". `parameters`: values that are the same in all trials. `objective`: a name that the
     notebook passes to `dt.log`. `trials`: how many at most; by default the whole grid, else 16. `parallel`:
     how many run at once; by default as many as there are GPUs, or cores without GPUs. `name`: of the sweep.
+    `nodes`, `ranks_per_node`: of each trial; null for the profile's.
     """
 
     space: dict[str, Any]
     objective: str
+    nodes: int | None = NODES
+    ranks_per_node: int | None = RANKS_PER_NODE
     direction: Direction = "minimize"
     sampler: Sampler = "tpe"
     pruner: Pruner | None = None
@@ -71,9 +76,10 @@ class Trial(Struct, frozen=True):
 
     `parameters`: those that vary. `value`: the objective's last finite value, as of `step`. `job`: the latest
     of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was
-    continued. `curve`: at most 24 values, for a picture. `rungs`: the values that stop bad trials early.
-    `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to exist.
-    `ending`: why its job is being ended.
+    continued. `resumed_step`: step of the checkpoint from which it was continued last; null where it had
+    none, and began anew. `curve`: at most 24 values, for a picture. `rungs`: the values that stop bad trials
+    early. `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to
+    exist. `ending`: why its job is being ended.
     """
 
     number: int
@@ -86,6 +92,7 @@ class Trial(Struct, frozen=True):
     ended_at: float | None = None
     reason: Summary | None = None
     resumes: int = 0
+    resumed_step: int | None = None
     checkpoint_step: int | None = None
     curve: tuple[Report, ...] = ()
     rungs: tuple[Rung, ...] = ()

@@ -3740,6 +3740,7 @@ export interface components {
          *     "randint(low, high)". `parameters`: values that are the same in all trials. `objective`: a name that the
          *     notebook passes to `dt.log`. `trials`: how many at most; by default the whole grid, else 16. `parallel`:
          *     how many run at once; by default as many as there are GPUs, or cores without GPUs. `name`: of the sweep.
+         *     `nodes`, `ranks_per_node`: of each trial; null for the profile's.
          */
         SweepRequest: {
             /** @default null */
@@ -3771,7 +3772,7 @@ export interface components {
             name: string | null;
             /** @default null */
             names: string[] | null;
-            /** @default null */
+            /** @default 1 */
             nodes: number | null;
             notebook: string;
             /** @default null */
@@ -3795,7 +3796,7 @@ export interface components {
             python: string | null;
             /** @default null */
             ranks: number | null;
-            /** @default null */
+            /** @default 1 */
             ranks_per_node: number | null;
             /** @default 0 */
             retries: number;
@@ -3847,9 +3848,10 @@ export interface components {
          *
          *     `parameters`: those that vary. `value`: the objective's last finite value, as of `step`. `job`: the latest
          *     of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was
-         *     continued. `curve`: at most 24 values, for a picture. `rungs`: the values that stop bad trials early.
-         *     `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to exist.
-         *     `ending`: why its job is being ended.
+         *     continued. `resumed_step`: step of the checkpoint from which it was continued last; null where it had
+         *     none, and began anew. `curve`: at most 24 values, for a picture. `rungs`: the values that stop bad trials
+         *     early. `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to
+         *     exist. `ending`: why its job is being ended.
          */
         Trial: {
             /** @default null */
@@ -3872,6 +3874,8 @@ export interface components {
             };
             /** @default null */
             reason: components["schemas"]["Summary"] | null;
+            /** @default null */
+            resumed_step: number | null;
             /** @default 0 */
             resumes: number;
             /** @default [] */

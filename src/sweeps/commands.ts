@@ -100,7 +100,7 @@ export function addSweepCommands(around: IAroundSweeps): void {
     const sure = await confirmLoss(
       trans.__('Stop the sweep %1?', name),
       trans.__(
-        'Its trials end. Their checkpoints stay, and Resume goes on from them.'
+        'Its trials end. Their checkpoints stay, and Resume goes on from them; trials without one begin anew.'
       ),
       trans.__('Stop sweep'),
       trans

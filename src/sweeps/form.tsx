@@ -17,7 +17,7 @@ import { labelOf } from '../job/fields/labels';
 import { INotebook } from '../job/form/notebook';
 import { refusalOf } from '../job/model/refusal';
 import { Report } from '../job/form/report';
-import { FIELDS } from '../job/model/request';
+import { FIELDS, IForm } from '../job/model/request';
 import { Where } from '../job/fields/where';
 import { Finding, IClusters, ISweeps } from '../tokens';
 import { SweepBar } from './bar';
@@ -35,6 +35,7 @@ import {
   ISweepForm,
   isUnfilled,
   sweepFaults,
+  UNSIZED,
   wantedSweep
 } from './request';
 import { objectivesIn } from './objectives';
@@ -56,7 +57,14 @@ export interface ISweepFormProps {
 export function SweepForm(props: ISweepFormProps): JSX.Element {
   const { model, sweeps, trans, notebook } = props;
   const { profiles } = model;
-  const [filled, change] = useForm({ ...props, like: null, profiles });
+  const [filled, fill] = useForm({
+    ...props,
+    like: null,
+    begins: UNSIZED,
+    profiles
+  });
+  const change = (part: Partial<IForm>): void =>
+    fill('profile' in part ? { ...part, ...UNSIZED } : part);
   const [sweep, setSweep] = useState<ISweepForm>(() =>
     emptySweep(objectivesIn(notebook.sources))
   );

@@ -2,16 +2,17 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { emptyForm } from '../job/model/request';
-import { Sweep } from '../tokens';
+import { Sweep, Trial } from '../tokens';
 import {
   emptySweep,
   ISweepForm,
   sweepFaults,
   trialsOf,
+  UNSIZED,
   wantedSweep
 } from './request';
 import { around, IVary, varyFault } from './vary';
-import { noObjective } from './words';
+import { noObjective, resumedText } from './words';
 
 const DEFAULTS = 'lr = 0.01\nlayers = 4\nsteps = 100\nkind = "sgd"';
 const of = (kind: IVary['kind'], more: Partial<IVary> = {}): IVary => ({
@@ -47,6 +48,13 @@ it('asks for what varies, and for what is fixed as it was typed', () => {
     trials: null,
     pruner: null
   });
+});
+
+it('leaves the size of a trial to the server where nobody typed one', () => {
+  const form = { ...emptyForm(undefined, ''), ...UNSIZED };
+  const wanted = wantedSweep(SWEEP, form, 'a.ipynb', '');
+  expect(JSON.parse(JSON.stringify(wanted))).not.toHaveProperty('nodes');
+  expect(wanted.ranks_per_node).toBeUndefined();
 });
 
 it('says what is wrong before anybody is asked', () => {
@@ -125,4 +133,20 @@ it('tells NaN from an objective that was never reported', () => {
   expect(said('job_failed', 'not_finite')).toBe(
     'No trial has reported a finite loss.'
   );
+});
+
+it('tells whether a trial went on or began anew', () => {
+  const said = (resumes: number, resumed_step: number | null): string =>
+    resumedText(
+      { resumes, resumed_step } as Trial,
+      nullTranslator.load('dtrain_lab')
+    );
+  expect(said(1, 40)).toBe('Went on from its checkpoint of step 40 once.');
+  expect(said(3, 1200)).toBe(
+    'Resumed 3 times, last from its checkpoint of step 1,200.'
+  );
+  expect(said(1, null)).toBe(
+    'Began anew once: it had saved nothing by dt.checkpoint.'
+  );
+  expect(said(2, null)).toContain('Last it began anew');
 });

@@ -32,6 +32,8 @@ export interface ISweepFault {
     | 'no count';
 }
 
+/** A trial's size until somebody types one: the server says how large it is then. */
+export const UNSIZED: Partial<IForm> = { nodes: '', ranksPerNode: '' };
 /** Trials that a sweep has where nobody says how many. */
 const USUAL = 16;
 const MOST = 10_000;
@@ -130,7 +132,8 @@ export function wantedSweep(
 ): WantedSweep {
   const sound = Object.entries(sweep.vary).filter(([, one]) => !varyFault(one));
   const space = spaceOf(Object.fromEntries(sound), linesOf(defaults));
-  const { parameters, ...rest } = wantedOf(form, notebook, defaults);
+  const asked = wantedOf(form, notebook, defaults);
+  const { parameters, nodes, ranks_per_node, ...rest } = asked;
   const fixed = Object.entries(parameters ?? {}).filter(
     ([name]) => !(name in space)
   );
@@ -139,6 +142,8 @@ export function wantedSweep(
     /^\d+$/.test(text.trim()) ? Number(text) || null : null;
   return {
     ...rest,
+    nodes: nodes ?? undefined,
+    ranks_per_node: ranks_per_node ?? undefined,
     parameters: Object.fromEntries(fixed),
     space,
     objective: sweep.objective.trim(),

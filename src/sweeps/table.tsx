@@ -15,6 +15,7 @@ import { axesOf, Brushes, within } from './brush';
 import {
   bestFirst,
   passes,
+  resumedText,
   TrialFilter,
   trialGlyph,
   trialState,
@@ -174,11 +175,7 @@ function Row(props: {
             <p className="jp-DtrainUi-under">
               {trial.reason
                 ? reasonText(trial.reason, trans)
-                : trans._n(
-                    'Went on from its checkpoint once.',
-                    'Went on from its checkpoint %1 times.',
-                    trial.resumes
-                  )}
+                : resumedText(trial, trans)}
             </p>
           )}
         </div>

@@ -34,6 +34,23 @@ export function trialState(trial: Trial, trans: TranslationBundle): string {
   return words[trial.state];
 }
 
+/** How often a trial went on, and from where it did last. */
+export function resumedText(trial: Trial, trans: TranslationBundle): string {
+  const { resumes, resumed_step: step } = trial;
+  return step === null
+    ? trans._n(
+        'Began anew once: it had saved nothing by dt.checkpoint.',
+        'Resumed %1 times. Last it began anew: it had saved nothing by dt.checkpoint.',
+        resumes
+      )
+    : trans._n(
+        'Went on from its checkpoint of step %2 once.',
+        'Resumed %1 times, last from its checkpoint of step %2.',
+        resumes,
+        step.toLocaleString()
+      );
+}
+
 /** Why a sweep that has ended has no objective to show. */
 export function noObjective(sweep: Sweep, trans: TranslationBundle): string {
   const reported = sweep.trials.some(trial =>

@@ -14,6 +14,7 @@ from dtrain_lab.services import folders
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps.sweeps import Sweeps
+from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest
 from tests.books import write
@@ -112,6 +113,24 @@ async def test_texts_for_a_number_are_found_beside_their_parameter(
     (found,) = [f for f in plan.findings if f.severity == "problem"]
     assert (found.code, found.field) == ("bad_value", "space")
     assert {found.parameter} == {name for some in given.values() for name in some}
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [
+        ({}, (1, 1)),
+        ({"ranks_per_node": 2}, (1, 2)),
+        ({"ranks": 2}, (1, 2)),
+        ({"ranks_per_node": None}, (1, 3)),
+    ],
+)
+async def test_a_trial_has_one_rank_unless_the_user_says_otherwise(
+    tmp_path: Path, sweeps: Sweeps, given: dict[str, Any], size: tuple[int, int]
+) -> None:
+    (tmp_path / "profiles" / "local.toml").write_text('backend = "local"\nranks_per_node = 3')
+    file = write(tmp_path / "book" / "train.ipynb", [PARAMETERS, LOGS])
+    plan = await sweeps.plan(replace(REQUEST, **given), file)
+    assert plan.size == JobSize(*size)
 
 
 async def test_a_string_that_is_no_mistyped_number_is_a_warning(tmp_path: Path, sweeps: Sweeps) -> None:

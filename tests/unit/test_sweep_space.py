@@ -43,6 +43,12 @@ def test_python_json_and_text_make_the_same_space() -> None:
         ("layers=[2]", ("layers", [2], True)),
         ('text="a,b"', ("text", "a,b", False)),
         ("flag=true,false", ("flag", [True, False], True)),
+        ("flag=True,False", ("flag", [True, False], True)),
+        ("depth=None, 2", ("depth", [None, 2], True)),
+        ("flag=[True, None]", ("flag", [True, None], True)),
+        ("opt=['a', 'b, c']", ("opt", ["a", "b, c"], True)),
+        ("flag=True", ("flag", True, False)),
+        ("run=2024_01", ("run", "2024_01", False)),
     ],
 )
 def test_values_of_the_terminal(text: str, known: tuple[str, Any, bool]) -> None:
@@ -166,6 +172,32 @@ def test_other_strings_for_a_number_are_warnings() -> None:
     plain = {"opt": ["a", "b"], "n": ["1x", "b"], "lr": [None, 1], "sure": [0, 1]}
     assert check_values(cells, space.parse(plain)) == []
     assert check_values(cells, {}, {"lr": 1, "opt": "1e-3x", "n": "text", "unknown": "1x"}) == []
+
+
+@pytest.mark.parametrize(
+    ("parameter", "warned"),
+    [
+        (
+            "width=uniform(16, 64)",
+            "width gets fractions from uniform(16.0, 64.0); the notebook has the whole number 32.",
+        ),
+        ("width=loguniform(0.5, 64)", "width gets fractions from loguniform(0.5, 64.0)"),
+        ("width=randint(16, 64)", ""),
+        ("width=16,64", ""),
+        ("drop=uniform(0, 1)", ""),
+        ("drop=uniform(0, 0.5)", ""),
+        ("lr=uniform(0, 8)", ""),
+        ("sure=uniform(0, 8)", ""),
+    ],
+)
+def test_fractions_for_a_whole_number_are_a_warning(parameter: str, warned: str) -> None:
+    name, value, _ = space.from_text(parameter)
+    found = check_values([cell(TAGGED + "\ndrop = 0", "parameters")], space.parse({name: value}))
+    assert [f.severity for f in found] == (["warning"] if warned else [])
+    if found:
+        assert found[0].message.startswith(warned)
+        assert (found[0].code, found[0].parameter) == ("fractions", "width")
+        assert "use randint(1" in found[0].fix
 
 
 def cell(source: str, *tags: str) -> Cell:

@@ -128,6 +128,17 @@ def test_a_job_that_was_seen_and_is_gone_is_not_run_again() -> None:
     assert (record.state, actions) == ("failed", ())
 
 
+def test_it_is_told_apart_whether_a_trial_goes_on_or_begins_anew() -> None:
+    record, _ = through(sweep(1), *begun(0, "a"))
+    assert record.trials[0].resumed_step is None
+    for job, saved in (("b", None), ("c", 4), ("d", 9)):
+        killed = Looked(0, "failed", 1.0, 2.0, killed=True, checkpoint_step=saved)
+        record, _ = through(record, killed, HandingOver(0, job))
+        # what it saves afterwards is not where it went on
+        record, _ = step(record, Looked(0, "running", 1.0, checkpoint_step=7))
+        assert record.trials[0].resumed_step == saved
+
+
 def test_a_killed_trial_goes_on_from_its_checkpoint_and_not_for_ever() -> None:
     record, _ = through(sweep(1), *begun(0, "a"))
     for job in "bcd":

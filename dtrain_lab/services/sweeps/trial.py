@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dtrain_lab.wire.jobs.job import JobRequest
-from dtrain_lab.wire.sweeps import SweepRequest
+from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, SweepRequest
 
 
 def trial_request(
@@ -25,4 +25,6 @@ def trial_request(
     fields = {field: getattr(request, field) for field in JobRequest.__struct_fields__}
     fields |= {"parameters": {**request.parameters, **parameters}, "name": name}
     fields |= {"sweep": sweep, "at_once": at_once}
+    if request.ranks and (request.nodes, request.ranks_per_node) == (NODES, RANKS_PER_NODE):
+        fields |= {"nodes": None, "ranks_per_node": None}  # defaults, which another way to say it replaces
     return JobRequest(**fields)

@@ -69,7 +69,8 @@ export function Where(
 function Size(props: IPart & { plan: JobPlan | null }): JSX.Element {
   const { form, change, problems, plan, trans } = props;
   const usual = plan?.size ? String(plan.size.ranks_per_node) : '';
-  const nodes = Number(form.nodes);
+  const usualNodes = plan?.size ? String(plan.size.nodes) : '';
+  const nodes = Number(form.nodes || usualNodes);
   const each = Number(form.ranksPerNode || usual);
   const both = [problems.nodes, problems.ranksPerNode].filter(
     p => p !== undefined
@@ -88,7 +89,7 @@ function Size(props: IPart & { plan: JobPlan | null }): JSX.Element {
         <div className="jp-DtrainJob-sizes">
           <Stepper
             label={labelOf('nodes', trans)}
-            value={form.nodes}
+            value={form.nodes || usualNodes}
             change={value => change({ nodes: value })}
             trans={trans}
           >
@@ -98,6 +99,7 @@ function Size(props: IPart & { plan: JobPlan | null }): JSX.Element {
                 name="nodes"
                 given={{
                   ...given,
+                  placeholder: usualNodes,
                   'aria-describedby': problems.nodes
                     ? aria['aria-describedby']
                     : undefined

@@ -15,6 +15,8 @@ export interface IFilling {
   drafts: IDrafts;
   /** A job whose request fills the form. */
   like: string | null;
+  /** What it begins with, whatever fills the rest. */
+  begins?: Partial<IForm>;
   jobs: Jobs;
   profiles: readonly Profile[];
   trans: TranslationBundle;
@@ -76,7 +78,8 @@ export function useForm(
     fill({ ...latest.current, like }).then(
       found => {
         if (!gone) {
-          setFilled({ form: found.form, defaults: notebook.parameters });
+          const form = { ...found.form, ...latest.current.begins };
+          setFilled({ form, defaults: notebook.parameters });
           setFrom(found.from);
         }
       },
@@ -85,7 +88,8 @@ export function useForm(
         refusalOf(failure, latest.current.trans);
         if (!gone) {
           const defaults = notebook.parameters;
-          setFilled({ form: emptyForm(undefined, defaults), defaults });
+          const form = emptyForm(undefined, defaults);
+          setFilled({ form: { ...form, ...latest.current.begins }, defaults });
         }
       }
     );

@@ -39,7 +39,7 @@ CELLS = notebook(
     ),
 )
 PLAN = SweepPlan(
-    files=(), command="", findings=(), size=JobSize(1, 2), cells=2, modules=4, total=16, parallel=4
+    files=(), command="", findings=(), size=JobSize(1, 1), cells=2, modules=4, total=16, parallel=4
 )
 REQUEST = SweepRequest(
     notebook="train.ipynb",
@@ -104,7 +104,7 @@ RUNNING = _sweep(
             reason=reasons.not_finite("loss", Report(110, math.nan)),
         ),
         *ALL[3:9],
-        replace(ALL[9], resumes=1, jobs=("job9", "job9b"), job="job9b"),
+        replace(ALL[9], resumes=1, resumed_step=40, jobs=("job9", "job9b"), job="job9b"),
         replace(ALL[10], state="running", step=60, ended_at=None, curve=ALL[10].curve[:6]),
         replace(ALL[11], state="resumed", resumes=1, step=40, ended_at=None, curve=ALL[11].curve[:4]),
         replace(
