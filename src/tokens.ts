@@ -153,7 +153,7 @@ export interface ISelection {
   selectRank(rank: number | null): void;
   /** Advice on a cluster that somebody does not want to see again. */
   isDismissed(id: string, advice: string): boolean;
-  dismiss(id: string, advice: string): void;
+  dismiss(id: string, advice: string, dismissed?: boolean): void;
   /** Whether a change that advice on a cluster suggests was put into its cell, and is there. */
   isKept(id: string, diff: string): boolean;
   keep(id: string, diff: string, kept: boolean): void;

@@ -44,7 +44,8 @@ export function addAdviceCommands(
         ? cluster.metrics.advice.find(each => each.id === args.advice)
         : best(cluster);
       if (advice) {
-        await showChange(advice, trans);
+        const kept = selection.isKept(cluster.id, advice.diff);
+        await showChange(advice, kept, trans);
       } else {
         tellNone(cluster);
       }

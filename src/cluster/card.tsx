@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../commands';
 import { Cluster, IPoint, ISelection, Verdict } from '../tokens';
-import { AdviceCard, allAdviceOf } from '../ui/advice';
+import { AdviceCard } from '../ui/advice';
 import { Action } from '../ui/action';
 import { formatSpan, unbroken } from '../ui/format';
 import { Glyph, GlyphKind } from '../ui/glyph';
@@ -68,7 +68,8 @@ export function ShownAdvice(
   }
   return (
     <AdviceCard
-      advice={allAdviceOf(metrics, name => selection.isDismissed(id, name))}
+      advice={metrics.advice}
+      dismissed={name => selection.isDismissed(id, name)}
       metrics={metrics}
       onShow={advice =>
         void commands.execute(CommandIDs.showChange, { id, advice: advice.id })
@@ -81,7 +82,7 @@ export function ShownAdvice(
       onKeep={advice =>
         void commands.execute(CommandIDs.keepChange, { id, advice: advice.id })
       }
-      onDismiss={advice => selection.dismiss(id, advice.id)}
+      onDismiss={(advice, away) => selection.dismiss(id, advice.id, away)}
       trans={trans}
     />
   );
@@ -234,19 +235,34 @@ function Next(props: ICardProps): JSX.Element | null {
     cluster.summary.code !== 'ready' ||
     cluster.running.length ||
     cluster.metrics.verdicts.length ||
+    cluster.metrics.last || // who has trained here knows how
     !may.length
   ) {
     return null;
   }
+  return <FirstCell key={cluster.id} {...props} />;
+}
+
+/** How to run a cell on the ranks; once it was inserted, how to run that. */
+function FirstCell({ commands, trans }: ICardProps): JSX.Element {
+  const [inserted, setInserted] = React.useState(false);
   return (
     <div className="jp-DtrainCluster-next">
-      <span>
-        {trans.__('Run a cell that begins with')} <code>%%distributed</code>
+      <span role="status">
+        {inserted ? (
+          trans.__('Run the new cell with Shift+Enter')
+        ) : (
+          <>
+            {trans.__('Run a cell that begins with')} <code>%%distributed</code>
+          </>
+        )}
       </span>
       <Action
-        label={trans.__('Insert')}
+        label={inserted ? trans.__('Insert another') : trans.__('Insert')}
         onClick={() =>
-          void commands.execute(CommandIDs.insertSnippet, { load: false })
+          void commands
+            .execute(CommandIDs.insertSnippet, { load: false })
+            .then(done => setInserted(inserted || done === true))
         }
       />
     </div>

@@ -45,9 +45,10 @@ export function addedLines(advice: Advice): IDiffLine[] {
     : [];
 }
 
-/** Show what advice changes in the cell; nothing is applied. */
+/** Show what advice changes in the cell; `kept`: it is there already. Nothing is applied. */
 export async function showChange(
   advice: Advice,
+  kept: boolean,
   trans: TranslationBundle
 ): Promise<void> {
   const { change, cost } = words(advice, trans);
@@ -55,12 +56,14 @@ export async function showChange(
   const body = new Widget();
   body.addClass('jp-DtrainCluster-change');
   const note = document.createElement('p');
-  note.textContent = own
-    ? trans.__('In your cell. Nothing is applied automatically. %1', cost)
-    : trans.__(
-        'The place in your cells was not found; these lines make the change. %1',
-        cost
-      );
+  note.textContent = kept
+    ? trans.__('This change is in your cell; undo takes it back. %1', cost)
+    : own
+      ? trans.__('In your cell. Nothing is applied automatically. %1', cost)
+      : trans.__(
+          'The place in your cells was not found; these lines make the change. %1',
+          cost
+        );
   body.node.append(note);
   const lines = own ? diffLines(advice.diff) : addedLines(advice);
   const signs = { added: '+', removed: '−', same: ' ', gap: ' ' };

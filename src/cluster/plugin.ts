@@ -66,10 +66,11 @@ async function remember(selection: Selection, state: IStateDB): Promise<void> {
   if (Array.isArray(known)) {
     selection.restoreDismissed(known.map(String));
   }
-  let count = selection.dismissed.length;
+  let saved = String(selection.dismissed);
   selection.changed.connect(() => {
-    if (selection.dismissed.length !== count) {
-      count = selection.dismissed.length;
+    const now = String(selection.dismissed);
+    if (now !== saved) {
+      saved = now;
       void state.save(key, [...selection.dismissed]);
     }
   });

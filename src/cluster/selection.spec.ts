@@ -1,9 +1,11 @@
 import { ServerConnection } from '@jupyterlab/services';
-import { expect, it } from 'vitest';
+import { Signal } from '@lumino/signaling';
+import { expect, it, vi } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
 import { Cluster } from '../tokens';
 import { ClustersModel } from './model';
+import { selectionPlugin } from './plugin';
 import { Selection } from './selection';
 
 function make(): {
@@ -75,6 +77,26 @@ it('tells of what somebody chose, and not of each frame', () => {
   selection.dismiss('a', 'accumulate');
   expect(selection.isDismissed('a', 'accumulate')).toBe(true);
   expect(selection.isDismissed('b', 'accumulate')).toBe(false);
+  selection.dismiss('a', 'accumulate', false);
+  expect(selection.isDismissed('a', 'accumulate')).toBe(false);
+});
+
+it('remembers what was dismissed also beyond the most that it keeps', async () => {
+  const keys = Array.from({ length: 200 }, (_, n) => `c${n}:bf16`);
+  const saved: string[][] = [];
+  const state = {
+    fetch: async () => keys,
+    save: async (_: string, now: string[]) => void saved.push(now)
+  };
+  const clusters = { clusters: [], changed: new Signal({}) };
+  const selection = (await selectionPlugin.activate(
+    {} as never,
+    clusters as never,
+    state as never
+  )) as Selection;
+  await vi.waitFor(() => expect(selection.dismissed.length).toBe(200));
+  selection.dismiss('new', 'accumulate');
+  expect(saved.at(-1)?.at(-1)).toBe('new:accumulate');
 });
 
 it('follows the cluster of the notebook in front, except for what somebody chose since', () => {

@@ -59,8 +59,8 @@ export class Selection implements ISelection {
     return this._dismissed.has(`${id}:${advice}`);
   }
 
-  dismiss(id: string, advice: string): void {
-    this._dismissed.add(`${id}:${advice}`);
+  dismiss(id: string, advice: string, dismissed = true): void {
+    toggle(this._dismissed, `${id}:${advice}`, dismissed);
     this.changed.emit();
   }
 
@@ -69,12 +69,7 @@ export class Selection implements ISelection {
   }
 
   keep(id: string, diff: string, kept: boolean): void {
-    const key = `${id}:${diff}`;
-    if (kept) {
-      this._kept.add(key);
-    } else {
-      this._kept.delete(key);
-    }
+    toggle(this._kept, `${id}:${diff}`, kept);
     this.changed.emit();
   }
 
@@ -183,4 +178,13 @@ export class Selection implements ISelection {
   private _rank: number | null = null;
   private _seen = new Set<string>();
   private _selected: string | null = null;
+}
+
+/** Have a key in a set, or not. */
+function toggle(keys: Set<string>, key: string, has: boolean): void {
+  if (has) {
+    keys.add(key);
+  } else {
+    keys.delete(key);
+  }
 }

@@ -91,6 +91,10 @@ it('says how long a start takes usually, and which nodes are late', () => {
 it('says what to do next where nothing runs', () => {
   expect(said(makeCluster())).toContain('Run a cell that begins with');
   expect(said(makeCluster({ may: [] }))).not.toContain('Run a cell');
+  const { metrics } = makeCluster();
+  const last = { step_s: 1 } as NonNullable<typeof metrics.last>;
+  const trained = makeCluster({ metrics: { ...metrics, last } });
+  expect(said(trained)).not.toContain('Run a cell');
 });
 
 it('goes on with whole nodes, and says who stands in for whom', () => {

@@ -99,7 +99,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       execute: async args => {
         const panel = tracker.currentWidget ?? (await newNotebook(app));
         if (!panel) {
-          return;
+          return false;
         }
         await panel.context.ready;
         const fresh = isEmpty(panel);
@@ -118,6 +118,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           ),
           { autoClose: TOAST_MS }
         );
+        return true;
       },
       describedBy: {
         args: {

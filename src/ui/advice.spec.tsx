@@ -1,11 +1,12 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import React from 'react';
+import React, { act } from 'react';
+import { createRoot } from 'react-dom/client';
 import { renderToStaticMarkup } from 'react-dom/server';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
 import { Advice, Metrics } from '../tokens';
-import { AdviceCard, adviceOf, allAdviceOf } from './advice';
+import { AdviceCard, adviceOf } from './advice';
 
 type Last = NonNullable<Metrics['last']>;
 const trans = nullTranslator.load('dtrain_lab');
@@ -43,6 +44,7 @@ function text(
           : {})
       }}
       kept={() => more.kept ?? false}
+      dismissed={() => false}
       runs={false}
       onShow={() => undefined}
       onTry={async () => undefined}
@@ -127,7 +129,7 @@ it('says nothing where nothing is known, or it was dismissed', () => {
   expect(adviceOf(some, () => false)).toBe(accumulate);
   expect(adviceOf(some, id => id === 'accumulate')).toBeNull();
   const two = { ...metrics, advice: [accumulate, ranks] };
-  expect(allAdviceOf(two, id => id === 'accumulate')).toEqual([ranks]);
+  expect(adviceOf(two, id => id === 'accumulate')).toBe(ranks);
 });
 
 it('says what was measured when it was tried, and offers to keep it', () => {
@@ -152,8 +154,9 @@ it('says what was measured when it was tried, and offers to keep it', () => {
   expect(said).toContain('|Keep|');
   expect(text({ ...accumulate, tried } as never, 1286)).not.toContain('Keep');
   const kept = text({ ...own, tried } as never, 1286, { kept: true });
-  expect(kept).toContain('|Kept|');
+  expect(kept).toContain('|Kept. Run the cell again to train with it.|');
   expect(kept).not.toContain('|Keep|');
+  expect(kept).not.toContain('|Try again|');
   const rough = { ...tried, gain: 1.4, gain_error: 0.25, way: 'loop' };
   const roughly = text({ ...own, tried: rough } as never, 1286);
   expect(roughly).toContain('15 to 65 % faster, measured');
@@ -175,4 +178,54 @@ it('says what was measured when it was tried, and offers to keep it', () => {
   const vain = { ...own, tried: { ...tried, gain: 1.02 } };
   expect(text(vain as never, 1286)).toContain('no faster when it was tried');
   expect(text(vain as never, 1286)).not.toContain('Keep');
+});
+
+it('shows what was dismissed again, and keeps the keyboard where it was', async () => {
+  vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
+  const away = new Set<string>();
+  const node = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(node);
+  const draw = async (): Promise<void> =>
+    act(async () =>
+      root.render(
+        <AdviceCard
+          advice={[accumulate, ranks] as unknown as Advice[]}
+          metrics={metrics}
+          dismissed={id => away.has(id)}
+          kept={() => false}
+          runs={false}
+          onShow={() => undefined}
+          onTry={async () => undefined}
+          onKeep={() => undefined}
+          onDismiss={({ id }, dismissed) => {
+            if (dismissed) {
+              away.add(id);
+            } else {
+              away.delete(id);
+            }
+          }}
+          trans={trans}
+        />
+      )
+    );
+  const press = async (label: string): Promise<void> => {
+    const buttons = [...node.querySelectorAll('button')];
+    await act(async () => buttons.find(b => b.textContent === label)?.click());
+    await draw();
+  };
+  await draw();
+  expect(node.textContent).not.toContain('dismissed');
+  await press('Dismiss');
+  expect(node.textContent).toContain('More ranks will not help');
+  expect(node.textContent).toContain('1 piece of advice dismissedShow');
+  const back = document.activeElement;
+  expect(back?.getAttribute('aria-label')).toBe('Show dismissed advice');
+  await press('Dismiss');
+  expect(node.textContent).toBe('2 pieces of advice dismissedShow');
+  await press('Show');
+  expect(away.size).toBe(0);
+  expect(node.textContent).toContain('Accumulate 4 batches');
+  expect(document.activeElement).toBe(node.querySelector('aside'));
+  act(() => root.unmount());
+  vi.unstubAllGlobals();
 });

@@ -8,24 +8,18 @@ import { Icon } from './icon';
 import { useKept } from './kept';
 import { words } from './adviceWords';
 
-/** The advice to show, the best first: none that was dismissed. */
-export function allAdviceOf(
-  metrics: Metrics,
-  dismissed: (advice: string) => boolean
-): Advice[] {
-  return metrics.advice.filter(a => !dismissed(a.id));
-}
-
 /** The best advice that was not dismissed. */
 export function adviceOf(
   metrics: Metrics,
   dismissed: (advice: string) => boolean
 ): Advice | null {
-  return allAdviceOf(metrics, dismissed)[0] ?? null;
+  return metrics.advice.find(a => !dismissed(a.id)) ?? null;
 }
 
 interface IAdviceProps {
+  /** All of it, the best first. */
   advice: readonly Advice[];
+  dismissed: (advice: string) => boolean;
   metrics: Metrics;
   /** Whether a cell runs: what is tried needs the ranks. */
   runs: boolean;
@@ -36,7 +30,8 @@ interface IAdviceProps {
   onTry: (advice: Advice) => Promise<unknown>;
   /** Put the change into the cell. */
   onKeep: (advice: Advice) => void;
-  onDismiss: (advice: Advice) => void;
+  /** Put advice away, or show it again. */
+  onDismiss: (advice: Advice, dismissed: boolean) => void;
   trans: TranslationBundle;
 }
 
@@ -44,38 +39,86 @@ interface IAdviceProps {
 export function AdviceCard(props: IAdviceProps): JSX.Element | null {
   const [open, setOpen] = useKept('advice', false);
   const list = React.useId();
+  const card = React.useRef<HTMLElement>(null);
+  const back = React.useRef<HTMLButtonElement>(null);
+  const acted = React.useRef(false);
   const { advice, trans } = props;
-  const [first, ...others] = advice;
-  if (!first) {
+  const away = advice.filter(a => props.dismissed(a.id));
+  React.useEffect(() => {
+    // what was pressed is gone: the keyboard goes on beside it
+    if (acted.current) {
+      acted.current = false;
+      (back.current ?? card.current)?.focus();
+    }
+  }, [away.length]);
+  if (!advice.length) {
     return null;
   }
+  const [first, ...others] = advice.filter(a => !away.includes(a));
+  const shown = {
+    ...props,
+    onDismiss: (item: Advice) => {
+      acted.current = true;
+      props.onDismiss(item, true);
+    }
+  };
   return (
-    <aside className="jp-DtrainUi-advice" aria-label={trans.__('Advice')}>
-      <Icon kind="advice" />
+    <aside
+      className={first ? 'jp-DtrainUi-advice' : 'jp-DtrainUi-noAdvice'}
+      aria-label={trans.__('Advice')}
+      ref={card}
+      tabIndex={-1}
+    >
+      {first && <Icon kind="advice" />}
       <div>
-        <Item {...props} item={first}>
-          {others.length > 0 && (
-            <button
-              type="button"
-              className="jp-DtrainUi-link"
-              aria-expanded={open}
-              aria-controls={list}
-              onClick={() => setOpen(!open)}
-            >
-              {open
-                ? trans.__('Show less')
-                : trans._n('%1 more…', '%1 more…', others.length)}
-            </button>
-          )}
-        </Item>
+        {first && (
+          <Item {...shown} item={first}>
+            {others.length > 0 && (
+              <button
+                type="button"
+                className="jp-DtrainUi-link"
+                aria-expanded={open}
+                aria-controls={list}
+                onClick={() => setOpen(!open)}
+              >
+                {open
+                  ? trans.__('Show less')
+                  : trans._n('%1 more…', '%1 more…', others.length)}
+              </button>
+            )}
+          </Item>
+        )}
         <ul id={list} className="jp-DtrainUi-adviceMore" hidden={!open}>
           {open &&
             others.map(other => (
               <li key={other.id}>
-                <Item {...props} item={other} />
+                <Item {...shown} item={other} />
               </li>
             ))}
         </ul>
+        {away.length > 0 && (
+          <p className="jp-DtrainUi-links jp-DtrainUi-adviceAway">
+            <span>
+              {trans._n(
+                '%1 piece of advice dismissed',
+                '%1 pieces of advice dismissed',
+                away.length
+              )}
+            </span>
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              aria-label={trans.__('Show dismissed advice')}
+              ref={back}
+              onClick={() => {
+                acted.current = true;
+                away.forEach(a => props.onDismiss(a, false));
+              }}
+            >
+              {trans.__('Show')}
+            </button>
+          </p>
+        )}
       </div>
     </aside>
   );
@@ -93,6 +136,7 @@ function Item(
     : metrics.samples_per_s;
   const { tried } = item;
   const shows = item.diff !== '' || !!item.values?.code;
+  const kept = !!tried && props.kept(item);
   return (
     <>
       <p>
@@ -103,9 +147,12 @@ function Item(
       </p>
       {tried && <p>{unbroken(triedText(tried, trans))}</p>}
       <p className="jp-DtrainUi-links">
-        {item.tryable && <Try {...props} />}
-        {tried && props.kept(item) && <span>{trans.__('Kept')}</span>}
-        {tried && helped(tried) && item.diff !== '' && !props.kept(item) && (
+        {kept ? (
+          <span>{trans.__('Kept. Run the cell again to train with it.')}</span>
+        ) : (
+          item.tryable && <Try {...props} />
+        )}
+        {tried && helped(tried) && item.diff !== '' && !kept && (
           <button
             type="button"
             className="jp-DtrainUi-link"
@@ -127,7 +174,7 @@ function Item(
         <button
           type="button"
           className="jp-DtrainUi-link"
-          onClick={() => props.onDismiss(item)}
+          onClick={() => props.onDismiss(item, true)}
         >
           {trans.__('Dismiss')}
         </button>

@@ -67,7 +67,8 @@ def test_advice_is_tried_and_kept(lab: Lab, page: Any) -> None:
     shot(page, "advice-tried")
     card.get_by_role("button", name="Keep").click()
     page.get_by_text("The change is in cell [2] of advised.ipynb.").wait_for()
-    card.get_by_text("Kept").wait_for()
+    card.get_by_text("Kept. Run the cell again to train with it.").wait_for()
+    assert card.get_by_role("button", name="Try again").count() == 0
     assert card.get_by_role("button", name="Keep").count() == 0
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(2)
     cell.get_by_text("gradient_accumulation_steps=").wait_for()
@@ -76,4 +77,12 @@ def test_advice_is_tried_and_kept(lab: Lab, page: Any) -> None:
     page.keyboard.press("Control+z")
     cell.get_by_text("gradient_accumulation_steps=").wait_for(state="detached")
     card.get_by_role("button", name="Keep").wait_for()
+    away = page.get_by_role("complementary", name="Advice").first
+    for _ in range(card.get_by_role("button", name="Dismiss", exact=True).count()):
+        card.get_by_role("button", name="Dismiss", exact=True).first.click()
+    back = away.get_by_role("button", name="Show dismissed advice")
+    back.wait_for()
+    assert back.evaluate("e => e === document.activeElement"), "the keyboard goes on beside what was pressed"
+    page.keyboard.press("Enter")
+    card.get_by_role("button", name="Dismiss", exact=True).first.wait_for()
     lab.request("DELETE", "clusters/advised")

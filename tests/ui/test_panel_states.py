@@ -170,7 +170,7 @@ def test_training_slow_and_lost_at_eight(screen: Screen) -> None:
     assert added.inner_text().strip() == "+     (loss / 2).backward()"
     page.locator(".jp-Dialog").get_by_role("button", name="Copy the new lines").click()
     page.locator(".jp-toastContainer").get_by_text("The new lines are on the clipboard.").wait_for()
-    panel.get_by_role("button", name="Dismiss").click()
+    panel.get_by_role("button", name="Dismiss", exact=True).click()
     headline.wait_for(state="detached")
     screen.send(8, metrics=metrics, running=running)
     page.wait_for_timeout(600)

@@ -164,7 +164,7 @@ def _form(stage: Stage) -> None:
 
 def _filled(stage: Stage) -> None:
     _form(stage)
-    stage.page.locator(FORM).get_by_text("16 trials × 2 ranks").wait_for()
+    stage.page.locator(FORM).get_by_text("16 trials × 1 rank").wait_for()
     stage.page.mouse.move(0, 0)
 
 

@@ -97,9 +97,9 @@ def _advice(stage: Stage) -> None:
     panel.get_by_text("More ranks will not help").wait_for()
 
 
-def _with_advice(stage: Stage, advice: tuple[Advice, ...], error: float) -> None:
-    trains(stage, "sft-8")
-    stage.answers("GET", "clusters/sft-8/history", past(8))
+def _with_advice(stage: Stage, advice: tuple[Advice, ...], error: float, name: str = "sft-8") -> None:
+    trains(stage, name)
+    stage.answers("GET", f"clusters/{name}/history", past(8))
     ranks = ranks_of(8, 1800)
     metrics = metrics_of(
         ranks,
@@ -109,10 +109,10 @@ def _with_advice(stage: Stage, advice: tuple[Advice, ...], error: float) -> None
         comm_overhead_error=error,
         epoch=Epoch(3, 40, 101),
     )
-    stage.hear([training("sft-8", ranks, metrics=metrics)], jobs.SIDEBAR)
+    stage.hear([training(name, ranks, metrics=metrics)], jobs.SIDEBAR)
     more = stage.page.locator(PANEL).get_by_role("button", name="1 more…")
     shown = stage.page.locator(PANEL).get_by_role("button", name="Show less")  # as the state before left it
-    more.or_(shown).first.wait_for()
+    more.or_(shown).or_(stage.page.locator(PANEL).get_by_text("dismissed")).first.wait_for()
     if more.count():
         more.click()
 
@@ -127,6 +127,25 @@ def _unsure(stage: Stage) -> None:
     """Gains and a share that are known roughly, or not at all."""
     _with_advice(stage, UNSURE, 0.4)
     stage.page.locator(PANEL).get_by_text("may be faster").wait_for()
+
+
+def _dismissed(stage: Stage) -> None:
+    """One piece of advice is put away, and how it comes back."""
+    _with_advice(stage, MORE_ADVICE[:2], 0.2, "put-away")
+    panel = stage.page.locator(PANEL)
+    if not panel.get_by_text("dismissed").count():  # as the state before left it
+        panel.get_by_role("button", name="Dismiss", exact=True).first.click()
+    panel.get_by_text("1 piece of advice dismissed").wait_for()
+    stage.page.mouse.move(0, 0)
+
+
+def _all_dismissed(stage: Stage) -> None:
+    """All advice is put away: one line is left of it."""
+    _with_advice(stage, MORE_ADVICE[:2], 0.2, "all-away")
+    panel = stage.page.locator(PANEL)
+    for _ in range(panel.get_by_role("button", name="Dismiss", exact=True).count()):
+        panel.get_by_role("button", name="Dismiss", exact=True).first.click()
+    panel.get_by_text("2 pieces of advice dismissed").wait_for()
 
 
 def _hungry(stage: Stage) -> None:
@@ -230,6 +249,8 @@ STATES = (
     State("a-advice", _advice),
     State("a-advice-tried", _tried),
     State("a-advice-unsure", _unsure),
+    State("a-advice-dismissed", _dismissed),
+    State("a-advice-all-dismissed", _all_dismissed),
     State("a-advice-ended", _advice_ended),
     State("a-no-advice", _no_advice),
     State("a-input-bound", _hungry),
