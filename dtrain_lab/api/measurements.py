@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import BadRequest, DtrainError
+from dtrain_lab.metrics.advice import text
 from dtrain_lab.metrics.forecast import check_numbers
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.export import write
@@ -35,6 +37,25 @@ def check_advise(
         raise BadRequest("--ranks-per-node and --profile are of a forecast.", "Say --nodes M, too.")
     if nodes is not None:
         check_numbers(nodes, ranks_per_node)
+
+
+class AdviceList(list[dict[str, Any]]):
+    """Advice as a list; where it is empty, a notebook shows why.
+
+    Args:
+        advice: The advice.
+        why: What is said of an empty list.
+    """
+
+    def __init__(self, advice: Iterable[dict[str, Any]], why: str) -> None:
+        super().__init__(advice)
+        self._why = why
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        if self or not self._why:
+            printer.pretty(list(self))
+        else:
+            printer.text(f"[]: {self._why}")
 
 
 class Measurements:
@@ -104,7 +125,7 @@ class Measurements:
         Returns:
             Best first: `id`, `change`, `gain` (predicted throughput over today's: 1.6 is 60 % more),
             `gain_error`, `cost`, `diff` (of the cell; empty where its loop is not understood), `values`.
-            Empty where nothing surely helps, or nothing was measured yet.
+            Empty where nothing surely helps, or nothing was measured yet; a notebook shows why then.
         """
         return self._portal.call(self._advise())
 
@@ -113,7 +134,9 @@ class Measurements:
         return await self._portal.wrap(self._advise())
 
     async def _advise(self) -> list[dict[str, Any]]:
-        return [msgspec.to_builtins(one) for one in await self.ask(clients.Advise())]
+        found = [msgspec.to_builtins(one) for one in await self.ask(clients.Advise())]
+        info: Info | None = None if found else await self.ask(clients.Info())
+        return AdviceList(found, "" if info is None else "\n".join(text.lines((), info)))
 
     def forecast(
         self, nodes: int, ranks_per_node: int | None = None, profile: str | None = None

@@ -18,6 +18,11 @@ ELSEWHERE = 1.3
 TELLING = 0.10
 """Share of a step below which neither communication nor data is worth a change."""
 
+GONE = (
+    "The DDP model that trained last is gone, as where a function made it: keep it in a variable of a cell, "
+    "and train a step."
+)
+"""Why a step can't be repeated where its model was collected."""
 SCHEMES = ((5, 4), (5, 3), (3, 3), (3, 2), (2, 2))
 """Numbers of cycles, and of steps of each kind per cycle (the first step isn't counted). The first pair that
 fits into `WITHIN_S` is used."""
@@ -102,11 +107,15 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosi
     return Diagnosis(text, "replayed", communication, data, tuple(notes))
 
 
-def from_live(metrics: Metrics) -> Diagnosis:
-    """A diagnosis of a running loop, from the monitor's figures.
+RUNS = "A cell runs: these are its own steps. Run it again between cells for steps without either."
+
+
+def from_live(metrics: Metrics, note: str = RUNS) -> Diagnosis:
+    """A diagnosis of a loop from the monitor's figures, without steps that are repeated.
 
     Args:
         metrics: figures of the world.
+        note: why they are of the loop's own steps.
     """
     communication = data = None
     step = metrics.step_s
@@ -117,7 +126,7 @@ def from_live(metrics: Metrics) -> Diagnosis:
     if step and metrics.data_s is not None:
         share, without = metrics.data_s / step, step - metrics.data_s
         data = Check(share, LEAST_ERROR, step, without, _data(share, LEAST_ERROR, step, without, step))
-    notes = ["A cell runs: these are its own steps. Run it again between cells for steps without either."]
+    notes = [note]
     if metrics.comm_bound:
         notes.append(
             "Some communication can't be seen (compiled code, or a communication hook): it takes this share "

@@ -299,6 +299,29 @@ def test_workers_are_tried_on_the_loader_that_training_reads(world: dt.Cluster) 
     assert world.run("import multiprocessing as m; print(m.active_children())").stdout[0] == "[]\n"
 
 
+def test_a_model_that_is_gone_is_told_from_one_that_never_trained(world: dt.Cluster) -> None:
+    world.run(SETUP.format(compute=0.01, data=0, send=0.01))
+    world.run(
+        """
+def fit():
+    import gc
+    model = DDP(Net())
+    model.register_comm_hook(None, late)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(40):
+        optimizer.zero_grad(); model(torch.randn(8, 16)).mean().backward(); optimizer.step()
+fit()
+import gc; gc.collect()"""
+    )
+    found = world.diagnose()
+    assert found.source == "live"
+    assert found.communication is not None
+    assert "The DDP model that trained last is gone, as where a function made it" in found.notes[0]
+    for one in world.advise():
+        with pytest.raises(BadRequest, match="keep it in a variable of a cell, and train a step"):
+            world.try_advice(one["id"])
+
+
 def test_a_cell_that_trains_nothing_is_in_the_way(world: dt.Cluster) -> None:
     world.restart()
 

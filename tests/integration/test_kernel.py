@@ -289,6 +289,8 @@ def test_push_pull_status_restart(started: Notebook) -> None:
     assert "rank 0" in started.run("%distributed stacks").stdout
     assert "No training steps were measured yet." in started.run("%distributed advise").stdout
     assert started.run("import dtrain_lab as dt; print(dt.advise())").stdout == "[]\n"
+    shown = started.run("from IPython.lib.pretty import pretty; print(pretty(dt.advise()))").stdout
+    assert shown.startswith("[]: No training steps were measured yet.")
 
 
 def test_a_second_notebook_attaches_to_the_same_cluster(started: Notebook) -> None:

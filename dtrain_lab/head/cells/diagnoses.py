@@ -13,12 +13,14 @@ from dtrain_lab.errors import BadRequest, Conflict, NotFound
 from dtrain_lab.head.cells.cell_requests import OVER, CellRequests
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.membership import Membership
+from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.advice.tried import change, tried
-from dtrain_lab.metrics.diagnosis import conclude, from_live
+from dtrain_lab.metrics.diagnosis import GONE, conclude, from_live
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.diagnosis import Change, Diagnosis, Report, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+from dtrain_lab.wire.metrics.world import Metrics
 
 WITHIN_S = 600.0
 
@@ -29,6 +31,10 @@ class Loop(Protocol):
     @property
     def slow(self) -> Verdict | None:
         """The verdict on a rank that was slow in it, if there was one."""
+
+    @property
+    def measured(self) -> Measured | None:
+        """Its last figures; None before any training."""
 
     def diagnosed(self, found: Diagnosis, size: int) -> None:
         """It was diagnosed, on `size` ranks: that replaces the monitor's estimates."""
@@ -81,7 +87,20 @@ class Diagnoses:
                 if info.metrics.step_s is None:
                     raise Conflict("The running cell is not training.", "Diagnose once it has ended.")
                 return from_live(info.metrics)
-        reports = await self._measured(client, order.cell, "diagnose", None)
+        try:
+            reports = await self._measured(client, order.cell, "diagnose", None)
+        except BadRequest as error:
+            of = self._loop.measured
+            if error.message != GONE or of is None or of.step_s is None:
+                raise
+            seen = Metrics(
+                step_s=of.step_s,
+                data_s=of.data_s,
+                comm_overhead=of.share,
+                comm_overhead_error=of.error,
+                comm_bound="lower" if of.bound else "",
+            )
+            return from_live(seen, f"{GONE} Until then these are the monitor's figures of its last steps.")
         diagnosis = conclude(reports, self._loop.slow)
         self._loop.diagnosed(diagnosis, len(reports))
         self._found()

@@ -10,7 +10,7 @@ import torch
 from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
-from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, feeding, scheme
+from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, feeding, scheme
 from dtrain_lab.rank.diagnosis.replay import Replay, iterator, kept, of_all, timed
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
@@ -51,7 +51,7 @@ def cannot_repeat(seen: Any) -> str:
     if not names.has(names.DIAGNOSE):
         return names.DIAGNOSE.without
     if seen.model is None:
-        return NOTHING
+        return GONE if seen.trained else NOTHING
     if not seen.repeatable:
         return f"{type(seen.model.module).__name__} takes arguments that can't be made again."
     if any(isinstance(optimizer, torch.optim.LBFGS) for optimizer in seen.optimizers):

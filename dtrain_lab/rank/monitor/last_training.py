@@ -58,6 +58,11 @@ class LastTraining:
         return self._model() if self._model is not None else None
 
     @property
+    def trained(self) -> bool:
+        """Whether a DDP model has trained, also where it is gone."""
+        return self._model is not None
+
+    @property
     def optimizers(self) -> list[Any]:
         """Live optimizers of this model."""
         mine = {id(p) for p in self.model.parameters()} if self.model is not None else set()
