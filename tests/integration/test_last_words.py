@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from typing import Any
@@ -174,3 +175,29 @@ def test_what_is_said_at_the_exit_arrives() -> None:
         cluster._portal.call(cluster._connection.run(order, said.append))
         cluster.stop()
     assert sorted("".join(output.text for output in said).splitlines()) == ["the end of 0", "the end of 1"]
+
+
+COUNTS = """
+import time
+for number in range(400):
+    print("line", number, flush=True)
+    time.sleep(0.01)
+"""
+
+
+def test_a_clients_connection_that_breaks_is_made_again(pair: dt.Cluster) -> None:
+    """As a failed send leaves it: the head has closed its end, and lives on."""
+    result: list[dt.Result] = []
+    connection = pair._connection
+    thread = threading.Thread(target=lambda: result.append(pair.run(COUNTS, timeout=60)))
+    thread.start()
+    wait_until(lambda: sum(connection._cells.shown.values()) > 40, 20, "some lines")
+    broken = connection._stream
+    assert broken is not None
+    broken._socket.shutdown(socket.SHUT_WR)
+    thread.join(60)
+    assert result
+    lines = "".join(f"line {number}\n" for number in range(400))
+    assert result[0].stdout == {0: lines, 1: lines}
+    assert connection._stream not in (None, broken)
+    assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}

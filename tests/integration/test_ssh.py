@@ -312,7 +312,13 @@ def test_a_terminal_reaches_the_same_world(cluster: Any) -> None:
 
 
 def test_nothing_is_left_after_a_stop(cluster: Any, hosts: Hosts) -> None:
+    said: list[Any] = []
+    code = "import atexit\nfrom IPython.display import HTML\n"
+    code += "_ = atexit.register(lambda: display(HTML('x' * 10_000_000)))"
+    order = clients.Run(cell="says", code=code, label="[1]")
+    cluster._portal.call(cluster._connection.run(order, said.append))
     cluster.stop()
+    assert sorted(o.rank for o in said if len(o.data) > 10_000_000) == [0, 1, 2, 3], "last words"
     for name in hosts.names:
         wait_until(partial(empty, hosts, name), 5, f"{name} to be empty")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 
 from dtrain_lab.wire import clients
@@ -19,6 +20,8 @@ class Cells:
 
     def __init__(self) -> None:
         self.running: dict[str, tuple[OnOutput, asyncio.Future[CellResult]]] = {}
+        self.shown: Counter[str] = Counter()
+        """Pieces of output received of each running cell, as its head counts them."""
         self._late: dict[str, OnOutput] = {}
         self._speaking: dict[str, OnOutput] = {}
         """Output callbacks of ended cells whose widgets still produce output."""
@@ -36,6 +39,7 @@ class Cells:
     def leave(self, cell: str) -> None:
         """Stop waiting for the end of a cell."""
         on_output, _ = self.running.pop(cell)
+        del self.shown[cell]
         self._late[cell] = on_output
         while len(self._late) > LATE:
             self._late.pop(next(iter(self._late)))
@@ -50,6 +54,8 @@ class Cells:
     def shows(self, output: CellOutput) -> None:
         """Pass a piece of output to the cell's callback, if there is one."""
         cell = output.cell
+        if cell in self.running and not output.kind.startswith("comm_"):
+            self.shown[cell] += 1
         shows = self.running[cell][0] if cell in self.running else self._late.get(cell)
         shows = shows or self._speaking.get(cell)
         if shows is not None:
@@ -58,6 +64,7 @@ class Cells:
     def missing(self, told: clients.OutputMissing) -> None:
         """Show a notice where pieces of a cell's output are missing."""
         if told.cell in self.running:
+            self.shown[told.cell] += told.pieces
             text = _missing(told.pieces)
             self.running[told.cell][0](CellOutput(cell=told.cell, rank=told.rank, kind="stderr", text=text))
 

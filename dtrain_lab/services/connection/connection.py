@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -36,8 +36,8 @@ from dtrain_lab.wire.processes.record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.client")
 ANSWER_WITHIN_S = 30.0
-LOST_S = 5.0
-"""Time in which a head whose connection has closed ends; otherwise it lives, and only that is lost."""
+LOST_S = 1.0
+"""Time in which a head that has closed its end ends; otherwise it lives, and only the connection is lost."""
 LINGER_MS = 200
 HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
 """Network connections only: the heartbeat interval, and the silence after which ZeroMQ reconnects."""
@@ -93,7 +93,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         near = listener.connect(way.url) if stream else None
         if near is not None:
-            self._stream = Stream(near, self._take, self._lost)
+            self._stream = Stream(near, self._take, partial(self._lost, way))
             return
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
         self.socket.linger = LINGER_MS
@@ -288,15 +288,23 @@ class Connection:
         """Return a local address and port for a port of the head's node; on this machine, the same ones."""
         return await self.presence.forward(address, port)
 
-    def _lost(self) -> None:
+    def _lost(self, way: Way) -> None:
         """The head has closed its end: as it ends, or after a failed send, with which it lives on."""
-        assert self._loop is not None
-        self._loop.call_later(LOST_S, self._still_lost)
+        asyncio.get_running_loop().call_later(LOST_S, self._again, way)
 
-    def _still_lost(self) -> None:
-        if not self.closed:
-            log.warning("the connection to %s broke; the next request makes another", self.record.name)
-            self.close()
+    def _again(self, way: Way) -> None:
+        if self.closed:
+            return
+        log.warning("the connection to %s broke, and is made again", self.record.name)
+        self.disconnect()
+        cells = {done for _, done in self._cells.running.values()}
+        for _, future in self._answers.values():
+            if future not in cells and not future.done():
+                future.set_exception(
+                    Unreachable(f"The connection to {self.record.name} broke.", "Ask again.")
+                )
+        self.connect(way, stream=True)
+        supervision.here().once("client.task", self.catch_up())
 
     def close(self) -> None:
         """Disconnect; pending requests fail with `Unreachable`."""
@@ -311,7 +319,6 @@ class Connection:
             if not future.done():
                 future.set_exception(self.presence.gone())
                 future.exception()  # mark as retrieved: the caller may be gone already
-        self._gone_event.set()
         for hook in self.on_close:
             hook()
 
@@ -329,18 +336,15 @@ class Connection:
         """Record that the head is gone."""
         self._gone_event.set()
 
-    async def catch_up(self, shown: Mapping[str, int]) -> None:
+    async def catch_up(self) -> None:
         """Request again what the head sent about cells while the connection was lost.
 
         After a reconnect the head knows this end by another identity, so those messages are not delivered.
-
-        Args:
-            shown: Cell → number of output pieces received.
         """
         for cell, (_, done) in list(self._cells.running.items()):
             number = next(self._numbers)
             self._answers[number] = (CellResult, done)
-            self.send(clients.Call(number, clients.Follow(cell, shown.get(cell, 0))))
+            self.send(clients.Call(number, clients.Follow(cell, self._cells.shown[cell])))
         await self.watch_again()
 
     async def watch_again(self) -> None:

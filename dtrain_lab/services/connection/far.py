@@ -29,7 +29,6 @@ from dtrain_lab.services.worlds import records
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Reason
 from dtrain_lab.wire.codec import clock
-from dtrain_lab.wire.links import CellOutput
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.record import HeadRecord, Remote
 from dtrain_lab.wire.submission import of_head
@@ -58,7 +57,6 @@ class Far(Presence):
         self._coming: supervision.Handle | None = None
         self._up = asyncio.Event()
         self._stopping = False
-        self._shown: dict[str, int] = {}
         """Cell → number of output pieces received."""
         self._monitored: Any = None
         self._unanswered = Unanswered(connection)
@@ -213,21 +211,15 @@ class Far(Presence):
         while self._monitored.poll(0):  # discard the events of failed attempts
             self._monitored.recv_multipart()
         self._unanswered.ask_again()
-        await self._connection.catch_up(self._shown)
+        await self._connection.catch_up()
 
     def sent(self, call: clients.Call) -> None:
         """Remember a request that was sent."""
         self._unanswered.add(call)
 
     def received(self, message: clients.ToClient) -> clients.ToClient:
-        """Convert times in a message to the local clock, and count output pieces for `catch_up`."""
-        if isinstance(message, CellOutput) and not message.kind.startswith("comm_"):
-            self._shown[message.cell] = self._shown.get(message.cell, 0) + 1
-        elif isinstance(message, clients.OutputMissing):
-            self._shown[message.cell] = self._shown.get(message.cell, 0) + message.pieces
-        elif isinstance(message, clients.CellEnded):
-            self._shown.pop(message.result.cell, None)
-        elif isinstance(message, clients.Changed):
+        """Convert times in a message to the local clock."""
+        if isinstance(message, clients.Changed):
             message = clients.Changed(clock.by_ours(message.cluster, self.ahead))
         elif isinstance(message, clients.Answer) and message.error is None:
             self._stopping = self._stopping or isinstance(self._unanswered.body(message.id), clients.Stop)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 from dtrain_lab.backends.base import Way
@@ -30,7 +29,7 @@ class Client(Protocol):
     def waits_for(self, number: int | None) -> asyncio.Future[Any] | None: ...
     async def ask_head(self, body: clients.AnyBody, within_s: float | None = 30.0) -> Any: ...
     async def watch_again(self) -> None: ...
-    async def catch_up(self, shown: Mapping[str, int]) -> None: ...
+    async def catch_up(self) -> None: ...
 
 
 class Presence:
