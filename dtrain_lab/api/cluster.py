@@ -18,7 +18,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.syntax import check_source
-from dtrain_lab.errors import BadRankSet, BadRequest, Unreachable
+from dtrain_lab.errors import BadRankSet, BadRequest, BadSize, Unreachable
 from dtrain_lab.services.connection import Connection, OnOutput
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord
@@ -314,6 +314,8 @@ class Cluster(Measurements):
         Raises:
             BadSize, Conflict: The cluster is unchanged.
         """
+        if not isinstance(ranks, int):
+            raise BadSize(f"{ranks!r} is no number of ranks.", "Give a whole number.")
         info: Info = self._portal.call(self._portal.worlds.resize(self._connection, ranks))
         self._size = info.world.size
         left = [v for v in info.metrics.verdicts if v.code == "left_behind"]
@@ -451,11 +453,12 @@ def check_order(code: str, label: str, first_line: int, timeout: float | None) -
 
     Raises:
         BadCell: The cell is empty or has a syntax error.
-        BadRequest: The time-out is over before the cell begins.
+        BadRequest: The time-out is no time, or over before the cell begins.
     """
     check_source(code, label, first_line)
-    if timeout is not None and timeout <= 0:
-        raise BadRequest(f"A time-out must be longer than 0 s, not {timeout:g} s.", "Give a number above 0.")
+    if timeout is not None and (not isinstance(timeout, int | float) or not timeout > 0):
+        told = f"{timeout:g} s" if isinstance(timeout, int | float) else repr(timeout)
+        raise BadRequest(f"A time-out must be longer than 0 s, not {told}.", "Give a number above 0.")
 
 
 def innermost(stack: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from dtrain_lab.api import debug, target
+from dtrain_lab.api.checked import checked
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.merge import job_line
@@ -264,6 +265,7 @@ def submit(
         notify=notify,
         files=files,
     )
+    checked("dt.submit", request)
     if dry_run:
         return plan(portal, request, file)
     return Job(portal, portal.call(portal.jobs.submit(request, file, warn)))

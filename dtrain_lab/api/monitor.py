@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 from collections import deque
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 
 import ipywidgets
 
+from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.history import network_of
 from dtrain_lab.metrics.units import least_share
@@ -83,7 +85,8 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
 
     def close(self) -> None:
         """Stop watching, and remove the view."""
-        self._cluster.unwatch(self.show)
+        with contextlib.suppress(DtrainError):  # the cluster has ended, or this process ends
+            self._cluster.unwatch(self.show)
         super().close()
 
 

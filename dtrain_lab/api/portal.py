@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from dtrain_lab.api import person
 from dtrain_lab.backends import signin
 from dtrain_lab.backends.signin import Questions
-from dtrain_lab.errors import SignInNeeded
+from dtrain_lab.errors import SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import options
@@ -100,6 +100,9 @@ class Portal:
             raise RuntimeError(
                 "a sync call from the portal's own thread would wait for itself; use the async twin"
             )
+        if self.loop.is_closed():  # as this process ends
+            work.close()
+            raise Unreachable("This process is ending.", code="ended")
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         said: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
         future.add_done_callback(lambda _: said.put(None))

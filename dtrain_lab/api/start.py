@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from dtrain_lab.api.checked import checked
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.wire.cluster import Cluster as Info
@@ -37,6 +38,7 @@ def start(
     """
     portal = Portal.get()
     request = Request(profile, ranks, nodes, ranks_per_node, name, monitor, python=sys.executable)
+    checked("dt.start", request)
     return portal.call(_start(portal, request, told))
 
 
@@ -46,6 +48,7 @@ async def start_async(
     """Async twin of `start`."""
     portal = Portal.get()
     request = Request(profile, ranks, name=name, python=sys.executable, **more)  # type: ignore[arg-type]
+    checked("dt.start_async", request)
     return await portal.wrap(_start(portal, request, None))
 
 

@@ -102,7 +102,7 @@ def end_dry_run(findings: tuple[Finding, ...]) -> None:
 
 def _of_system(error: OSError) -> DtrainError:
     where = f"{error.filename}: " if error.filename else ""
-    return Unreachable(f"{where}{error.strerror or error}.", HINT, code="no_file")
+    return Unreachable(f"{where}{error.strerror or error}.", HINT if error.errno else "", code="no_file")
 
 
 def reports_errors(command: Callable[P, R]) -> Callable[P, R]:

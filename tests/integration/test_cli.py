@@ -95,6 +95,12 @@ def test_folders_that_cant_be_used_are_told_in_one_line() -> None:
     assert json.loads(said)["code"] == "no_file"
 
 
+def test_a_process_that_ends_with_a_monitor_says_nothing(term: dict[str, Any]) -> None:
+    code = "from dtrain_lab.api.start import connect\nmonitor = connect('term').monitor()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_start_that_is_interrupted_leaves_no_cluster() -> None:
     start = [sys.executable, "-m", "dtrain_lab", "cluster", "start", "--ranks", "1", "--name", "never"]
     with subprocess.Popen(start, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:

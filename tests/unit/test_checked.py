@@ -54,3 +54,23 @@ def test_arguments_of_a_sweep_that_are_of_another_kind(
     with pytest.raises(BadRequest) as refused:
         dt.sweep(*arguments, "loss", **more)
     assert message in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "message"),
+    [
+        ("start", {"ranks": "2"}, "ranks can't be '2': it must be a whole number or None."),
+        ("start", {"monitor": "yes"}, "monitor can't be 'yes': it must be True or False or None."),
+        ("start", {"profile": None}, "profile can't be None: it must be a text."),
+        ("submit", {"notebook": "a.ipynb", "time": 5}, "time can't be 5: it must be a text or None."),
+        (
+            "submit",
+            {"notebook": "a.ipynb", "retries": "1"},
+            "retries can't be '1': it must be a whole number.",
+        ),
+    ],
+)
+def test_arguments_of_other_kinds_start_nothing(call: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        getattr(dt, call)(**options)
+    assert refused.value.message == f"dt.{call}: {message}"

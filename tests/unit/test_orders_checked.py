@@ -38,9 +38,10 @@ def test_a_cell_is_checked_once_by_who_makes_its_order(monkeypatch: pytest.Monke
     assert checks == ["pass"]
 
 
-def test_a_time_out_of_nothing_is_refused_before_the_cell_is_sent() -> None:
+@pytest.mark.parametrize("timeout", [0.0, -1, float("nan"), "5"])
+def test_a_time_out_of_nothing_is_refused_before_the_cell_is_sent(timeout: Any) -> None:
     with pytest.raises(BadRequest, match="must be longer than 0 s"):
-        asyncio.run(cluster().run_here("pass", timeout=0.0))
+        asyncio.run(cluster().run_here("pass", timeout=timeout))
 
 
 def test_a_cell_without_displays_asks_the_system_for_no_random_id(monkeypatch: pytest.MonkeyPatch) -> None:
