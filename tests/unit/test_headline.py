@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -12,10 +15,12 @@ from dtrain_lab.head.figures import figures
 from dtrain_lab.head.figures.figures import Figures
 from dtrain_lab.head.figures.snapshot import Snapshot
 from dtrain_lab.metrics.advice import text as advice_text
+from dtrain_lab.metrics.verdicts.hysteresis import Steady
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Tried
+from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Epoch
 from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.wire.plan import NodePlan, Plan
@@ -90,6 +95,45 @@ def test_the_headline_of_a_noisy_machine_does_not_flip(world: World) -> None:
     luck = random.Random(1)
     said = [world.tick((luck.choice([0.0, 0.02]), luck.choice([0.0, 0.02]))).summary.text for _ in range(240)]
     assert sum(a != b for a, b in pairwise(said[20:])) <= 2
+
+
+NOISY = json.loads((Path(__file__).parent / "golden" / "noisy_machine.json").read_text())
+"""What a head heard for 45 s of two equal ranks on two cores that two other processes wanted, on and off."""
+
+
+@pytest.mark.parametrize("crowded", [True, False], ids=["as it was", "as if nobody knew that it is crowded"])
+def test_the_headline_of_a_machine_as_recorded_does_not_flip(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, crowded: bool
+) -> None:
+    raw: list[str] = []
+    look = Steady.look
+
+    def noted(steady: Steady, found: Verdict | None, now: float) -> Verdict | None:
+        raw.append(found.id if found is not None else "")
+        return look(steady, found, now)
+
+    monkeypatch.setattr(Steady, "look", noted)
+    began, said, episodes = world.now, [], []
+    for after, runnable, *ranks in NOISY["ticks"]:
+        world.now = began + after
+        samples = [
+            RankSample(rank=r, synced=True, batch=32, **dict(zip(NOISY["fields"], values, strict=True)))
+            for r, values in enumerate(ranks)
+        ]
+        host = HostUse(2, 1.0, runnable=runnable if crowded else 2.0)
+        world.figures.sampled(samples, 0, host)
+        found = world.look()
+        said.append(found.summary.text)
+        episodes.append([v.id for v in found.metrics.verdicts])
+    assert changes(raw) >= 15, "the figures are noisy"
+    assert changes(said) <= (3 if crowded else 5)
+    assert changes(episodes) <= (1 if crowded else 3)
+    if crowded:
+        assert not any("is slow" in text for text in said), "they are equally fast"
+
+
+def changes(looks: Sequence[object]) -> int:
+    return sum(a != b for a, b in pairwise(looks))
 
 
 def test_where_threads_wait_for_cores_it_says_so_instead_of_who_is_slow(world: World) -> None:
