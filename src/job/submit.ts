@@ -80,11 +80,9 @@ export function addSubmit(around: IAround): void {
         Notification.info(trans.__('Open a notebook first.'));
         return;
       }
-      const { SubmitView } = await import('./widgets');
+      const { submitId, SubmitView } = await import('./widgets');
       const like = (args.like as string | undefined) ?? null;
-      const found = forms.find(
-        f => f.id === `dtrain-lab-submit-${path}` && !like
-      );
+      const found = forms.find(f => f.id === submitId(path, like));
       if (found) {
         shell.activateById(found.id);
         return;

@@ -91,11 +91,16 @@ export class JobView extends JobWidget {
   }
 }
 
+/** A notebook has one form; a copy of a job has its own, beside what is typed in that one. */
+export function submitId(path: string, like: string | null): string {
+  return ['dtrain-lab-submit', path, like].filter(Boolean).join('-');
+}
+
 /** `Submit: NOTEBOOK`. What was typed stays while it is hidden. */
 export class SubmitView extends JobWidget {
   constructor(private _props: Omit<IFormProps, 'submitted'>) {
     super(
-      `dtrain-lab-submit-${_props.notebook.path}`,
+      submitId(_props.notebook.path, _props.like),
       _props.trans.__('Submit: %1', _props.notebook.path.split('/').pop()),
       submitIcon,
       (seen, viewer) => _props.model.setVisible(seen, viewer)

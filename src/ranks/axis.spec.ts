@@ -66,6 +66,15 @@ it('leaves the beginning of the axis free, and has no more ticks where it is wid
   const ticks = timeTicks(NOON - 300, NOON, 'now', 20, 30);
   expect(ticks.length).toBeLessThanOrEqual(7);
   expect(ticks[0].at).toBeGreaterThanOrEqual(NOON - 270);
+  // without a word at the end a time may stand there, but not so near that it is cut
+  const ended = timeTicks(NOON - 11, NOON + 6, null, 3, 4);
+  expect(timeTicks(NOON - 11, NOON + 6, null, 3).map(t => t.at)).toEqual([
+    NOON - 10,
+    NOON + 5
+  ]);
+  expect(ended.map(t => t.at)).toEqual([Math.round(NOON - 2.5)]);
+  const later = timeTicks(NOON - 75, NOON + 6, null, 6, 8);
+  expect(later[later.length - 1].at).toBe(NOON - 10);
 });
 
 it('never puts a name on another', () => {

@@ -21,7 +21,8 @@ export interface ITick {
  * @param to its end, s.
  * @param end what stands at the end; an ended job has its time there.
  * @param ticks as many as there is room for.
- * @param free seconds at the beginning that are left free: what stands left of the axis is not touched.
+ * @param free seconds at the beginning that are left free, and at an end without a word: what stands left of the
+ *   axis is not touched, and no time is cut.
  */
 export function timeTicks(
   from: number,
@@ -35,12 +36,18 @@ export function timeTicks(
     STEPS[STEPS.length - 1];
   const found: ITick[] = [];
   // one that would touch the word at the end is left out
-  const last = end === null ? to : to - step * 0.6;
+  const last = end === null ? to - free : to - step * 0.6;
   const first = Math.ceil((from + free) / step) * step;
   for (let at = first; at <= last; at += step) {
     found.push({ at, label: formatClock(at * 1000, step < 60) });
   }
-  return end === null ? found : [...found, { at: to, label: end }];
+  if (end !== null) {
+    return [...found, { at: to, label: end }];
+  }
+  const middle = Math.round((from + to) / 2);
+  return found.length
+    ? found
+    : [{ at: middle, label: formatClock(middle * 1000, true) }];
 }
 
 /** The top of a value axis that begins at 0, above what is shown; its half has one digit, too. */

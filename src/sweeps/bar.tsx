@@ -3,6 +3,7 @@ import React from 'react';
 
 import { FormBar } from '../job/form/formbar';
 import { SweepPlan } from '../tokens';
+import { ranksText } from '../ui/sentence';
 import { sweepIcon } from '../ui/views';
 import { ISweepForm, trialsOf } from './request';
 
@@ -19,20 +20,20 @@ export function SweepBar(props: {
 }): JSX.Element {
   const { sweep, plan, trans } = props;
   const trials = trialsOf(sweep);
+  const all = trans._n('%1 trial', '%1 trials', trials);
   const size = plan?.size;
   const parallel = Number(sweep.parallel) || plan?.parallel;
   return (
     <FormBar
       {...props}
       size={
-        trans._n('%1 trial', '%1 trials', trials) +
-        (size
-          ? trans._n(
-              ' × %1 rank',
-              ' × %1 ranks',
-              size.nodes * size.ranks_per_node
+        size
+          ? trans.__(
+              '%1 × %2',
+              all,
+              ranksText(size.nodes * size.ranks_per_node, trans)
             )
-          : '')
+          : all
       }
       under={
         <p className="jp-DtrainUi-under">

@@ -146,7 +146,8 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const given = error?.body.details;
   const both = {
     form: sweep,
-    change: (some: Partial<ISweepForm>) => setSweep({ ...sweep, ...some }),
+    change: (some: Partial<ISweepForm>) =>
+      setSweep(before => ({ ...before, ...some })),
     // what is not filled in yet is told once it is sent
     faults: tried ? own : own.filter(fault => !lacking.includes(fault)),
     refused:

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useMemo, useRef, useState } from 'react';
 
+import { guarded } from '../../cluster/guarded';
 import { CommandIDs } from '../../commands';
 import { Finding, IClusters, JobPlan } from '../../tokens';
 import { SubmitBar } from './bar';
@@ -110,8 +111,9 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         id: job.id,
         name: job.name
       });
-      await props.drafts.remove(notebook.path);
       props.submitted();
+      // where the draft stays, the job is submitted all the same
+      void guarded(trans, () => props.drafts.remove(notebook.path));
     } catch (failure) {
       refuse(refusalOf(failure, trans));
     }
@@ -179,9 +181,10 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           kept={kept === form}
           trans={trans}
           keep={() =>
-            void props.drafts
-              .save(notebook.path, form)
-              .then(() => setKept(form))
+            void guarded(trans, async () => {
+              await props.drafts.save(notebook.path, form);
+              setKept(form);
+            })
           }
           send={submit}
         />

@@ -1,8 +1,9 @@
-import { Clipboard } from '@jupyterlab/apputils';
+import { Clipboard, Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useId } from 'react';
 
 import { JobPlan } from '../../tokens';
+import { TOAST_MS } from '../../ui/action';
 import { Code, Highlight } from './code';
 import { tabsOf } from './tabs';
 
@@ -70,7 +71,13 @@ export function Preview(props: {
         <button
           type="button"
           className="jp-DtrainUi-link"
-          onClick={() => Clipboard.copyToSystem(shown.text)}
+          onClick={() => {
+            Clipboard.copyToSystem(shown.text);
+            Notification.success(
+              trans.__('“%1” is on the clipboard.', shown.label),
+              { autoClose: TOAST_MS }
+            );
+          }}
         >
           {trans.__('Copy')}
         </button>

@@ -17,6 +17,32 @@ const GLYPHS: Record<Finding['severity'], GlyphKind> = {
   note: 'todo'
 };
 
+function severityWord(
+  severity: Finding['severity'],
+  trans: TranslationBundle
+): string {
+  switch (severity) {
+    case 'problem':
+      return trans.__('problem');
+    case 'warning':
+      return trans.__('warning');
+    default:
+      return trans.__('note');
+  }
+}
+
+/** Keys of findings, so that what was unfolded in one stays so when others come or go: the same twice is counted. */
+function keyed(findings: readonly Finding[]): [string, Finding][] {
+  const counts = new Map<string, number>();
+  return findings.map(finding => {
+    const { code, cell, line, field, parameter, message } = finding;
+    const same = [code, cell, line, field, parameter, message].join(' ');
+    const count = (counts.get(same) ?? 0) + 1;
+    counts.set(same, count);
+    return [`${same} ${count}`, finding];
+  });
+}
+
 /** A problem of a form that has more than a job's. */
 export interface IOwnProblem {
   text: string;
@@ -162,11 +188,11 @@ export function Report(props: IReportProps): JSX.Element {
             )}
           </li>
         )}
-        {found
-          .filter(f => f.severity !== 'note')
-          .map((finding, index) => (
-            <Item key={index} {...props} finding={finding} />
-          ))}
+        {keyed(found.filter(f => f.severity !== 'note')).map(
+          ([key, finding]) => (
+            <Item key={key} {...props} finding={finding} />
+          )
+        )}
         {notes.length > 0 && (
           <li className="jp-DtrainJob-notes">
             <details>
@@ -178,8 +204,8 @@ export function Report(props: IReportProps): JSX.Element {
                 )}
               </summary>
               <ul>
-                {notes.map((finding, index) => (
-                  <Item key={index} {...props} finding={finding} />
+                {keyed(notes).map(([key, finding]) => (
+                  <Item key={key} {...props} finding={finding} />
                 ))}
               </ul>
             </details>
@@ -222,7 +248,7 @@ function sentence(props: IReportProps, found: readonly Finding[]): string {
   if (problems) {
     const stop = words.stopped(problems);
     return warnings
-      ? stop + trans._n(', %1 warning', ', %1 warnings', warnings)
+      ? trans._n('%2, %1 warning', '%2, %1 warnings', warnings, stop)
       : stop;
   }
   if (props.lacks) {
@@ -239,7 +265,10 @@ function Item(props: IReportProps & { finding: Finding }): JSX.Element {
   const field = FIELDS[finding.field ?? ''];
   return (
     <li data-severity={finding.severity}>
-      <Glyph kind={GLYPHS[finding.severity]} label={finding.severity} />
+      <Glyph
+        kind={GLYPHS[finding.severity]}
+        label={severityWord(finding.severity, trans)}
+      />
       <div>
         <b>{finding.message}</b>
         {finding.fix && <p>{finding.fix}</p>}

@@ -1,0 +1,51 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { nullTranslator } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import { Widget } from '@lumino/widgets';
+import { expect, it, vi } from 'vitest';
+
+import { CommandIDs } from '../commands';
+import { addSubmit, IAround } from './submit';
+
+vi.mock('./form/form', () => ({ SubmitForm: () => null }));
+
+it('opens the form of a notebook once, and beside it a copy of a job, which is in front', async () => {
+  const commands = new CommandRegistry();
+  const added: Widget[] = [];
+  const front: string[] = [];
+  const app = {
+    commands,
+    shell: {
+      add: (widget: Widget) => added.push(widget),
+      activateById: (id: string) => front.push(id)
+    },
+    serviceManager: { contents: {} }
+  };
+  addSubmit({
+    app: app as unknown as JupyterFrontEnd,
+    model: { setVisible: () => undefined },
+    jobs: {},
+    notebooks: null,
+    browser: null,
+    languages: null,
+    state: null,
+    openNotebook: async () => undefined,
+    trans: nullTranslator.load('x')
+  } as unknown as IAround);
+  const open = (like?: string): Promise<unknown> =>
+    commands.execute(CommandIDs.submitNotebook, {
+      path: 'a.ipynb',
+      ...(like ? { like } : {})
+    });
+  await open();
+  await open();
+  expect(added).toHaveLength(1);
+  await open('j1');
+  await open('j1');
+  await open('j2');
+  expect(added).toHaveLength(3);
+  expect(new Set(added.map(w => w.id)).size).toBe(3);
+  const [form, one, other] = added.map(w => w.id);
+  expect(front).toEqual([form, form, one, one, other]);
+  added.forEach(widget => widget.dispose());
+});
