@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cmd
-import shlex
 
 import click
 
@@ -233,15 +232,16 @@ class Prompt(cmd.Cmd):
     def _settle(self, within_s: float) -> None:
         everybody = [r.rank for r in self._debugger.state.ranks if r.phase in ("running", "paused")]
         try:
-            self._debugger.wait(within_s, everybody)
+            if everybody:
+                self._debugger.wait(within_s, everybody)
         except TimeoutError:  # some wait for other ranks or run long: the list shows which
             pass
         self.do_ranks("")
 
 
 def _number(text: str) -> int:
-    words = shlex.split(text)
-    if len(words) != 1 or not words[0].isdigit():
+    words = text.split()
+    if len(words) != 1 or not words[0].isdecimal():
         raise NotFound(f'"{text.strip()}" is not a number.', "Give one, such as: rank 3")
     return int(words[0])
 

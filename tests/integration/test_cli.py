@@ -101,6 +101,21 @@ def test_a_process_that_ends_with_a_monitor_says_nothing(term: dict[str, Any]) -
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_debugger_at_the_terminal_survives_what_is_typed(term: dict[str, Any]) -> None:
+    command = [sys.executable, "-m", "dtrain_lab", "debug", "term", "--no-pause"]
+    typed = 'rank "\nrank \u00b2\nranks\nquit\n'
+    done = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("is not a number") == 2
+
+
+def test_an_adapter_to_which_nobody_can_speak_says_so() -> None:
+    command = [sys.executable, "-m", "dtrain_lab", "debug", "--stdio"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "speak through pipes" in done.stderr
+
+
 def test_a_start_that_is_interrupted_leaves_no_cluster() -> None:
     start = [sys.executable, "-m", "dtrain_lab", "cluster", "start", "--ranks", "1", "--name", "never"]
     with subprocess.Popen(start, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:

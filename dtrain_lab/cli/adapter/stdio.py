@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import sys
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import framing
 from dtrain_lab.debugger.editor.dialect import named_in
 from dtrain_lab.debugger.state import Dap
+from dtrain_lab.errors import BadRequest
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger.editor import AT_ONCE, EditorSession
 
@@ -27,12 +29,26 @@ def serve(cluster: str | None, job: str | None) -> None:
         job: Name or id of a job, instead.
 
     Raises:
-        BadRequest: Stdin carries something else than the debug adapter protocol.
+        BadRequest: Stdin carries something else than the debug adapter protocol, or nobody can speak there.
     """
+    if not (_speaks(0) and _speaks(1)):
+        raise BadRequest(
+            "An editor and its debug adapter speak through pipes; stdin or stdout is none.",
+            "Name this command in the editor's configuration: dtrain-lab debug --vscode prints one.",
+        )
     answers = os.dup(1)
     os.dup2(2, 1)  # a print, also one of C code, would break the protocol
     portal = Portal.get("terminal")
     portal.call(_serve(portal, cluster, job, answers))
+
+
+def _speaks(descriptor: int) -> bool:
+    """Return whether a descriptor is a pipe, a socket or a terminal, not a file, /dev/null or closed."""
+    try:
+        mode = os.fstat(descriptor).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
 def vscode_entry(cluster: str | None, job: str | None) -> Dap:
