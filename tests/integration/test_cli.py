@@ -16,7 +16,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.machine import processes
 from dtrain_lab.services import folders
-from dtrain_lab.services.worlds import worlds
+from dtrain_lab.services.worlds import heads
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
@@ -126,7 +126,7 @@ def test_a_start_that_is_interrupted_leaves_no_cluster() -> None:
 
 
 def test_a_head_that_hangs_is_stopped_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worlds, "STOP_ANSWER_S", 0.5, raising=False)
+    monkeypatch.setattr(heads, "STOP_ANSWER_S", 0.5)
     cluster = dt.start(ranks=1, name="hangs")
     record = cluster._connection.record
     (rank,) = [r.pid for r in cluster.cluster().ranks]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import secrets
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from tornado.websocket import websocket_connect
 from dtrain_lab.server.openapi import OPERATIONS
 from dtrain_lab.server.routes import handlers
 from dtrain_lab.services import notebooks
+from dtrain_lab.services.worlds import heads
 from dtrain_lab.services.worlds.worlds import Worlds
 
 METHODS = ("GET", "POST", "DELETE", "PUT", "PATCH")
@@ -261,7 +264,11 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     worlds.close()
     again = await jp_fetch("dtrain-lab", "clusters", method="POST", body=START)
     assert json.loads(again.body)["usual_start_s"] < 120, "the start before is known"
-    await jp_fetch("dtrain-lab", "clusters/web", method="DELETE")
+    (pid,) = [record.pid for record in worlds.found()]
+    os.kill(pid, signal.SIGSTOP)  # a head that hangs is stopped all the same
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(heads, "STOP_ANSWER_S", 0.5)
+        await jp_fetch("dtrain-lab", "clusters/web", method="DELETE")
     await next_frame(socket, lambda cs: not cs)
     socket.close()
 

@@ -17,6 +17,7 @@ from dtrain_lab.server import recovery
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services import notebooks
 from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.worlds import heads
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.plan import Request
@@ -113,7 +114,7 @@ class ClusterHandler(_ClusterHandler):
     async def delete(self, identity: str) -> None:
         """Stop a cluster; answers 202, its ranks end within seconds."""
         connection = await self.connection(identity)
-        await connection.ask(clients.Stop())
+        await heads.end(connection)
         self.answer({"id": connection.record.id, "state": "stopping"}, 202)
 
 

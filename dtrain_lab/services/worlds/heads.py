@@ -1,4 +1,4 @@
-"""Starts heads: on this machine without ranks, on other machines with their world."""
+"""Starts heads, on this machine without ranks, on other machines with their world; and ends them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import time
 import msgspec
 
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import StartFailed
+from dtrain_lab.errors import StartFailed, Unreachable
 from dtrain_lab.services import folders
+from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.worlds import records
@@ -25,6 +26,8 @@ from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.submission import ClusterRecord
 
 HEAD_WITHIN_S = 20.0
+STOP_ANSWER_S = 15.0
+"""Time in which a head has to hear that it is to stop."""
 POLL_S = 0.01
 
 
@@ -134,3 +137,25 @@ async def _spawn(
         f"The head did not start: {log[-1] if log else 'it said nothing'}",
         f"Its log: {directory}/head.log",
     )
+
+
+async def end(connection: Connection, heir: str = "") -> bool:
+    """Tell a head to end; one on this machine that does not answer is killed.
+
+    Args:
+        connection: Connection to the head.
+        heir: Socket at which the next head's agent takes over the fork server; empty: it ends, too.
+
+    Returns:
+        Whether it ends by itself.
+
+    Raises:
+        Unreachable: It is on another machine and does not answer.
+    """
+    try:
+        await connection.ask(clients.Stop(heir), STOP_ANSWER_S)
+    except Unreachable as error:
+        if not await asyncio.to_thread(records.kill, connection.record) and error.code != "ended":
+            raise
+        return False
+    return True

@@ -23,7 +23,7 @@ from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.worlds import records
-from dtrain_lab.services.worlds.heads import spawn, submit
+from dtrain_lab.services.worlds.heads import end, spawn, submit
 from dtrain_lab.services.worlds.warm_heads import WarmHeads
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
@@ -35,8 +35,6 @@ from dtrain_lab.wire.profile import Profile
 
 log = logging.getLogger("dtrain_lab.client")
 
-STOP_ANSWER_S = 15.0
-"""Time in which a head has to hear that it is to stop."""
 READY_WITHIN_S = 300.0
 RESIZED_WITHIN_S = 200.0
 
@@ -231,26 +229,18 @@ class Worlds:
         return resized
 
     async def stop(self, connection: Connection, python: str | None = None) -> None:
-        """End a world, and wait until its head is gone; one on this machine that does not answer is killed.
+        """End a world, and wait until its head is gone; raises as `heads.end`.
 
         Args:
             connection: Connection to its head.
             python: Python executable for whose next start torch stays loaded; None: nothing stays.
-
-        Raises:
-            Unreachable: The head is on another machine and does not answer.
         """
         heir = self.warm_heads.start_heir(connection.record, python) if python is not None else ""
         path = str(folders.sockets() / heir / HEIR) if heir else ""
-        try:
-            await connection.ask(clients.Stop(path), STOP_ANSWER_S)
-        except Unreachable as error:
-            if not await asyncio.to_thread(records.kill, connection.record) and error.code != "ended":
-                raise
-            return
-        await connection.ended()
-        connection.close()
-        records.living()
+        if await end(connection, path):
+            await connection.ended()
+            connection.close()
+            records.living()
 
     async def release(self) -> None:
         """Release all leases; this client is done with its worlds."""
