@@ -63,6 +63,9 @@ gallery: setup $(VENV)/.gallery  ## training code of others in a cell, as a job 
 frameworks: $(VENV)/.frameworks  ## TensorFlow and MindSpore for real, as jobs: here, on hosts over SSH, on two nodes of Slurm (4.5 GB)
 	@DTRAIN_LAB_FRAMEWORKS=1 $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-frameworks tests/integration/test_frameworks.py
 
+gpu: setup $(VENV)/.test  ## the tests of CUDA and NCCL, on this machine's GPUs
+	$(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-gpu tests/gpu
+
 matrix: setup  ## the short set of tests on other Pythons and torches: writes docs/matrix.md
 	@$(BIN)/python -m matrix
 

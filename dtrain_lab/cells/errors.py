@@ -28,6 +28,21 @@ NO_ANSWER = "NoAnswer"
 """`Failure.type` of a rank that does not answer an interrupt."""
 
 
+DEVICE_ERRORS = (
+    "device-side assert triggered",
+    "illegal memory access",
+    "misaligned address",
+    "illegal instruction",
+    "invalid program counter",
+    "hardware stack error",
+    "unspecified launch failure",
+    "the launch timed out",
+    "uncorrectable ecc error",
+)
+"""Errors of CUDA that "leave the process in an inconsistent state and any further CUDA work will return the
+same error" (CUDA Runtime API, cudaError)."""
+
+
 def blame(failures: Sequence[Failure], *, restarted: bool = False) -> tuple[Failure, ...]:
     """Separate the ranks that caused a failure from the ranks that failed because of them.
 
@@ -95,6 +110,11 @@ def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Su
         error = _one_line(kinds[0])
         text = f"{_who(raised)} failed: {error}{more}."
         parts.append(_part("raised", raised, text, error=error, others=others))
+    if broken := [f for f in raised if broke_device(f.message)]:
+        restart = f"%distributed restart {rank_names.compact(f.rank for f in broken)}"
+        text = f"CUDA fails on {rank_names.name(f.rank for f in broken)} until you replace "
+        text += f"{'it' if len(broken) == 1 else 'them'}: {restart}."
+        parts.append(_part("device", broken, text, restart=restart))
     if silent:
         verb = "does" if len(silent) == 1 else "do"
         restart = f"%distributed restart {rank_names.compact(f.rank for f in silent)}"
@@ -103,6 +123,12 @@ def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Su
     if taken:
         parts.append(_taken(taken))
     return tuple(parts) or (Summary("ended", {}, f"{rank_names.sentence_name(ranks)} ended."),)
+
+
+def broke_device(message: str) -> bool:
+    """Whether after an error every further call of CUDA fails in the same process."""
+    text = message.lower()
+    return "cuda error" in text and any(known in text for known in DEVICE_ERRORS)
 
 
 def joined(parts: Sequence[Summary]) -> str:

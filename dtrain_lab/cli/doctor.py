@@ -38,7 +38,7 @@ print(int(t))
 """
 STUCK = """
 import time, torch, torch.distributed as dist
-if rank: time.sleep(600)
+if rank or world_size == 1: time.sleep(600)
 t = torch.ones(1, device=device)
 dist.all_reduce(t)
 print(t.item())
@@ -179,7 +179,7 @@ def _trial(gpu: bool, ranks: int | None) -> list[dict[str, Any]]:
     if made:
         cluster = made[0]
         step("all_reduce", lambda: _summed(cluster))
-        step("interrupt a stuck collective", lambda: _interrupted(cluster))
+        step("interrupt a cell that hangs", lambda: _interrupted(cluster))
         step("all_reduce with the same group", lambda: _summed(cluster))
         step("kill a rank", lambda: _killed(cluster))
         step("replace it", lambda: _replaced(cluster))

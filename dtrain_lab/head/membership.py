@@ -32,8 +32,8 @@ class Hands(Protocol):
     def end_ranks(self, ranks: tuple[int, ...]) -> None:
         """Tell ranks to exit by themselves."""
 
-    def abort(self, ranks: tuple[int, ...]) -> None:
-        """Abort the collectives that ranks wait in."""
+    def abort(self, ranks: tuple[int, ...], hooks: bool) -> None:
+        """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""
 
     def fail_cell(self, rank: int, message: str, *, stopped: bool) -> None:
         """Fail the cell of a rank that will never reply."""
@@ -117,8 +117,8 @@ class Membership:
                 hands.form(generation, joining)
             case do.SignalRanks(ranks):
                 hands.signal(ranks, signal.SIGINT)
-            case do.AbortRanks(ranks):
-                hands.abort(ranks)
+            case do.AbortRanks(ranks, hooks):
+                hands.abort(ranks, hooks)
             case do.EndRanks(ranks):
                 hands.end_ranks(ranks)
             case do.KillRanks(ranks):

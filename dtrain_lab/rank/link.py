@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells.output_buffer import STREAMS, Names
 from dtrain_lab.rank import launchers, rpc
+from dtrain_lab.rank.cells import backward_threads
 from dtrain_lab.rank.cells.questions import Questions
 from dtrain_lab.rank.cells.runner import CellRunner, drain
 from dtrain_lab.rank.channel import far, near
@@ -145,8 +146,10 @@ class Link:
         match order:
             case links.StoreAnswer():
                 self._calls.answered(order)
-            case links.Abort():
+            case links.Abort(hooks):
                 self._group.break_waits()
+                if hooks:
+                    backward_threads.interrupt(self._main or 0)
             case links.AskWhere():
                 self._outbox.put(self._where(order), now=True)
             case links.Execute() | links.Diagnose():

@@ -34,9 +34,10 @@ class SignalRanks(Base, frozen=True):
 
 
 class AbortRanks(Base, frozen=True):
-    """Abort the collectives that these ranks wait in."""
+    """Abort the collectives that these ranks wait in. `hooks`: as in the link's `Abort`."""
 
     ranks: tuple[int, ...]
+    hooks: bool = True
 
 
 class EndRanks(Base, frozen=True):

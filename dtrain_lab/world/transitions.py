@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.errors import STOPPED
+from dtrain_lab.cells.errors import STOPPED, broke_device
 from dtrain_lab.wire.kinds import WorldPhase
 from dtrain_lab.world import actions as do
 from dtrain_lab.world import events as on
@@ -117,12 +117,13 @@ def _group_formed(state: State, event: on.GroupFormed) -> Moved:
 def _group_failed(state: State, event: on.GroupFailed) -> Moved:
     if event.generation != state.generation or not state.forming:
         return state, []
-    return _formation_failed(
-        state, f"{rank_names.sentence_name([event.rank])} could not connect: {event.message}"
-    )
+    message = f"{rank_names.sentence_name([event.rank])} could not connect: {event.message}"
+    if broke_device(event.message):
+        return _formation_failed(state, message, f"Replace it: %distributed restart {event.rank}")
+    return _formation_failed(state, message)
 
 
-def _formation_failed(state: State, message: str) -> Moved:
+def _formation_failed(state: State, message: str, hint: str = "Restart all ranks.") -> Moved:
     state = replace(state, forming=False)
     if all(m.new for m in state.members):
         return _fail(state, "group_failed", message, "The ranks' log has the details.")
@@ -130,7 +131,7 @@ def _formation_failed(state: State, message: str) -> Moved:
         state,
         phase="degraded",
         dirty=False,
-        reason=("group_failed", message, "Restart all ranks."),
+        reason=("group_failed", message, hint),
     )
     return state, [do.StopTimer("form")]
 
@@ -333,7 +334,7 @@ def _end_peers(state: State) -> Moved:
     if not peers:
         return state, []
     state = state.each(peers, aborted=True)
-    return state, [do.AbortRanks(peers), do.StartTimer("peers", PEERS_AFTER_S)]
+    return state, [do.AbortRanks(peers, hooks=False), do.StartTimer("peers", PEERS_AFTER_S)]
 
 
 def _joined_too_late(state: State) -> Moved:

@@ -26,6 +26,16 @@ it('says who failed, and what became of the others, by their codes', () => {
   );
 });
 
+it('names the way out for a GPU that a process can no longer use', () => {
+  const broken: Said = {
+    code: 'device',
+    values: { ranks: '1', restart: '%distributed restart 1' }
+  };
+  expect(fateOf([RAISED, broken], '', true, trans).rest).toBe(
+    'CUDA fails on rank 1 until you replace it: %distributed restart 1.'
+  );
+});
+
 it('names those that hung in an operation where others did not', () => {
   const values = { ranks: '0-1', operations: ['barrier'], inside: '0' };
   expect(fateOf([{ code: 'interrupted', values }], '', false, trans).head).toBe(

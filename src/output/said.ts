@@ -87,6 +87,14 @@ function words(
       );
     case 'stopped':
       return trans.__('The cluster was stopped.');
+    case 'device':
+      return trans._n(
+        'CUDA fails on rank %2 until you replace it: %3.',
+        'CUDA fails on ranks %2 until you replace them: %3.',
+        count,
+        ranks,
+        value('restart')
+      );
     case 'no_answer':
       return trans._n(
         'Rank %2 does not answer the interrupt: wait, or %3.',

@@ -79,6 +79,16 @@ def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
     )
 
 
+def test_a_gpu_that_a_process_can_no_longer_use_is_told_with_the_way_out() -> None:
+    broken = failed(1, "CUDA error: device-side assert triggered\nCUDA kernel errors might be reported later")
+    assert cell_errors.joined(cell_errors.failure_parts([broken], (0, 1))) == (
+        "Rank 1 failed: RuntimeError: CUDA error: device-side assert triggered. "
+        "CUDA fails on rank 1 until you replace it: %distributed restart 1."
+    )
+    passing = failed(1, "CUDA error: invalid argument")
+    assert "restart" not in cell_errors.joined(cell_errors.failure_parts([passing], (0, 1)))
+
+
 def test_a_lost_rank_is_named_with_how_it_ended() -> None:
     lost = Failure(1, "lost", "RankLost", "killed by signal 9 (SIGKILL)")
     assert (

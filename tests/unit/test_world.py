@@ -149,6 +149,27 @@ def test_asking_again_does_not_put_the_verdict_off() -> None:
     )
 
 
+def test_hooks_of_ranks_that_nobody_interrupted_run_on() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)), on.CellReplied(1, "raised", sequence=1))
+    _, actions = play(state, on.TimerFired("peers"))
+    assert of(do.AbortRanks, actions) == [do.AbortRanks((0,), hooks=False)]
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)), on.InterruptAsked((0, 1)))
+    _, actions = play(state, on.TimerFired("abort"))
+    assert of(do.AbortRanks, actions) == [do.AbortRanks((0, 1), hooks=True)]
+
+
+def test_a_rank_whose_gpu_fails_is_the_one_to_replace() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)), on.InterruptAsked((0, 1)))
+    state, _ = play(state, on.CellReplied(0, "interrupted"), on.CellReplied(1, "interrupted"))
+    for why, hint in (
+        ("CUDA error: an illegal memory access was encountered", "Replace it: %distributed restart 1"),
+        ("refused", "Restart all ranks."),
+    ):
+        failed, _ = play(state, on.GroupFailed(1, state.generation, why))
+        assert failed.reason is not None
+        assert failed.reason[2] == hint
+
+
 def test_an_interrupt_of_an_idle_world_does_nothing() -> None:
     state, actions = play(ready(), on.InterruptAsked((0, 1, 2)))
     assert (state.phase, actions) == ("ready", [])
@@ -174,7 +195,7 @@ def test_peers_of_a_rank_that_raised_are_freed_after_a_grace() -> None:
     state, actions = play(state, on.CellReplied(0, "raised", sequence=1))
     assert of(do.StartTimer, actions) == [do.StartTimer("peers", 1.0)]
     state, actions = play(state, on.TimerFired("peers"))
-    assert of(do.AbortRanks, actions) == [do.AbortRanks((1,))]
+    assert of(do.AbortRanks, actions) == [do.AbortRanks((1,), hooks=False)]
 
 
 def test_a_cell_that_failed_on_a_rank_while_its_peer_computes_says_so() -> None:
@@ -216,7 +237,7 @@ def test_a_cell_on_other_ranks_is_not_freed_with_them() -> None:
     state, _ = play(ready(3), on.CellBegan("a", (0, 1)), on.CellBegan("b", (2,)))
     state, _ = play(state, on.CellReplied(0, "raised", sequence=1))
     _, actions = play(state, on.TimerFired("peers"))
-    assert of(do.AbortRanks, actions) == [do.AbortRanks((1,))]
+    assert of(do.AbortRanks, actions) == [do.AbortRanks((1,), hooks=False)]
 
 
 def test_a_destroyed_group_is_formed_again() -> None:

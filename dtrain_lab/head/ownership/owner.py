@@ -321,9 +321,9 @@ class Owner:
         for rank in ranks:
             self.peers.to_rank(rank, links.End())
 
-    def abort(self, ranks: tuple[int, ...]) -> None:
-        """Abort the collectives that ranks wait in."""
-        self._ranks.abort(ranks)
+    def abort(self, ranks: tuple[int, ...], hooks: bool) -> None:
+        """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""
+        self._ranks.abort(ranks, hooks)
 
     def fail_cell(self, rank: int, message: str, *, stopped: bool) -> None:
         """Fail the cell of a rank that will never reply."""

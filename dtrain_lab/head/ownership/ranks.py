@@ -91,11 +91,11 @@ class Ranks:
         for index, _, keys in orders.by_node(plan, ranks):
             self._nodes.say(index, links.Signal(keys, number))
 
-    def abort(self, ranks: tuple[int, ...]) -> None:
-        """Abort the collectives that ranks wait in."""
+    def abort(self, ranks: tuple[int, ...], hooks: bool) -> None:
+        """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""
         self._note_operations(ranks)
         for rank in ranks:
-            self._peers.to_rank(rank, links.Abort())
+            self._peers.to_rank(rank, links.Abort(hooks))
 
     def resized(self, plan: Plan) -> None:
         """Forget the process groups of the old size, and hold slots for the new one."""

@@ -21,7 +21,7 @@ from dtrain_lab.rank.group.numbers import begun
 from dtrain_lab.rank.group.resize import resize
 from dtrain_lab.rank.group.sockets import GlooSockets
 from dtrain_lab.rank.group.store import Calls, LinkStore
-from dtrain_lab.rank.torch import ddp, fsdp, groups, names
+from dtrain_lab.rank.torch import ddp, fsdp, groups, names, nccl
 from dtrain_lab.wire.links import Form, GroupSpec
 
 WORLD_NAME = "0"
@@ -94,6 +94,8 @@ class Group:
             Names of live objects that could not be given the new group.
         """
         self.generation = order.generation
+        # the GPU may still wait in a collective of the last generation, although this process does not
+        self._abort_nccl()
         self.collectives = order.collectives
         store = dist.PrefixStore(f"gen{order.generation}", self._store)
         if order.size != self.size:
@@ -115,9 +117,12 @@ class Group:
         """Abort the collective or store call that the main thread waits in. Called by the link's thread."""
         self._calls.abort()
         self._sockets.shut()
+        self._abort_nccl()
+
+    def _abort_nccl(self) -> None:
         if "nccl" in self.collectives and dist.is_initialized():
             for pg in groups.live_groups():
-                pg.abort()
+                nccl.abort(pg)
 
     def specs(self) -> tuple[tuple[GroupSpec, ...], int]:
         """The groups of this rank in the order they were made, and how many names torch has given out."""
@@ -153,6 +158,11 @@ class Group:
                 world_size=self.size,
                 timeout=self.timeout,
             )
+        self._connect(dist.group.WORLD)
+
+    def _connect(self, pg: Any) -> None:
+        if "nccl" in self.collectives and self.size > 1:
+            nccl.connect(pg)
 
     # ---- a rank that survived from the last generation
 
@@ -196,6 +206,8 @@ class Group:
             alone = device == "cpu" and "nccl" not in self.collectives
             groups.replace_backend(pg, device, self._slot + offset, backend, alone=alone)
         groups.rename(pg, name, description, prefix)
+        if name == WORLD_NAME:
+            self._connect(pg)
 
     def _gloo(self, store: dist.Store, pg: Any, members: list[int], name: str) -> Any:
         if self._device is None:
@@ -207,7 +219,7 @@ class Group:
             return dist.ProcessGroupGloo(dist.PrefixStore("cpu/", store), pg.rank(), pg.size(), options)
 
     def _nccl(self, store: dist.Store, pg: Any, members: list[int], name: str) -> Any:
-        options = groups.nccl_options(self.timeout, members, name)
+        options = nccl.options(self.timeout, members, name)
         return dist.ProcessGroupNCCL(dist.PrefixStore("cuda/", store), pg.rank(), pg.size(), options)
 
     @property

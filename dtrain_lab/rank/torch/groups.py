@@ -184,15 +184,11 @@ def gloo_options(device: Any, timeout: timedelta, members: list[int], name: str)
     options = dist.ProcessGroupGloo._Options()
     options._devices = [device]
     options._threads = 1
-    return _common_options(options, timeout, members, name)
+    return common_options(options, timeout, members, name)
 
 
-def nccl_options(timeout: timedelta, members: list[int], name: str) -> Any:
-    """Options of an NCCL back-end; arguments as for `gloo_options`."""
-    return _common_options(dist.ProcessGroupNCCL.Options(), timeout, members, name)
-
-
-def _common_options(options: Any, timeout: timedelta, members: list[int], name: str) -> Any:
+def common_options(options: Any, timeout: timedelta, members: list[int], name: str) -> Any:
+    """Set the options that all back-ends have; arguments as for `gloo_options`."""
     options._timeout = timeout
     for field, value in (("global_ranks_in_group", members), ("group_name", name)):
         if hasattr(options, field):  # older torch has only some of them

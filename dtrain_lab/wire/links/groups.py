@@ -48,7 +48,13 @@ class Form(Message, frozen=True, tag="form"):
 
 
 class Abort(Message, frozen=True, tag="abort"):
-    """Abort every waiting collective, from outside the main thread."""
+    """Abort every waiting collective, from outside the main thread.
+
+    `hooks`: also raise KeyboardInterrupt in Python code of a backward pass that torch runs in a thread of its
+    own, as it does for GPUs: a signal reaches the main thread only.
+    """
+
+    hooks: bool = False
 
 
 class StoreAnswer(Message, frozen=True, tag="stored"):

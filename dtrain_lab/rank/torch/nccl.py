@@ -1,0 +1,72 @@
+"""NCCL's back-end of a process group: its options, its communicator, its end. Not in torch for CPUs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from dtrain_lab.rank.torch import groups, names
+
+WATCHDOG = ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_ENABLE_MONITORING")
+"""Variables of torch's watchdog, which are 0 in a cluster. It ends a process whose peer has died or that has
+waited for long, and with it the user's variables; the head aborts the collective and keeps the process."""
+
+
+def options(timeout: timedelta, members: list[int], name: str) -> Any:
+    """Options of a back-end; arguments as for `groups.gloo_options`."""
+    return groups.common_options(dist.ProcessGroupNCCL.Options(), timeout, members, name)
+
+
+def abort(group: Any) -> None:
+    """Abort the collectives of a group, from any thread."""
+    if not names.has(names.GROUPS):
+        group.abort()
+        return
+    for backend in _backends(group):
+        backend.abort()
+
+
+def connect(group: Any) -> None:
+    """Make the communicator of a group, where the GPUs of all its ranks work; a collective.
+
+    torch would make it at the first collective. A rank that waits there for one that never comes can't be
+    freed: what is not made yet can't be aborted. Without `names.GROUPS` it is so all the same.
+
+    Args:
+        group: a group with gloo for CPUs and NCCL for GPUs.
+
+    Raises:
+        RuntimeError: this rank's GPU does not work.
+    """
+    failure = _device_failure()
+    if names.has(names.GROUPS):
+        working = _smallest(group, int(failure is None))
+        for backend in _backends(group) if working else []:
+            backend.eager_connect_single_device(torch.device("cuda", torch.cuda.current_device()))
+    if failure is not None:
+        raise failure
+
+
+def _backends(group: Any) -> list[Any]:
+    return [each for each in groups.backends(group) if type(each).__name__ == "ProcessGroupNCCL"]
+
+
+def _device_failure() -> RuntimeError | None:
+    """The error that the GPU gives to each call of this process from now on; None where it works."""
+    try:
+        torch.cuda.current_stream().query()
+    except RuntimeError as error:
+        return error
+    return None
+
+
+def _smallest(group: Any, value: int) -> int:
+    """The smallest value of all ranks, exchanged between CPUs; a collective that nothing counts."""
+    order = dist.AllreduceOptions()
+    order.reduceOp = dist.ReduceOp.MIN
+    tensor = torch.tensor([value])
+    group._get_backend(torch.device("cpu")).allreduce([tensor], order).wait()
+    return int(tensor)
