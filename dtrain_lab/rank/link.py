@@ -300,6 +300,8 @@ class Link:
             try:
                 unpointed = self._group.form(order)
                 self._set_size(order)
+                if self._monitor is not None:
+                    self._monitor.start.rebuilt()
             # torch may raise anything; the head decides what a failure means
             except Exception as failure:  # noqa: BLE001
                 error = f"{type(failure).__name__}: {failure}"[:2000]

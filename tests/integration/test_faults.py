@@ -79,6 +79,22 @@ def test_an_interrupt_in_backward_keeps_model_and_subgroups(trained: dt.Cluster,
     same_everywhere(trained)
 
 
+def test_ranks_that_an_interrupt_leaves_a_step_apart_are_told(trained: dt.Cluster) -> None:
+    step = "optimizer.zero_grad(); model(torch.ones(4, 8)).mean().backward()"
+    stop = f"{step}\nif rank: time.sleep(600)\noptimizer.step(); dist.all_reduce(torch.ones(1))"
+    thread, _ = in_background(lambda: trained.run(stop, check=False))
+    stands_in(trained, 0, ("in collective", "stuck"))
+    trained.interrupt()
+    thread.join(20)
+    told = "".join(trained.run("train()", timeout=60).stderr.values())
+    assert "The parameters of rank 1 differ from those of rank 0 (" in told
+    assert "%distributed restart 1 --from 0" in told
+    assert not any(trained.run("train()", timeout=60).stderr.values()), "told once"
+    trained.restart([1], source=0)
+    assert not any(trained.run("train()", timeout=60).stderr.values())
+    same_everywhere(trained)
+
+
 SHARDED = """
 import time, torch, torch.distributed as dist
 from torch.distributed.fsdp import fully_shard

@@ -1,6 +1,7 @@
 """Detects ranks that average gradients of different parameters: they exchange, and train different models.
 
-Where gradients are averaged, parameters have to be the same on all ranks of the group before the first step.
+Where gradients are averaged, parameters have to be the same on all ranks of the group before the first step,
+and again when the group was rebuilt: an interrupt may have ended a step on some ranks only.
 Each rank writes checksums to the rendezvous store once; the last rank to do so compares them and tells the
 user. Parameters of FSDP, tensor and pipeline parallelism are never compared: their gradients are not averaged
 by DDP, nor each by itself.
@@ -19,6 +20,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.rank.monitor.checks.missing_sync import MOST, NAMED, names_of
 from dtrain_lab.rank.torch import ddp
 from dtrain_lab.rank.torch.compiler import untraced
@@ -46,6 +48,8 @@ class SharedStart:
         self._steps = STEPS
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()
         """DDP models that have been compared."""
+        self._trained: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Those that had been compared when the group was rebuilt."""
         self._optimizers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         """Optimizers whose gradients are averaged by hand → the group."""
         self._reduced: dict[tuple[int, int], Any] = {}
@@ -67,6 +71,11 @@ class SharedStart:
         self._reduced.clear()
         self._numbers.clear()
 
+    def rebuilt(self) -> None:
+        """Compare all models once more: an interrupt may come between the same step of two ranks."""
+        self._trained = weakref.WeakSet([*self._trained, *self._known])
+        self._known.clear()
+
     @untraced
     def forward(self, model: Any) -> None:
         """Called before a DDP model's forward pass in training."""
@@ -77,7 +86,8 @@ class SharedStart:
             return
         mine = {id(p) for p in ddp.parameters(model)}
         found = {name: p for name, p in model.module.named_parameters() if id(p) in mine}
-        self._compare(found, model.process_group, "DistributedDataParallel averages their gradients")
+        why = "" if model in self._trained else "DistributedDataParallel averages their gradients"
+        self._compare(found, model.process_group, why)
 
     def reduced(self, tensor: Any, group: Any) -> None:
         """Called when a tensor is summed over a group by hand."""
@@ -127,8 +137,14 @@ class SharedStart:
             return
         mine = others[-1]
         differ = [name for i, name in enumerate(found) if any(_differ(o[i], mine[i]) for o in others)]
-        if differ:
+        if differ and why:
             self._say(_sentence(len(members), differ, why))
+        elif differ:
+            by_rank = dict(zip([r for r in members if r != dist.get_rank()], others, strict=False))
+            by_rank[dist.get_rank()] = mine
+            first = by_rank.pop(min(members))
+            apart = [r for r, o in by_rank.items() if any(map(_differ, o, first))]
+            self._say(_trained_apart(min(members), apart, differ))
 
     def exchanged(self, topic: str, members: Sequence[int], mine: Any) -> list[Any] | None:
         """Write this rank's part for its n-th comparison of a topic; never waits for other ranks.
@@ -183,10 +199,23 @@ def _differ(a: Sequence[float], b: Sequence[float]) -> bool:
     )
 
 
-def _sentence(ranks: int, differ: list[str], why: str) -> str:
+def _named(differ: list[str]) -> str:
     more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
+    return f"{', '.join(differ[:NAMED])}{more}"
+
+
+def _trained_apart(first: int, apart: list[int], differ: list[str]) -> str:
+    who, verb = rank_sets.name(apart), "has" if len(apart) == 1 else "have"
     return (
-        f"The parameters of {ranks} ranks differ before the first step ({', '.join(differ[:NAMED])}{more}), "
+        f"The parameters of {who} differ from those of rank {first} ({_named(differ)}): before the group was "
+        f"rebuilt, {who} {verb} made another number of steps. To make them equal: "
+        f"%distributed restart {rank_sets.compact(apart)} --from {first}, or load a checkpoint on all ranks."
+    )
+
+
+def _sentence(ranks: int, differ: list[str], why: str) -> str:
+    return (
+        f"The parameters of {ranks} ranks differ before the first step ({_named(differ)}), "
         f"although {why}: each rank trains a model of its own. Start from the same "
         "parameters: wrap the model in DistributedDataParallel without init_sync=False, and load checkpoints "
         "on all ranks."
