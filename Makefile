@@ -17,11 +17,9 @@ test:  ## every test and linter
 	@$(MAKE) --no-print-directory -j2 system-packages $(VENV)/.test $(VENV)/.hub
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
 	@$(MAKE) --no-print-directory -j2 test-hosts test-machine test-browser
+	@cat $(VENV)/tried-*/races 2>/dev/null | sed 's/^/Passed at the second try only, a race: /'
 
-# Tests that failed run once more in a process of their own, with hosts, servers and ranks of their own. Both
-# tries are in the log: what passes the second time is a race, in the test or in the product.
-tested = $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-$(1) $(2) || \
-	{ echo; echo "Once more what failed:"; $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-$(1) --last-failed --last-failed-no-failures=none $(2); }
+tested = sh tests/tries.sh $(VENV)/tried-$(1) $(BIN)/python $(2)
 
 # Two run at a time: those on several hosts mostly wait, and those in a browser begin when they are over. What
 # both print is kept apart. Among those on this machine some mostly wait, too: they run with those on hosts.
