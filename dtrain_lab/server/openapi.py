@@ -18,6 +18,7 @@ from dtrain_lab._version import __version__
 from dtrain_lab.debugger.compared import AcrossRow
 from dtrain_lab.debugger.view import DebugView
 from dtrain_lab.placement.slots import Slots
+from dtrain_lab.services.export import TYPES
 from dtrain_lab.services.profiles.files import Listed
 from dtrain_lab.wire.cells import CellRecord, Output
 from dtrain_lab.wire.cluster import Cluster
@@ -55,7 +56,7 @@ class Stopping(msgspec.Struct, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """A method of a path. `answer`: type and HTTP status of success."""
+    """A method of a path. `answer`: type and HTTP status of success; `files`: other content types of it."""
 
     method: str
     path: str
@@ -64,8 +65,11 @@ class Operation(msgspec.Struct, frozen=True):
     code: int = 200
     body: Any = None
     query: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
+FORMATS = tuple(kind.partition(";")[0] for name, kind in TYPES.items() if name != "json")
+NUMBERS = ("after", "most", "since", "last")
 OPERATIONS = (
     Operation("get", "/profiles", "All profiles; a bad file comes with its error.", list[Listed]),
     Operation("get", "/profiles/{identity}", "Text of a profile's file.", ProfileText),
@@ -92,7 +96,14 @@ OPERATIONS = (
         query=("last",),
     ),
     Operation("get", "/clusters/{identity}/metrics", "Figures of the world.", Metrics),
-    Operation("get", "/clusters/{identity}/history", "Figures of the past.", list[Point]),
+    Operation(
+        "get",
+        "/clusters/{identity}/history",
+        "Figures of the past since a point, in a `format`.",
+        list[Point],
+        query=("since", "format"),
+        files=FORMATS,
+    ),
     Operation(
         "get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack], query=("ranks",)
     ),
@@ -122,7 +133,14 @@ OPERATIONS = (
         query=("offset", "ranks", "first_error", "search"),
     ),
     Operation("get", "/jobs/{identity}/metrics", "Figures, and their history.", JobMetrics),
-    Operation("get", "/jobs/{identity}/history", "Figures of the past.", list[Point]),
+    Operation(
+        "get",
+        "/jobs/{identity}/history",
+        "Figures of the past, in a `format`.",
+        list[Point],
+        query=("format",),
+        files=FORMATS,
+    ),
     Operation("get", "/jobs/{identity}/stacks", "What all threads do now.", list[Stack], query=("ranks",)),
     Operation("get", "/jobs/{identity}/notebook", "The executed notebook.", dict[str, Any]),
     Operation("get", "/jobs/{identity}/request", "What it was asked for with.", JobRequest),
@@ -158,6 +176,9 @@ OPERATIONS = (
     ),
 )
 
+BODIES = frozenset(operation.body.__name__ for operation in OPERATIONS if operation.body is not None)
+"""Names of the types that requests consist of; some are answers as well."""
+
 
 def describe() -> dict[str, Any]:
     """Return the complete OpenAPI description."""
@@ -182,7 +203,7 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
             "name": name,
             "in": "query",
             "required": False,
-            "schema": {"type": "integer" if name in ("after", "most") else "string"},
+            "schema": {"type": "integer" if name in NUMBERS else "string"},
         }
         for name in operation.query
     ]
@@ -200,6 +221,8 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
             "default": _content("An error.", schemas[str(Error)]),
         },
     }
+    for kind in operation.files:
+        described["responses"][str(operation.code)]["content"][kind] = {"schema": {"type": "string"}}
     if operation.body is not None:
         described["requestBody"] = {"content": {"application/json": {"schema": schemas[str(operation.body)]}}}
     return described
@@ -212,8 +235,7 @@ def _content(description: str, schema: Any) -> dict[str, Any]:
 def _all_present(schema: dict[str, Any]) -> dict[str, Any]:
     """Mark all fields of an answer as required: answers include defaults, requests may omit them."""
     schema = _open_dicts(schema)
-    inputs = ("Request", "RankSet", "Size", "JobRequest", "JobSubmit", "SweepRequest")
-    if "properties" in schema and schema.get("title") not in inputs:
+    if "properties" in schema and schema.get("title") not in BODIES:
         return {**schema, "required": list(schema["properties"])}
     return schema
 

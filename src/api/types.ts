@@ -253,7 +253,7 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    last?: string;
+                    last?: number;
                 };
                 header?: never;
                 path: {
@@ -345,10 +345,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Figures of the past. */
+        /** Figures of the past since a point, in a `format`. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    format?: string;
+                    since?: number;
+                };
                 header?: never;
                 path: {
                     identity: string;
@@ -364,6 +367,8 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Point"][];
+                        "application/octet-stream": string;
+                        "text/csv": string;
                     };
                 };
                 /** @description An error. */
@@ -948,10 +953,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Figures of the past. */
+        /** Figures of the past, in a `format`. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    format?: string;
+                };
                 header?: never;
                 path: {
                     identity: string;
@@ -967,6 +974,8 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Point"][];
+                        "application/octet-stream": string;
+                        "text/csv": string;
                     };
                 };
                 /** @description An error. */
