@@ -212,3 +212,10 @@ def from_dict(data: Mapping[str, Any]) -> DtrainError:
         code=code,
         details=data.get("details") or {},
     )
+
+
+def of_system(error: OSError) -> Unreachable:
+    """The error of a file that can't be used: a disk that is full, read-only or gone."""
+    where = f"{error.filename}: " if error.filename else ""
+    hint = "Check the disk's free space, and who owns the folder." if error.errno else ""
+    return Unreachable(f"{where}{error.strerror or error}.", hint, code="no_file")

@@ -38,9 +38,9 @@ LIMIT_S = 1200
 HEAD = """# Environments
 
 Made by `make matrix`: the short set of tests (cells, kernel, faults, debugger, jobs, pure logic), on one
-machine without GPUs. Numbers are tests that passed. `make test` runs everything on the Python that it finds (here
-3.11) and the torch of `constraints.txt`, and some pure logic on 3.13 where there is one. *Commit* is the tree that was
-run; + is one with changes that were not committed.
+machine without GPUs. Numbers are tests that passed. `make test` runs everything on the Python that it
+finds (here 3.11) and the torch of `constraints.txt`, and some pure logic on 3.13 where there is one. *Commit*
+is the tree that was run; + is one with changes that were not committed.
 """
 
 

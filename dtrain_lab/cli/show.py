@@ -22,7 +22,7 @@ from dtrain_lab.errors import (
     DtrainError,
     EnvironmentUnfit,
     NotFound,
-    Unreachable,
+    of_system,
 )
 from dtrain_lab.wire.jobs.finding import Finding, problems
 
@@ -42,7 +42,6 @@ EXIT_CODES: tuple[tuple[type[DtrainError], int], ...] = (
     (EnvironmentUnfit, 5),
 )
 
-HINT = "Check the disk's free space, and who owns the folder."
 WOULD_BE_REFUSED = 2
 """Exit code of a dry run that finds problems, as of an invalid request."""
 
@@ -100,11 +99,6 @@ def end_dry_run(findings: tuple[Finding, ...]) -> None:
         sys.exit(WOULD_BE_REFUSED)
 
 
-def _of_system(error: OSError) -> DtrainError:
-    where = f"{error.filename}: " if error.filename else ""
-    return Unreachable(f"{where}{error.strerror or error}.", HINT if error.errno else "", code="no_file")
-
-
 def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
     """Decorate a command to print an error as one line on stderr, and exit with its code.
 
@@ -119,7 +113,7 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
         except BrokenPipeError:  # whoever reads has read enough
             raise
         except (DtrainError, OSError) as raised:
-            error = raised if isinstance(raised, DtrainError) else _of_system(raised)
+            error = raised if isinstance(raised, DtrainError) else of_system(raised)
             told = json.dumps(error.as_dict()) if kwargs.get("as_json") else f"dtrain-lab: {error}"
             click.echo(told, err=True)
             sys.exit(exit_code(error))

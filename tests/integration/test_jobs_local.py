@@ -270,20 +270,21 @@ def test_a_rank_that_ends_is_named_and_takes_the_others_along(
 ) -> None:
     code = f"import os, time\nif rank == 1:\n    print('last words', flush=True)\n    {ends}\ntime.sleep(600)"
     job: Job = dt.submit(write(tmp_path / "ends.ipynb", [code]), nodes=2, ranks_per_node=1)
+    wait_until(lambda: "[1] last words" in job.logs(), 60, "its last words")
     began = time.monotonic()
+    wait_until(lambda: not of_job(job.id), 30, "its end")
+    took = time.monotonic() - began
     assert job.wait(60) == "failed"
     error = job.info()["error"]
     assert (error["rank"], error["type"]) == (1, kind)
     assert message in error["message"]
-    assert "[1] last words" in job.logs()
-    wait_until(lambda: not of_job(job.id), 10, "its end")
     note(
-        f"job: a rank ends ({kind}, {message})",
-        "rank",
-        f"rank 1 {error['message']}" if kind in ("Killed", "Ended") else f"rank 1 failed: {kind}",
+        f"job: a rank ends: `{ends.split(chr(10))[-1].strip()}`",
+        "its node agent",
+        job.info()["summary"]["text"],
         "log, checkpoints, executed notebook",
-        "nothing left",
-        time.monotonic() - began,
+        "its last words are there → nothing left",
+        took,
     )
 
 
@@ -455,7 +456,7 @@ def test_a_checkpoint_that_a_kill_cut_off_is_not_resumed_from(tmp_path: Path) ->
     note(
         "job: a rank is killed in the middle of a checkpoint (`with dt.checkpoint(step)`)",
         "whoever resumes it",
-        "Failed: rank 1 was killed by SIGKILL.",
+        job.info()["summary"]["text"],
         "the checkpoint before; the one that was cut off is written anew",
         "resumed → succeeded",
         info["ended_at"] - info["created_at"],
@@ -525,29 +526,43 @@ asyncio.run(jobs.submit(JobRequest({str(book)!r}, ranks=1, python=sys.executable
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("point", ["before", "files", "started", "recorded"])
+POINTS = {
+    "before": "before its files are written",
+    "files": "once its files are written",
+    "started": "once its processes run",
+    "recorded": "before the list of jobs has its processes",
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
 def test_a_crash_at_any_point_of_a_submission(
     tmp_path: Path, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is lost, and nothing runs twice."""
-    began = time.monotonic()
     portal = Portal.get()
     book = write(tmp_path / "once.ipynb", ["import time\ntime.sleep(1)\nprint('once')"])
     identity = crash(portal, point, book)
+    began = time.monotonic()
     monkeypatch.setattr(job_state, "LOST_AFTER_S", 1.0)
     portal._jobs = Jobs()
     job = next(j for j in dt.jobs() if j.id == identity)
     if point in ("started", "recorded"):
         assert job.wait(60) == "succeeded"
+        took = time.monotonic() - began
         assert job.logs() == "[0] once\n"
     else:
         assert job.wait(60) == "lost"
+        took = time.monotonic() - began
         assert not of_job(identity)
         again = job.resume() if point == "files" else None
         if again is not None:
             assert again.wait(60) == "succeeded"
-    took = time.monotonic() - began
-    note(f"job: whoever submits it dies ({point})", "submitter", job.state, "the job", "known", took)
+    what = "the job succeeds (its cell takes 1 s)" if point in ("started", "recorded") else "shown as lost"
+    who, kept = (
+        "whoever lists jobs next",
+        "the job, once" if point in ("started", "recorded") else "its record",
+    )
+    note(f"job: whoever submits it dies {POINTS[point]}", who, job.job().summary.text, kept, what, took)
 
 
 def test_the_index_is_made_again_from_the_folders(tmp_path: Path, home: Path) -> None:

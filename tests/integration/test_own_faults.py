@@ -133,13 +133,16 @@ def test_a_cluster_goes_on(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         began = time.monotonic()
         throw(faults, "head.watch", "OSError")
         wait_until(lambda: times(troubles(cluster), "head.watch") == 4, 20, "the fourth")
+        took = time.monotonic() - began
+        [trouble] = (t for t in cluster.cluster().troubles if t.name == "head.watch")
+        assert cluster.run("print(rank)", timeout=30).stdout == {0: "0\n", 1: "1\n"}
         note(
-            "an I/O error in the head's own watch (a fault of ours, or of the disk)",
+            "an I/O error in the head's own watch (a fault of ours, or of the disk), for the fourth time",
             "the head's supervisor, which begins the watch anew",
-            "Watching restarted once.",
-            "everything: cells run, hangs are still found",
-            "told in the panel and by `doctor`",
-            time.monotonic() - began,
+            trouble.text,
+            "everything: cells run",
+            "counted among the cluster's troubles",
+            took,
         )
 
 
@@ -434,7 +437,8 @@ def test_a_server_lives_on_a_disk_that_is(how: str, tmp_path: Path) -> None:
                 slowest = max(slowest, time.monotonic() - began)
             asks.join(60)
             code, body = server.get("dtrain-lab/clusters", 60)
-            assert code == 200 or body["message"], (code, body)
+            # its folder may be missing, or the disk too slow: then in words of ours, with a code
+            assert code == 200 or (code in (409, 502) and body["code"] and body["hint"]), (code, body)
             if how == "gone":
                 disk.unlink()
                 (tmp_path / "elsewhere").rename(disk)

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import BadProfile, BadSize, StartFailed
+from dtrain_lab.errors import BadProfile, BadSize, StartFailed, Unreachable
 from dtrain_lab.machine import processes
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.profiles import files as profiles
@@ -157,17 +157,20 @@ def test_scancel_from_outside_is_told_and_leaves_nothing(cluster: Any, hosts: Ho
     slurm(hosts, "scancel", cluster._connection.record.remote.handle.job)
     began = time.monotonic()
     wait_until(lambda: cluster.gone, 20, "the end to be known")
-    note(
-        "scancel from outside (Slurm asked every second; by default every 30 s)",
-        "the broken connection, then squeue",
-        "job has ended.",
-        "the job's folder with its log",
-        "told",
-        time.monotonic() - began,
-    )
+    took = time.monotonic() - began
     for name in hosts.names:
         wait_until(partial(empty, hosts, name), 10, f"{name} to be empty")
     assert not records.path_of(cluster._connection.record.id).exists()
+    with pytest.raises(Unreachable) as ended:
+        cluster.run("1")
+    note(
+        "scancel from outside (Slurm asked every second; by default every 30 s)",
+        "the broken connection, then squeue",
+        ended.value.message,
+        "the job's folder with its log",
+        "told",
+        took,
+    )
 
 
 def test_the_schedulers_limit_is_known_and_told(hosts: Hosts) -> None:
