@@ -107,7 +107,7 @@ class Cluster(Measurements):
         timeout: float | None = None,
         check: bool = True,
     ) -> Result:
-        """Run code on ranks and wait until all of them have finished.
+        """Run code on ranks and wait until all of them have finished; Ctrl-C interrupts the ranks, too.
 
         Args:
             code: Code as in a cell; magics and top-level await work.
@@ -155,7 +155,11 @@ class Cluster(Measurements):
             source=f"{cell}.py",
         )
         check_order(code, order.label, order.first_line, timeout)
-        return await self.run_order(order, check=check)
+        try:
+            return await self.run_order(order, check=check)
+        except asyncio.CancelledError:  # whoever waited was interrupted, and means the code
+            self._portal.post(self.interrupt_cell(cell))
+            raise
 
     async def run_order(
         self, order: clients.Run, *, check: bool = True, on_output: OnOutput | None = None

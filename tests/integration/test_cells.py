@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -255,3 +257,18 @@ def test_the_last_values_of_cells_that_follow_at_once_are_in_the_history(pair: d
         lambda: {1019, 2019} <= {p["values"].get("step") for p in pair.history()}, 10, "both last values"
     )
     assert pair.history()[-1]["values"]["level"] == 0.5
+
+
+def test_who_is_interrupted_while_it_waits_interrupts_its_ranks(pair: dt.Cluster) -> None:
+    async def wait() -> None:
+        running = asyncio.ensure_future(pair.run_async("import time\nmine = rank\ntime.sleep(60)"))
+        while (await pair.info_async())["ranks"][0]["state"] != "busy" and not running.done():
+            await asyncio.sleep(0.05)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(wait())
+    began = time.monotonic()
+    assert pair.run("print(mine)").stdout == {0: "0\n", 1: "1\n"}
+    assert time.monotonic() - began < 40, "it waited for the other one's end"
