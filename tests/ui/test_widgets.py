@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import open_notebook, shot
+from tests.ui.geometry import EDGE, assert_inside
 from tests.ui.lab import Lab
 from tests.ui.test_panel import run_cell
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 
@@ -74,6 +76,19 @@ def test_widgets_of_ranks_are_shown_moved_and_clicked(lab: Lab, page: Any) -> No
     badges.nth(2).wait_for(state="detached")
     assert sorted(badges.evaluate_all("all => all.map(e => e.dataset.dtrainRank)")) == ["0", "1"]
     assert cell(page, 2).locator(".widget-hprogress").count() == 2
+
+    # a narrow window has prompts above cells: bars begin where the code does, and end in the cell
+    page.set_viewport_size({"width": 640, "height": 900})
+    code, output = cell(page, 2).locator(".jp-InputArea-editor"), cell(page, 2).locator(".jp-DtrainOutput")
+    wait_until(
+        lambda: abs(code.bounding_box()["x"] - output.bounding_box()["x"]) <= EDGE,
+        10,
+        "output below its code",
+    )
+    bars = cell(page, 2).locator(".widget-hbox:has(.widget-hprogress)").all()
+    assert len(bars) == 2
+    assert_inside(cell(page, 2).locator(".jp-OutputArea").first, bars)
+    page.set_viewport_size({"width": 1280, "height": 900})
 
     # the page is loaded anew: the ranks still have their widgets
     page.keyboard.press("Control+s")
