@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,39 @@ def test_a_link_out_of_the_project_is_not_packed(tmp_path: Path) -> None:
     assert packed.files == {"alias.py": b"x = 1", "src/inside.py": b"x = 1"}
     # on this machine a job is led to them
     assert packed.left == ("config", "data", "loop")
+
+
+def test_what_travels_is_limited_as_the_guide_says_and_the_rest_is_named(tmp_path: Path) -> None:
+    """Six levels, 2,000 files, 1 MiB a file, 32 MiB in all: the guide's numbers, not the code's."""
+    deep = tmp_path / "deep"
+    at = deep
+    for name in "abcdef":
+        at /= name
+        at.mkdir(parents=True)
+        (at / "m.py").write_text("x")
+    packed = packing.pack(deep)
+    assert sorted(packed.files) == ["a/b/c/d/e/m.py", "a/b/c/d/m.py", "a/b/c/m.py", "a/b/m.py", "a/m.py"]
+    assert packed.left == ("a/b/c/d/e/f",)
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(2001):
+        (many / f"{number:04}.py").touch()
+    assert packing.survey(many).left == ("2000.py",)
+    large = tmp_path / "large"
+    large.mkdir()
+    for number in range(33):
+        os.truncate(os.open(large / f"{number:02}.bin", os.O_CREAT | os.O_RDWR), 1 << 20)
+    os.truncate(os.open(large / "above.bin", os.O_CREAT | os.O_RDWR), (1 << 20) + 1)
+    assert packing.survey(large).left == ("32.bin", "above.bin")
+
+
+def test_only_python_files_of_a_home_folder_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    (tmp_path / "project").mkdir()
+    for name in ("a.py", "notes.txt", "project/b.py"):
+        (tmp_path / name).touch()
+    packed = packing.pack(tmp_path)
+    assert (list(packed.files), packed.left) == (["a.py"], ("notes.txt",))
 
 
 def test_an_allocation_is_a_number() -> None:

@@ -114,6 +114,8 @@ def _walk(folder: Path, below: str, patterns: tuple[str, ...], depth: int) -> It
         if entry.is_dir(follow_symlinks=False):
             if depth > 1:
                 yield from _walk(folder, f"{path}/", patterns, depth - 1)
+            elif below:  # too deep: left out as a whole, and named
+                yield path
         elif entry.is_file() or (entry.is_symlink() and entry.is_dir()):
             yield path
 
