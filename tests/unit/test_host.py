@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,9 +59,41 @@ def test_what_goes_over_loopback_is_not_the_network() -> None:
     assert network_bytes()[0] - sent < size
 
 
-def test_this_machine_says_how_often_it_was_hot_or_that_it_does_not_know() -> None:
-    count = throttle_count()
-    assert count is None or count >= 0
+def test_hot_moments_of_all_cores_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "PROCESSORS", tmp_path)
+    assert throttle_count() is None, "a kernel that does not count them"
+    for core, count in enumerate((3, 4)):
+        folder = tmp_path / f"cpu{core}" / "thermal_throttle"
+        folder.mkdir(parents=True)
+        (folder / "core_throttle_count").write_text(f"{count}\n")
+    assert throttle_count() == 7
+
+
+def test_runnable_threads_are_read_from_the_kernels_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "LOAD", tmp_path / "loadavg")
+    assert host.runnable_threads() is None
+    (tmp_path / "loadavg").write_text("1.00 0.50 0.25 5/812 4711\n")
+    assert host.runnable_threads() == 5
+
+
+def test_network_bytes_are_those_of_cards_and_infiniband(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent_received = {"lo": (7, 7), "veth1": (50, 60), "eth0": (100, 200)}
+    counters = {n: SimpleNamespace(bytes_sent=s, bytes_recv=r) for n, (s, r) in sent_received.items()}
+    monkeypatch.setattr(host.psutil, "net_io_counters", lambda pernic: counters)
+    monkeypatch.setattr(host, "NETWORK", tmp_path / "net")
+    monkeypatch.setattr(host, "INFINIBAND", tmp_path / "infiniband")
+    assert network_bytes() == (150, 260), "no card: what a container has"
+    (tmp_path / "net" / "eth0" / "device").mkdir(parents=True)
+    assert network_bytes() == (100, 200), "a container's traffic goes through the card, too"
+    port = tmp_path / "infiniband" / "mlx5_0" / "ports" / "1" / "counters"
+    port.mkdir(parents=True)
+    (port / "port_xmit_data").write_text("10\n")
+    (port / "port_rcv_data").write_text("20\n")
+    assert network_bytes() == (140, 280), "it counts words of four bytes"
 
 
 def test_threads_that_want_a_core_are_told_smoothly_and_without_the_one_that_asks(
@@ -79,4 +113,3 @@ def test_threads_that_want_a_core_are_told_smoothly_and_without_the_one_that_ask
         clock[0] += 0.25
         last = watched.use().runnable
     assert last == pytest.approx(12, rel=0.01)
-    assert (host.runnable_threads() or 1) >= 1

@@ -60,3 +60,14 @@ def test_a_full_disk_where_segments_vanished_ends_nothing(
     add(journal, "c")
     assert texts(journal) == []
     assert journal.next == 3
+
+
+def test_256_mb_of_a_cluster_are_kept(tmp_path: Path) -> None:
+    """The guide's number; then the oldest goes."""
+    kept = Journal(tmp_path)
+    try:
+        add(kept, *["x" * (4 << 20)] * 70)
+        size = sum(path.stat().st_size for path in tmp_path.glob("journal.*"))
+    finally:
+        kept.close()
+    assert 240 << 20 < size <= 260 << 20

@@ -309,3 +309,4 @@ def test_rates_are_those_of_the_loop_itself(tmp_path: Path) -> None:
         assert max(off.values(), default=0) < 2, (off, found)
         if not wrong:
             return
+    pytest.fail(f"not one of three runs was right: {off}")

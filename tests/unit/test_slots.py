@@ -19,6 +19,10 @@ def ticket(name: str, slots: int, at: float, *, holds: bool = False, devices: tu
     return Ticket(name, "job", name, "me", 1, 1.0, slots, at, holds, devices)
 
 
+def test_a_machine_has_a_slot_a_gpu_or_eight_a_core() -> None:
+    assert (total(GPUS), total(CPUS)) == (4, 16), "as the guide says"
+
+
 def test_a_job_gets_gpus_that_nobody_uses() -> None:
     running = ticket("one", 2, 1, holds=True, devices=("0", "2"))
     answer = turn([running, ticket("two", 2, 2)], "two", GPUS, USABLE)
