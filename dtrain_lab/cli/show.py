@@ -114,6 +114,7 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
             raise
         except (DtrainError, OSError) as raised:
             error = raised if isinstance(raised, DtrainError) else of_system(raised)
+            error.hint = error.hint.replace("%distributed start", "dtrain-lab cluster start")
             told = json.dumps(error.as_dict()) if kwargs.get("as_json") else f"dtrain-lab: {error}"
             click.echo(told, err=True)
             sys.exit(exit_code(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -18,6 +19,8 @@ NEEDED = 2 << 20
 """Free bytes that a head needs to start: its sockets, its logs and ipyparallel's files."""
 
 
+LONGEST = 85
+"""Bytes of the path of the heads' folders, at most: with names below it, a socket's may have 107."""
 RECORD = 16 << 10
 """Bytes of a head's record, at most."""
 
@@ -41,7 +44,7 @@ def must_have_room() -> None:
     """Check that a head can write its folder, so that nothing is started that would fail half-way.
 
     Raises:
-        StartFailed: The disk is full.
+        StartFailed: The disk is full or read-only, or the path is too long.
     """
     try:
         folder = sockets()
@@ -51,6 +54,12 @@ def must_have_room() -> None:
         raise no_room(Path(error.filename or tempfile.gettempdir()), error) from error
     if free < NEEDED:
         raise _full(folder)
+    if (long := len(os.fsencode(folder))) > LONGEST:
+        raise StartFailed(
+            f"{folder} is too long a path for a cluster's sockets: {long} of {LONGEST} bytes.",
+            f"Set {RUNTIME_VARIABLE} to a shorter one.",
+            code="long_path",
+        )
     try:
         with tempfile.TemporaryFile(dir=kept, buffering=0) as file:
             file.write(bytes(RECORD))

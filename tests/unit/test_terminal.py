@@ -6,9 +6,11 @@ import errno
 import io
 import json
 import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -16,8 +18,11 @@ from dtrain_lab.api import person
 from dtrain_lab.backends.signin import Question, Questions
 from dtrain_lab.cli import cluster as command
 from dtrain_lab.cli.main import main
-from dtrain_lab.errors import StartFailed
+from dtrain_lab.cli.show import reports_errors
+from dtrain_lab.errors import BadRequest, NotFound, StartFailed
+from dtrain_lab.machine import RUNTIME_VARIABLE
 from dtrain_lab.services import folders
+from dtrain_lab.services.policy import options
 
 
 def test_a_hosts_questions_are_not_mixed_with_json(
@@ -58,3 +63,27 @@ def test_a_disk_that_takes_no_record_is_told_before_a_start(monkeypatch: pytest.
     with pytest.raises(StartFailed) as refused:
         folders.must_have_room()
     assert refused.value.message.startswith(f"{folders.records()} can't be written: No space left on device.")
+
+
+def test_a_path_that_sockets_cant_have_is_told_before_a_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RUNTIME_VARIABLE, str(tmp_path / ("x" * folders.LONGEST)))
+    with pytest.raises(StartFailed, match="is too long a path for a cluster's sockets"):
+        folders.must_have_room()
+
+
+@pytest.mark.parametrize("text", ["abc", "nan", "-1"])
+def test_a_variable_that_is_no_number_is_named(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DTRAIN_LAB_ADOPTION_S", text)
+    with pytest.raises(BadRequest, match=f'DTRAIN_LAB_ADOPTION_S is "{text}"'):
+        options.of_environment()
+
+
+def test_a_hint_names_what_the_terminal_has() -> None:
+    @reports_errors
+    def fails() -> None:
+        raise NotFound("There is none.", "Start one: %distributed start")
+
+    said = CliRunner().invoke(click.command()(fails), [])
+    assert said.stderr == "dtrain-lab: There is none. Start one: dtrain-lab cluster start\n"

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from dtrain_lab.backends.poll_floor import limits
+from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.policy import policy
 from dtrain_lab.wire.processes.settings import StartOptions
 
 
 def of_environment() -> StartOptions:
-    """Parse the variables `DTRAIN_LAB_…`."""
-    adoption, floor = (os.environ.get(f"DTRAIN_LAB_{name}_S") for name in ("ADOPTION", "POLL_FLOOR"))
+    """Parse the variables `DTRAIN_LAB_…`.
+
+    Raises:
+        BadRequest: One is no number of seconds.
+    """
     return StartOptions(
         warm=os.environ.get("DTRAIN_LAB_WARM", "1") != "0",
         auto_start=os.environ.get("DTRAIN_LAB_AUTO_START", "1") != "0",
-        adoption_s=float(adoption) if adoption else None,
-        poll_floor_s=float(floor) if floor else None,
+        adoption_s=_seconds("DTRAIN_LAB_ADOPTION_S"),
+        poll_floor_s=_seconds("DTRAIN_LAB_POLL_FLOOR_S"),
     )
+
+
+def _seconds(variable: str) -> float | None:
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    with contextlib.suppress(ValueError):
+        if (seconds := float(text)) >= 0:
+            return seconds
+    raise BadRequest(f'{variable} is "{text}", which is no number of seconds.', "Correct it, or unset it.")
 
 
 def hold() -> None:
