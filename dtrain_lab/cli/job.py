@@ -26,7 +26,7 @@ from dtrain_lab.cli.show import (
 )
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
-from dtrain_lab.metrics.units import duration
+from dtrain_lab.metrics.units import counted, duration
 from dtrain_lab.wire.jobs.job import Job as Info
 
 FOLLOW_S = 0.3
@@ -230,7 +230,8 @@ def prune(older_than: float, yes: bool, dry_run: bool, as_json: bool) -> None:
             console.print(f"{len(old)} would be deleted.")
         return
     if old:
-        question = f"Delete {len(old)} jobs with their folders and checkpoints?"
+        those = counted(len(old), "job with its folder", "jobs with their folders")
+        question = f"Delete {those} and checkpoints?"
         confirm(question, yes=yes, as_json=as_json)
     failed: list[DtrainError] = []
     gone = []
@@ -271,7 +272,8 @@ def rebuild(folder: Path | None, as_json: bool) -> None:
         return
     for problem in made.problems:
         click.echo(f"warning: {problem}", err=True)
-    console.print(f"{made.found} jobs have a folder; {made.added} of them were not in the list.")
+    have = counted(made.found, "job has", "jobs have")
+    console.print(f"{have} a folder; {made.added} not in the list before.")
 
 
 def _took(info: Info) -> str:

@@ -12,6 +12,7 @@ from dtrain_lab.cli.show import (
     print_json,
     reports_errors,
 )
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.services import slots as service_slots
 
 
@@ -29,7 +30,7 @@ def slots(profile: str, stop: str | None, as_json: bool) -> None:
         return
     for node in found.nodes:
         free = sum(slot.held_by is None for slot in node.slots)
-        console.print(f"{node.name}: {free} of {len(node.slots)} slots are free")
+        console.print(f"{node.name}: {free} of {counted(len(node.slots), 'slot is', 'slots are')} free")
         table = Table("slot", "held by", "owner", "process", box=None, pad_edge=False)
         for slot in node.slots:
             if slot.held_by is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import hypot, sqrt
 from statistics import fmean, median
 
 from msgspec.structs import replace
@@ -12,7 +13,15 @@ from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
 
 LEAST_ERROR = 0.01
+STUDENT = {2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6, 7: 2.4, 8: 2.4, 9: 2.3}
+"""Number of cycles → how many standard errors are a 95 % error, as so few scatter little by chance."""
 MAD = 1.4826
+FEW = {2: 1.20, 3: 1.50, 4: 1.36, 5: 1.21, 6: 1.20, 7: 1.14, 8: 1.13, 9: 1.11}
+"""Number of cycles → how many times the median absolute deviation of so few is too small, on average."""
+OF_MEDIAN = 1.2533
+"""Standard error of a median over that of a mean."""
+ONCE = 0.5
+"""Error of a share that was measured in one cycle, as a part of it: what it scatters is not known."""
 ELSEWHERE = 1.3
 """Ratio of a loop's step to the repeated step above which the loop's own code takes noticeable time."""
 TELLING = 0.10
@@ -23,6 +32,8 @@ GONE = (
     "and train a step."
 )
 """Why a step can't be repeated where its model was collected."""
+QUICK, QUICK_S = (9, 4), 2.0
+"""The same for steps that are fast: where all of a kind take no longer than so many seconds."""
 SCHEMES = ((5, 4), (5, 3), (3, 3), (3, 2), (2, 2))
 """Numbers of cycles, and of steps of each kind per cycle (the first step isn't counted). The first pair that
 fits into `WITHIN_S` is used."""
@@ -44,6 +55,8 @@ def scheme(step_s: float) -> tuple[int, int]:
     Returns:
         Number of cycles, and number of steps of each kind per cycle.
     """
+    if QUICK[0] * QUICK[1] * step_s <= QUICK_S:
+        return QUICK
     return next((s for s in SCHEMES if s[0] * s[1] * step_s <= WITHIN_S), SCHEMES[-1])
 
 
@@ -59,7 +72,7 @@ def feeding(available: int, ahead: int, step_s: float, cycles: int) -> tuple[int
     Returns:
         Number of cycles, and number of steps per cycle.
     """
-    cycles = max(1, min(cycles, available // (ahead + 2)))
+    cycles = max(1, min(cycles, SCHEMES[0][0], available // (ahead + 2)))
     steps = min(available // cycles, ahead + 4 * (SCHEMES[0][1] - 1), int(WITHIN_S / (cycles * step_s)))
     return cycles, max(ahead + 1, steps)
 
@@ -68,9 +81,9 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosi
     """Evaluate the measurements of all ranks.
 
     share = (1 − T(without) / T(with)) · T(with) / T. The first factor is computed for each cycle of each
-    rank, averaged over ranks, and its median taken over cycles; the error is two standard errors of it. T is
-    a whole
-    step: with the loader where that was measured, and of the user's own loop where that takes longer.
+    rank, averaged over ranks, and its median taken over cycles; the error is a 95 % error of that. T is a
+    whole step: with the loader where that was measured, and of the user's own loop where that takes longer.
+    What T differs from the loop's own steps otherwise, nobody knows the part of: it is error, too.
 
     Args:
         reports: reports of all ranks.
@@ -96,9 +109,10 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosi
             "model, nor averaging, nor the loader."
         ] = None
     if repeated and size > 1 and all(r.without_sync for r in reports):
-        communication = _check([(r.with_sync, r.without_sync) for r in reports], step_s, _communication)
+        pairs = [(r.with_sync, r.without_sync) for r in reports]
+        communication = _check(pairs, step_s, loop_s, _communication)
     if repeated and real:
-        data = _check([(r.real, r.with_sync) for r in reports], step_s, _data)
+        data = _check([(r.real, r.with_sync) for r in reports], step_s, loop_s, _data)
     text = _verdict(communication, data, size, own)
     if slow is not None and step_s:
         late = min(1.0, slow.values["over_s"] / step_s)
@@ -205,18 +219,46 @@ def _typical(measured: Sequence[Sequence[float]]) -> float:
     return median(median(steps) for steps in measured) if measured and all(measured) else 0.0
 
 
-def _check(pairs: Sequence[tuple[Sequence[float], Sequence[float]]], step_s: float, text: Say) -> Check:
+def median_error(values: Sequence[float]) -> float:
+    """95 % error of the median of a few measurements; 0 of one, of which nothing is known.
+
+    Args:
+        values: the measurements.
+    """
+    count = len(values)
+    middle = median(values)
+    spread = MAD * FEW.get(count, 1.0) * median(abs(v - middle) for v in values)
+    return STUDENT.get(count, 2.0) * OF_MEDIAN * spread / sqrt(count)
+
+
+def _check(
+    pairs: Sequence[tuple[Sequence[float], Sequence[float]]], step_s: float, loop_s: float | None, text: Say
+) -> Check:
     cycles = min(len(side) for pair in pairs for side in pair)
     shares = [fmean(1 - without[i] / with_[i] for with_, without in pairs) for i in range(cycles)]
-    share = median(shares)
-    spread = MAD * median(abs(s - share) for s in shares)
+    share = min(1.0, max(0.0, median(shares)))
+    error = median_error(shares) if cycles > 1 else ONCE * share
     with_s = _typical([with_ for with_, _ in pairs])
     without_s = _typical([without for _, without in pairs])
     of_step = with_s / step_s
-    error = max(LEAST_ERROR, 2 * spread / cycles**0.5 * of_step)
+    error = hypot(error * of_step, _unsteady(share * of_step, step_s, loop_s))
     # where both take equally long, a nonzero share is only noise of the cycles
-    share = min(1.0, max(0.0, share)) * of_step if with_s > without_s else 0.0
+    share = share * of_step if with_s > without_s else 0.0
+    error = min(max(LEAST_ERROR, error), max(share, 1 - share))  # no error leads below 0 and above 1
     return Check(share, error, with_s, without_s, text(share, error, with_s, without_s, step_s))
+
+
+def _unsteady(share: float, step_s: float, loop_s: float | None) -> float:
+    """Error of a share where the loop's own steps took another time than the repeated ones.
+
+    What the loop takes longer may be its own code, which would make the share smaller. It can't take less but
+    by another load of the machine, and that may have been in any part.
+    """
+    if not loop_s:
+        return 0.0
+    if loop_s >= step_s:
+        return share * (1 - step_s / loop_s)
+    return max(share, 1 - share) * (1 - loop_s / step_s)
 
 
 def _communication(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:

@@ -13,7 +13,7 @@ import time
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.advice.communication import BUCKET
 from dtrain_lab.metrics.advice.measured import Measured
-from dtrain_lab.metrics.units import size_text
+from dtrain_lab.metrics.units import counted, size_text
 from dtrain_lab.wire.metrics.forecast import Forecast
 from dtrain_lab.wire.node import MeasuredSpeed, Speed
 
@@ -121,7 +121,7 @@ def weak_scaling(each: int, ranks_now: int, ranks: int, steps: int | None) -> st
     share = "half" if ranks == 2 * ranks_now else f"{ranks_now / ranks:.2g} times"
     shrinks = f"an epoch has {share} the steps"
     if steps:
-        shrinks = f"an epoch has {-(-steps * ranks_now // ranks):,} steps in place of {steps:,}"
+        shrinks = f"an epoch has {counted(-(-steps * ranks_now // ranks), 'step')} in place of {steps:,}"
     return (
         f"On {ranks} ranks with the same batch on each (weak scaling) {grows}, and {shrinks} where each rank "
         "reads its own part of the data."

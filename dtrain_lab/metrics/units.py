@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """Format a number of things, as "1 batch" or "1,200 batches".
+
+    Args:
+        number: how many.
+        one: what one of them is called.
+        many: what several are called; empty for an added "s".
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def size_text(size: int) -> str:
     """Format a number of bytes, as "3.1 MB"."""
-    value = float(size)
-    for unit in ("bytes", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+    if abs(size) < 1000:
+        return counted(size, "byte")
+    value = size / 1e3
+    for unit in ("kB", "MB"):
+        if value < 999.95:
+            return f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.2f} GB"
 

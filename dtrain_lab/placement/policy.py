@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
 
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadSize, Forbidden
 from dtrain_lab.placement.network import port_range
 from dtrain_lab.wire.processes.settings import Policy
@@ -88,7 +89,7 @@ def check(
         )
     if policy.ranks and size > policy.ranks:
         raise BadSize(
-            f"The administrator allows at most {policy.ranks} ranks; this asks for {size}.",
+            f"The administrator allows at most {rank_sets.count(policy.ranks)}; this asks for {size}.",
             f"Ask for at most {policy.ranks}.",
             details={"most": policy.ranks, "field": "ranks"},
         )

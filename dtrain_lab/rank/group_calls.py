@@ -14,6 +14,7 @@ from typing import Any
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import Conflict
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.notes import Notes
@@ -75,7 +76,7 @@ def _init_process_group(group: Group, notes: Notes) -> Callable[..., None]:
 def _check(group: Group, backend: str | None, world_size: int, rank: int) -> None:
     if world_size not in (-1, group.size):
         raise Conflict(
-            f"init_process_group asks for {world_size} ranks; this world has {group.size}.",
+            f"init_process_group asks for {rank_sets.count(world_size)}; this world has {group.size}.",
             f"Leave world_size out, or start a cluster with --ranks {world_size}.",
             code="world_size_differs",
         )

@@ -20,6 +20,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 from dtrain_lab.errors import Conflict
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.imports import after_import
 from dtrain_lab.rank.notes import Notes
@@ -105,7 +106,7 @@ class Launchers:
 
         That process would have had frameworks without state, and would have taken its group with it.
         """
-        self._notes.say(f"the {self._here.size} ranks are there already; {_name(fn)} runs in each of them.")
+        self._notes.say(f"the {_ranks(self._here.size)} there already; {_name(fn)} runs in each.")
         with torch_libraries.new_process():
             result = fn(*args, **kwargs)
         if not dist.is_initialized():
@@ -132,7 +133,7 @@ class Launchers:
             hint += f", or have {count} ranks: a cluster by `%distributed resize {count}`, "
             hint += "a job by its number of ranks"
         return Conflict(
-            f"{what} asks for {processes}; {size} ranks are there already, and they are what it makes.",
+            f"{what} asks for {processes}; {_ranks(size)} there already, and they are what it makes.",
             f"{hint}.",
             code="world_size_differs",
         )
@@ -203,7 +204,7 @@ class Launchers:
             if rank is None or not 0 <= rank < self._here.size:
                 raise Conflict(
                     f"{_name(target or type(process).run)} in a process of its own would make another "
-                    f"process group; {self._here.size} ranks are there already.",
+                    f"process group; {_ranks(self._here.size)} there already.",
                     "Call it in the cell, with the variables `rank` and `world_size`, in place of "
                     "starting processes.",
                     code="world_size_differs",
@@ -261,6 +262,10 @@ def _rank_of(target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         if type(given.get(name)) is int:
             return int(given[name])
     return next((value for value in args if type(value) is int), None)
+
+
+def _ranks(count: int) -> str:
+    return counted(count, "rank is", "ranks are")
 
 
 def _makes_group(function: Any, deep: int = 0) -> bool:

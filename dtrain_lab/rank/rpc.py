@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 
 from dtrain_lab.errors import Conflict
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.rank.imports import after_import
 from dtrain_lab.rank.torch import references
 
@@ -62,8 +63,9 @@ def _answer(world: World, sessions: Sessions, module: ModuleType) -> None:
         rpc_backend_options: Any = None,
     ) -> None:
         if world_size not in (None, world.size):
+            asked = counted(world_size or 0, "process", "processes")
             raise Conflict(
-                f"init_rpc asks for {world_size} processes; {world.size} ranks are there.",
+                f"init_rpc asks for {asked}; {counted(world.size, 'rank is', 'ranks are')} there.",
                 f"Give world_size as {world.size}.",
                 code="world_size_differs",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import Importance, Sweep, SweepRecord, Trial
@@ -64,7 +65,7 @@ def summary(record: SweepRecord) -> Summary:
     failed = sum(trial.state == "failed" for trial in record.trials)
     found = best(record)
     values = {"done": done, "total": record.total, "failed": failed}
-    text = f"{done} of {record.total} trials done"
+    text = f"{done} of {counted(record.total, 'trial')} done"
     if failed:
         text += f", {failed} failed"
     if found is not None and found.value is not None:

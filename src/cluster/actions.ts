@@ -152,7 +152,7 @@ export function addClusterCommands(
         return;
       }
       const sure = await confirmLoss(
-        trans.__('Go on with %1 ranks?', plan.size),
+        trans._n('Go on with %1 rank?', 'Go on with %1 ranks?', plan.size),
         leaveOutText(plan, trans),
         trans.__('Go on with %1', plan.size),
         trans

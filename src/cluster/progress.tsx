@@ -152,10 +152,11 @@ function LateNodes(props: {
   return (
     <div className="jp-DtrainCluster-late">
       <p className="jp-DtrainUi-under">
-        {trans.__(
-          '%1 of %2 nodes are ready',
-          nodes.size - late.length,
-          nodes.size
+        {trans._n(
+          '%2 of %1 node is ready',
+          '%2 of %1 nodes are ready',
+          nodes.size,
+          nodes.size - late.length
         )}
       </p>
       {late.slice(0, MOST_LATE).map(([name, { there, total }]) => (

@@ -68,10 +68,11 @@ export function Course(props: {
     </circle>
   );
   const summary = last
-    ? trans.__(
-        '%1 of %2 trials that ended; the best so far is %3.',
-        sweep.objective,
+    ? trans._n(
+        '%2 of %1 trial that ended; the best so far is %3.',
+        '%2 of %1 trials that ended; the best so far is %3.',
         ended.length,
+        sweep.objective,
         formatValue(last.best)
       )
     : trans.__('No trial has succeeded yet.');

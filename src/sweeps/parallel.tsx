@@ -60,7 +60,8 @@ export function Parallel(props: {
           role="group"
           aria-label={
             best
-              ? trans.__(
+              ? trans._n(
+                  'Parameters of %1 trial; it has %2.',
                   'Parameters of %1 trials; the best has %2.',
                   drawn.length,
                   axes
@@ -68,7 +69,11 @@ export function Parallel(props: {
                     .map(a => `${a.name} ${formatValue(a.of(best))}`)
                     .join(', ')
                 )
-              : trans.__('Parameters of %1 trials.', drawn.length)
+              : trans._n(
+                  'Parameters of %1 trial.',
+                  'Parameters of %1 trials.',
+                  drawn.length
+                )
           }
         >
           <g aria-hidden="true">

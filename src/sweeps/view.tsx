@@ -211,7 +211,8 @@ function Facts(props: { sweep: Sweep; trans: TranslationBundle }): JSX.Element {
     ],
     [
       trans.__('Size'),
-      trans.__(
+      trans._n(
+        '%1 trial of %2 × %3, %4 at once',
         '%1 trials of %2 × %3, %4 at once',
         sweep.total,
         size.nodes,

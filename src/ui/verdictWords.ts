@@ -88,18 +88,22 @@ export function busyNote(
   trans: TranslationBundle
 ): string {
   const threads = formatCount(Number(values.threads));
-  const cores = formatCount(Number(values.cores));
+  const cores = Number(values.cores);
   return values.node
-    ? trans.__(
-        '%1 is busy (%2 threads want its %3 cores), so times and shares are rough.',
+    ? trans._n(
+        '%2 is busy (%3 threads want its one core), so times and shares are rough.',
+        '%2 is busy (%3 threads want its %4 cores), so times and shares are rough.',
+        cores,
         String(values.node),
         threads,
-        cores
+        formatCount(cores)
       )
-    : trans.__(
-        'This machine is busy (%1 threads want its %2 cores), so times and shares are rough.',
+    : trans._n(
+        'This machine is busy (%2 threads want its one core), so times and shares are rough.',
+        'This machine is busy (%2 threads want its %3 cores), so times and shares are rough.',
+        cores,
         threads,
-        cores
+        formatCount(cores)
       );
 }
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from msgspec.structs import replace
 
@@ -53,7 +55,8 @@ def test_a_step_that_waits_for_data_is_input_bound_however_much_of_the_rest_is_c
 
 
 def test_slow_steps_are_run_less_often() -> None:
-    assert scheme(0.02) == (5, 4)
+    assert scheme(0.02) == (9, 4), "fast ones more often"
+    assert scheme(0.1) == (5, 4)
     assert scheme(3) == (3, 3)
     assert scheme(60) == (2, 2)
 
@@ -84,6 +87,39 @@ def test_what_spreads_is_said_to_be_unsure() -> None:
     assert found.communication is not None
     assert found.communication.error > 0.05
     assert found.data is None
+
+
+@pytest.mark.parametrize(("cycles", "least"), [(3, 0.85), (5, 0.88), (9, 0.9)])
+def test_the_error_of_few_cycles_holds_as_often_as_it_says(cycles: int, least: float) -> None:
+    random = Random(3)
+
+    def times(base: float) -> tuple[float, ...]:
+        return tuple(base * random.gauss(1, 0.1) for _ in range(cycles))
+
+    held = 0
+    for _ in range(400):
+        found = conclude([Report(times(0.02), times(0.012))] * 2).communication
+        assert found is not None
+        held += abs(found.share - 0.4) <= found.error
+    assert held / 400 >= least
+
+
+def test_a_share_that_was_measured_once_is_not_sure() -> None:
+    found = conclude([Report((0.02,) * 5, (0.015,) * 5, (0.04,))] * 2)
+    assert found.data is not None
+    assert (found.data.share, found.data.error) == (pytest.approx(0.5), pytest.approx(0.25))
+
+
+def test_steps_that_took_another_time_in_the_loop_are_error() -> None:
+    def error(loop_s: float) -> float:
+        found = conclude([report(r, 20, 12, loop_s=loop_s) for r in (0, 1)]).communication
+        assert found is not None
+        assert found.share == pytest.approx(0.4)
+        return found.error
+
+    assert error(0.02) == pytest.approx(0.01)
+    assert error(0.025) == pytest.approx(0.4 / 5), "a fifth of the loop may be its own code"
+    assert error(0.016) == pytest.approx(0.6 / 5), "the machine was busier meanwhile, in any part"
 
 
 def test_one_rank_has_no_communication_to_check() -> None:

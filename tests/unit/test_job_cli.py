@@ -141,7 +141,7 @@ def test_jobs_are_found_again(jobs: Jobs, tmp_path: Path) -> None:
     made = json.loads(terminal("job", "rebuild", str(folder), "--json").stdout)
     assert (made["found"], made["added"], len(made["problems"])) == (1, 1, 1)
     assert "the record of the job again000" in made["problems"][0]
-    assert terminal("job", "rebuild", str(folder)).stdout.startswith("1 jobs have a folder; 0")
+    assert terminal("job", "rebuild", str(folder)).stdout.startswith("1 job has a folder; 0")
     assert "There is no folder" in terminal("job", "rebuild", str(folder / "none"), code=3).stderr
 
 

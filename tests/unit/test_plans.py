@@ -169,7 +169,7 @@ def test_a_change_since_the_plan_is_told(
         with pytest.raises(Conflict, match="ranks changed"):
             await jobs.submit(replace(request, ranks=1), book, plan=plan.id)
         monkeypatch.setattr(policy, "current", lambda: Policy(ranks=1))
-        with pytest.raises(BadSize, match="at most 1 ranks"):
+        with pytest.raises(BadSize, match="at most 1 rank;"):
             await jobs.submit(request, book, plan=plan.id)
         assert host.handed == []
 

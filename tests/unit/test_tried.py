@@ -72,7 +72,7 @@ def test_few_batches_are_less_sure() -> None:
     few = [Report((0.04, 0.05), changed=(0.02, 0.02), steps=8)]
     found = tried(few, advice("accumulate", every=4))
     assert found.gain_error > 1, "two cycles that differ by a quarter"
-    assert found.text.startswith("Change it: not surely faster (+125 % ±333), measured over 8 batches")
+    assert found.text.startswith("Change it: not surely faster (+125 % ±501), measured over 8 batches")
     assert "which are few." in found.text
     many = [Report((0.04, 0.05) * 5, changed=(0.02, 0.02) * 5, steps=40)]
     assert tried(many, advice("accumulate", every=4)).gain_error < 0.3

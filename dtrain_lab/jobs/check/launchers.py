@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.jobs.check.parsed import Parsed, last
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.wire.jobs.finding import Finding
 
 NUMBERS = {
@@ -40,12 +42,13 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
             name, argument, count = asked
             if count in (0, ranks, ranks_per_node):
                 continue
+            makes = counted(count, "process", "processes")
             found.append(
                 one.finding(
                     "problem",
                     "launcher_size",
-                    f"{name} makes {count} processes; the job has {ranks} ranks, and {name} runs in them.",
-                    f"Give {argument} as world_size, or submit with {count} ranks.",
+                    f"{name} makes {makes}; the job has {rank_sets.count(ranks)}, and {name} runs in them.",
+                    f"Give {argument} as world_size, or submit with {rank_sets.count(count)}.",
                     node,
                 )
             )

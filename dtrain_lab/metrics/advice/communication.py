@@ -58,7 +58,7 @@ def accumulate(of: Measured) -> Advice | None:
         change=f"Average gradients once in {every} batches"
         + (f" in place of {of.batches}" if of.batches > 1 else ""),
         gain=gain,
-        gain_error=hypot(of.error * saved, unsure) * gain**2,
+        gain_error=_gain_error(gain, hypot(of.error * saved, unsure)),
         cost=f"{effective}; scale the learning rate by {times} (linear) or {times**0.5:.2g} (square root).",
         diff="",
         values={
@@ -68,7 +68,7 @@ def accumulate(of: Measured) -> Advice | None:
             "times": times,
             "root": f"{times**0.5:.2g}",
             "code": optimize(gradient_accumulation_steps=every),
-            "in_loop": [in_loop, of.error * saved * in_loop**2],
+            "in_loop": [in_loop, _gain_error(in_loop, of.error * saved)],
             **({"batch": batch} if batch else {}),
             **({"stream": True} if of.stream else {}),
         },
@@ -110,7 +110,7 @@ def compress(of: Measured) -> Advice | None:
         id="bf16",
         change="Send gradients in bf16",
         gain=gain,
-        gain_error=doubt * gain**2,
+        gain_error=_gain_error(gain, doubt),
         cost=f"{HALF_BITS} bytes in place of {of.gradient_item} for each of the gradients, which are rounded "
         "by up to 0.4 %.",
         diff="",
@@ -128,11 +128,19 @@ def single(of: Measured) -> Advice | None:
         id="float32",
         change="Train in float32 in place of float64",
         gain=gain,
-        gain_error=of.error / 2 * gain**2,
+        gain_error=_gain_error(gain, of.error / 2),
         cost="Numbers have 7 digits in place of 16. Computation becomes faster, too, which is not counted.",
         diff="",
         values={"code": "model = model.float()  # before DDP wraps it, and inputs as float32\n"},
     )
+
+
+def _gain_error(gain: float, doubt: float) -> float:
+    """Error of a gain of 1 / (1 − saved), where `doubt` is that of what is saved, as a share of a step.
+
+    The larger of both sides: where much is saved, a little more makes a step much shorter.
+    """
+    return gain**2 * doubt / (1 - gain * doubt) if 2 * gain * doubt < 1 else gain
 
 
 def _transfer(of: Measured) -> float | None:

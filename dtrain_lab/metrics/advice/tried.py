@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, median, stdev
 
-from dtrain_lab.metrics.diagnosis import ELSEWHERE, LEAST_ERROR, MAD
+from dtrain_lab.metrics.diagnosis import ELSEWHERE, LEAST_ERROR, STUDENT, median_error
 from dtrain_lab.wire.metrics.diagnosis import Change, Report, Tried
 from dtrain_lab.wire.metrics.told import FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN, TIMES_GAIN
 from dtrain_lab.wire.metrics.verdicts import Advice
 
-STUDENT = {1: 12.7, 2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6}
-"""Number of cycles → how many standard errors are a 95 % error, as so few scatter little by chance."""
 WAYS = {"": "", "loop": " with the loop changed", "optimize": " with dt.optimize"}
 """How a change was made while it was tried → that in words."""
 NUMBERS = {"accumulate": "every", "bf16": "", "workers": "workers"}
@@ -40,9 +38,8 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
 
     gain = (b + e) / (a + e), with b and a the seconds of a batch without the change and with it, and e the
     time of the loop's own code, which repeated batches leave out. It is computed for each cycle from the
-    means of all ranks; the result is the median of the cycles, its error two standard errors, of few cycles
-    more (`STUDENT`). Steps that read the loader are compared by their means, since workers give batches in
-    bursts.
+    means of all ranks; the result is the median of the cycles, with its 95 % error. Steps that read the
+    loader are compared by their means, since workers give batches in bursts.
 
     Args:
         reports: reports of all ranks, with `changed`.
@@ -56,12 +53,12 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
     if advice.id == "workers":
         b, a = fmean(before) + own, fmean(after) + own
         gain = b / a
-        few = STUDENT.get(min(len(before), len(after)), 2.0)
+        few = STUDENT.get(max(2, min(len(before), len(after))), 2.0)
         error = few * gain * ((_error(before) / b) ** 2 + (_error(after) / a) ** 2) ** 0.5
     else:
         gains = [(b + own) / (a + own) for b, a in zip(before, after, strict=False)]
         gain = median(gains)
-        error = STUDENT.get(len(gains), 2.0) * MAD * median(abs(g - gain) for g in gains) / len(gains) ** 0.5
+        error = median_error(gains) if len(gains) > 1 else gain
     error = max(LEAST_ERROR, error)
     steps = min(r.steps for r in reports)
     what = change(advice)

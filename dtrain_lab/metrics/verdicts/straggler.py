@@ -169,7 +169,7 @@ def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
         kind="unknown",
         code=TOO_BUSY,
         values={"node": "" if alone else node, "threads": threads, "cores": host.cores},
-        text=f"{who} is too busy to say who is slow: {threads} threads want its {host.cores} cores.",
+        text=f"{who} is too busy to say who is slow: {threads} threads want its {_cores(host.cores)}.",
         hint="Times and shares are not reliable while threads wait for a core. "
         "Use fewer ranks, or end other work.",
     )
@@ -183,7 +183,11 @@ def busy_note(found: Verdict) -> str:
     """
     node, threads, cores = (found.values[name] for name in ("node", "threads", "cores"))
     who = node or "This machine"
-    return f"{who} is busy ({threads} threads want its {cores} cores), so times and shares are rough."
+    return f"{who} is busy ({threads} threads want its {_cores(cores)}), so times and shares are rough."
+
+
+def _cores(count: int) -> str:
+    return "one core" if count == 1 else f"{count} cores"
 
 
 def _often(known: Sequence[RankSample], rank: int, usual: float, over: float) -> str:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, feeding, scheme
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.rank.diagnosis.replay import Replay, iterator, kept, of_all, timed
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
@@ -149,5 +150,5 @@ def feeds(loader: Any, batches: int, workers: int | None = None) -> tuple[int, i
     reading = loader.num_workers if workers is None else workers
     ahead = 1 + reading * (loader.prefetch_factor or PREFETCHED) // batches
     if count // batches < FEWEST_STEPS + ahead - 1:
-        return 0, 0, f"The loader has {count} batches, too few to tell."
+        return 0, 0, f"The loader has {counted(count, 'batch', 'batches')}, too few to tell."
     return count // batches, ahead, ""

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.training import ranks
 from dtrain_lab.training.gradients import together
 from dtrain_lab.training.gradients.copies import Copies
@@ -348,7 +349,8 @@ def accumulate(model: Any, optimizer: Any, every: int) -> None:
     known = of(optimizer)
     if known is not None:
         if known.done:
-            ranks.say(f"dt.optimize: the gradients of {known.done} batches of a group are dropped.")
+            dropped = counted(known.done, "batch", "batches")
+            ranks.say(f"dt.optimize: the gradients of {dropped} of a group are dropped.")
         known.remove()
         _all.discard(known)
     if every > 1:

@@ -10,6 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.training import meeting, ranks
 
 NAMED = 3
@@ -55,8 +56,9 @@ def meet_before_flush(model: Any, done: int) -> None:
     try:
         meeting.meet(FLUSH, dist.get_process_group_ranks(model.process_group), done)
     except meeting.Absent as absent:
+        batches = counted(done, "batch", "batches")
         raise BadRequest(
-            f"dt.optimize: the data of this rank has ended with {done} batches of an incomplete group, and "
+            f"dt.optimize: the data of this rank has ended with {batches} of an incomplete group, and "
             f"{absent.names} did not come to its end: ranks have different numbers of batches.",
             "Give each rank as many batches as the others: DistributedSampler pads them; a stream ends after "
             "the same number on each rank.",

@@ -119,10 +119,11 @@ function Machines(props: ISlotsProps): JSX.Element {
         <section key={node.name} aria-label={node.name}>
           <p>
             <b>{node.name}</b>{' '}
-            {trans.__(
-              '%1 of %2 slots are free',
-              node.slots.filter(s => !s.held_by).length,
-              node.slots.length
+            {trans._n(
+              '%2 of %1 slot is free',
+              '%2 of %1 slots are free',
+              node.slots.length,
+              node.slots.filter(s => !s.held_by).length
             )}
           </p>
           <ul>

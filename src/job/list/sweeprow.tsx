@@ -76,7 +76,8 @@ export function SweepRow(props: {
         <td>
           {sweep.profile}
           <p className="jp-DtrainUi-under">
-            {trans.__(
+            {trans._n(
+              '%1 trial of %2 × %3',
               '%1 trials of %2 × %3',
               sweep.total,
               size.nodes,

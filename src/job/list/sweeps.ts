@@ -92,8 +92,14 @@ export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
     number
   >;
   let text = failed
-    ? trans.__('%1 of %2 trials done, %3 failed', done, total, failed)
-    : trans.__('%1 of %2 trials done', done, total);
+    ? trans._n(
+        '%2 of %1 trial done, %3 failed',
+        '%2 of %1 trials done, %3 failed',
+        total,
+        done,
+        failed
+      )
+    : trans._n('%2 of %1 trial done', '%2 of %1 trials done', total, done);
   if (best) {
     const value = formatValue(best.value);
     const where = [objective, value, best.number] as const;

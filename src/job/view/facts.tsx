@@ -29,11 +29,12 @@ export function Facts(props: {
     [trans.__('Slurm job'), job.scheduler_id],
     [
       trans.__('Size'),
-      trans.__(
-        '%1 × %2 = %3 ranks',
+      trans._n(
+        '%2 × %3 = %1 rank',
+        '%2 × %3 = %1 ranks',
+        job.world.size,
         job.size.nodes,
-        job.size.ranks_per_node,
-        job.world.size
+        job.size.ranks_per_node
       )
     ],
     [trans.__('Batch'), batchFact(job, trans)],
