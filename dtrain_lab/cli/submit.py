@@ -20,7 +20,7 @@ from dtrain_lab.cli.show import (
 from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import read
-from dtrain_lab.jobs.typed import typed_value
+from dtrain_lab.jobs.typed import once, typed_value
 from dtrain_lab.placement import budget, quota
 from dtrain_lab.placement.frameworks.names import imported
 from dtrain_lab.services.plans.code import Code
@@ -93,7 +93,7 @@ def submit(
         nodes=nodes,
         ranks_per_node=ranks_per_node,
         name=name,
-        parameters=dict(_parameter(text) for text in params),
+        parameters=_parameters(params),
         time=limit,
         launcher=launcher,
         framework=framework,
@@ -146,7 +146,7 @@ def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
     made = convert(
         cells,
         title=file.name,
-        parameters=dict(map(_parameter, params)),
+        parameters=_parameters(params),
         framework=told[0] if told else "torch",
         local_torch_text=code.torch_text,
         makes_group=code.makes_group,
@@ -158,6 +158,12 @@ def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
         click.echo(finding_line(finding), err=True)
     refuse(made.findings)
     click.echo(made.text, nl=False)
+
+
+def _parameters(texts: tuple[str, ...]) -> dict[str, Any]:
+    given = [_parameter(text) for text in texts]
+    once(name for name, _ in given)
+    return dict(given)
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -14,6 +14,7 @@ from dtrain_lab.api.sweep import STOP_WITHIN_S, Sweep, find, sweeps
 from dtrain_lab.cli.show import as_json, console, end_dry_run, print_json, reports_errors
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.errors import Unreachable
+from dtrain_lab.jobs.typed import once
 from dtrain_lab.metrics.units import duration
 from dtrain_lab.sweeps.importance import told
 from dtrain_lab.sweeps.space import from_text
@@ -69,6 +70,7 @@ def run(
     """Start a sweep over a notebook. It keeps running when this terminal closes."""
     portal = Portal.get("terminal")
     given = [from_text(text) for text in params]
+    once(name for name, _, _ in given)
     request = SweepRequest(
         notebook=notebook,
         space={name: value for name, value, varies in given if varies},

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+from collections.abc import Iterable
 from typing import Any
 
+from dtrain_lab.errors import BadRequest
+
+PART = re.compile(r"""\s*(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|'[^']*'|"[^"]*")\s*(?=,|$)|[^,]+""")
+"""A value of a list as it is typed: commas in quotes and brackets don't part it."""
+QUOTED = re.compile(r"'([^'\\]*)'")
 PYTHON = {"True": True, "False": False, "None": None}
 
 
@@ -29,3 +36,28 @@ def typed_value(text: str) -> Any:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
     return found if isinstance(found, list) else text
+
+
+def typed_list(text: str) -> list[Any] | None:
+    """Return the values of a list as it is typed, with commas between them; None where it has one value.
+
+    Args:
+        text: As "2, 4, 8" or "'a, b', c".
+    """
+    parts = [part.strip() for part in PART.findall(text)]
+    if len(parts) == 1 and "," not in PART.sub("", text):
+        return None
+    return [quoted[1] if (quoted := QUOTED.fullmatch(part)) else typed_value(part) for part in parts if part]
+
+
+def once(names: Iterable[str]) -> None:
+    """Check that no parameter is given twice.
+
+    Raises:
+        BadRequest: One is.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise BadRequest(f"--param {name} is given twice.", "Leave one of them out.")
+        seen.add(name)

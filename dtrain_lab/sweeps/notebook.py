@@ -29,6 +29,7 @@ OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
 }  # fmt: skip
+COLLECTIONS = (list, tuple, dict, set)
 LARGEST_OPERAND = 1e4
 """Beyond this a power could take long."""
 
@@ -88,11 +89,11 @@ def check_values(
         each that has a whole number and gets fractions: what they do is known to the notebook alone.
 
     Raises:
-        BadRequest: A string looks like a number with a typing error, or like a range.
+        BadRequest: A string looks like a number with a typing error, like a range or like a part of a list.
     """
     tagged = next((cell for cell in cells if cell.runs and PARAMETERS in cell.tags), None)
     parsed = parse(tagged) if tagged is not None else None
-    usual = _numbers(parsed.tree) if parsed is not None else {}
+    usual = _usual(parsed.tree) if parsed is not None else {}
     given = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
     given |= {name: (value,) for name, value in (fixed or {}).items()}
     both = [(name, domain) for name, domain in space.items() if name in usual]
@@ -101,7 +102,8 @@ def check_values(
         texts = [value for value in values if isinstance(value, str)] if name in usual else []
         if not texts:
             continue
-        what = "true or false" if isinstance(usual[name], bool) else "a number"
+        listed = isinstance(usual[name], COLLECTIONS)
+        what = "true or false" if isinstance(usual[name], bool) else "a list" if listed else "a number"
         wrong = next((text for text in texts if _mistyped(text, usual[name])), None)
         said = f'{name} has "{wrong or texts[0]}", which is a string; the notebook has {usual[name]!r}.'
         if wrong is None:
@@ -110,6 +112,8 @@ def check_values(
             continue
         called = RANGE.match(wrong)
         hint = f"Give {what}."
+        if listed:
+            hint = "Lists can't vary: vary a number, and choose by it in the notebook. A fixed one: [1, 2]."
         if called:
             ranged = f"Choose the range {called[1]} in the place of a list."
             hint = ranged if name in space else "Let it vary over that range."
@@ -123,7 +127,7 @@ def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
 
     Between 0 and 1 there is no other whole number: `dropout = 0` and `lr = 1` are not meant as such.
     """
-    if isinstance(usual, bool | float) or not isinstance(domain, Uniform | LogUniform):
+    if isinstance(usual, bool) or not isinstance(usual, int) or not isinstance(domain, Uniform | LogUniform):
         return None
     low, high = math.ceil(domain.low), math.floor(domain.high)
     if high - low < 2:
@@ -138,14 +142,16 @@ def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
     )
 
 
-def _mistyped(text: str, usual: float) -> bool:
-    """Whether a string was meant for a number or a range, or for true or false where that is usual."""
+def _mistyped(text: str, usual: Any) -> bool:
+    """Whether a string was meant for a number or a range, or for what is usual: true or false, a list."""
+    if isinstance(usual, COLLECTIONS):
+        return text.strip()[:1] in ("[", "(", "{")
     truth = isinstance(usual, bool) and text.strip().lower() in TRUTHS
     return truth or NUMBER.fullmatch(text.strip()) is not None or RANGE.match(text) is not None
 
 
-def _numbers(tree: ast.Module) -> dict[str, bool | int | float]:
-    """Return the names that a cell assigns a number, or true or false, and nothing else after it."""
+def _usual(tree: ast.Module) -> dict[str, Any]:
+    """Return the names that a cell assigns a number, true or false, or a collection, and nothing else."""
     found: dict[str, Any] = {}
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else []
@@ -154,7 +160,8 @@ def _numbers(tree: ast.Module) -> dict[str, bool | int | float]:
         for target in targets:
             if isinstance(target, ast.Name) and isinstance(node, ast.Assign | ast.AnnAssign):
                 found[target.id] = _literal(node.value)
-    return {name: value for name, value in found.items() if isinstance(value, bool | int | float)}
+    kinds = (bool, int, float, *COLLECTIONS)
+    return {name: value for name, value in found.items() if isinstance(value, kinds)}
 
 
 def _literal(node: ast.expr | None) -> Any:

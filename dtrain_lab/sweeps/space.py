@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.jobs.typed import typed_value
+from dtrain_lab.jobs.typed import typed_list, typed_value
 from dtrain_lab.sweeps import plain
 
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
@@ -183,8 +183,8 @@ def from_text(text: str) -> tuple[str, Any, bool]:
     known = typed_value(value)
     if isinstance(known, list):
         return name, known, True
-    if known == value and "," in value:
-        return name, [typed_value(part.strip()) for part in value.split(",") if part.strip()], True
+    if known == value and (listed := typed_list(value)) is not None:
+        return name, listed, True
     return name, known, False
 
 

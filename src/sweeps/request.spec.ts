@@ -11,7 +11,7 @@ import {
   UNSIZED,
   wantedSweep
 } from './request';
-import { around, IVary, varyFault } from './vary';
+import { around, IVary, valuesIn, varyFault } from './vary';
 import { noObjective, resumedText } from './words';
 
 const DEFAULTS = 'lr = 0.01\nlayers = 4\nsteps = 100\nkind = "sgd"';
@@ -77,6 +77,11 @@ it('knows how a parameter can be wrong', () => {
   expect(fault('list', { values: '1, x' })).toBe('mixed types');
   expect(fault('list', { values: '1, 1' })).toBe('twice');
   expect(fault('list', { values: '"a, b", c, None' })).toBeNull();
+  expect(valuesIn("[1, 2], it's, 'a, b'")).toEqual([
+    '[1, 2]',
+    "it's",
+    "'a, b'"
+  ]);
   expect(fault('uniform', { low: '', high: '1' })).toBe('no number');
   expect(fault('randint', { low: '1', high: '2.5' })).toBe('not whole');
   expect(fault('loguniform', { low: '0', high: '1' })).toBe('not above 0');
@@ -120,6 +125,7 @@ it('sends no count that is none', () => {
 it('takes the direction from the name of the objective', () => {
   expect(emptySweep(['accuracy']).direction).toBe('maximize');
   expect(emptySweep(['loss']).direction).toBe('minimize');
+  expect(emptySweep(['accumulated_loss']).direction).toBe('minimize');
   expect(emptySweep([]).objective).toBe('');
 });
 

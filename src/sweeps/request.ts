@@ -52,7 +52,11 @@ export function emptySweep(objectives: readonly string[]): ISweepForm {
 
 /** Is more of it better, as its name says? */
 export function isGood(objective: string | undefined): boolean {
-  return /acc|reward|score|f1|auc|bleu|precision|recall/i.test(objective ?? '');
+  const name = objective ?? '';
+  return (
+    /acc|reward|score|f1|auc|bleu|precision|recall/i.test(name) &&
+    !/loss|err/i.test(name)
+  );
 }
 
 /** Is it merely not filled in yet? */

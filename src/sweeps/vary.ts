@@ -62,7 +62,10 @@ function isWhole(text: string): boolean {
 
 /** Values of a list as they are typed; commas in quotes and brackets don't part them. */
 export function valuesIn(text: string): string[] {
-  const parts = text.match(/'[^']*'|"[^"]*"|[^,]+/g) ?? [];
+  const parts =
+    text.match(
+      /\s*(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|'[^']*'|"[^"]*")\s*(?=,|$)|[^,]+/g
+    ) ?? [];
   return parts.map(part => part.trim()).filter(part => part);
 }
 

@@ -326,3 +326,25 @@ for bx, by in batches:
     head = code.splitlines()
     changed = "\n".join([*head[: head.index("model = DDP(torch.nn.Linear(3, 1))") - 1], changed])
     assert torch.allclose(trained("torch.manual_seed(0)\n" + changed, halves), trained(code, whole))
+
+
+FUTURE = "from __future__ import annotations\n"
+
+
+@pytest.mark.parametrize("way", ["loop", "optimize"])
+def test_imports_come_after_those_that_have_to_be_first(way: str) -> None:
+    made = f"{FUTURE}model = DDP(net)\noptimizer = SGD(model.parameters(), lr=1)\n"
+    diff = (
+        accumulate(CELL.replace("%%distributed\n", FUTURE))
+        if way == "loop"
+        else changed(made, "accumulate", {"every": 4})
+    )
+    text = applied(diff)
+    compile(text, "cell", "exec")
+    assert text.splitlines()[1] in ("from contextlib import nullcontext", "import dtrain_lab as dt")
+
+
+def test_a_text_over_several_lines_is_not_indented() -> None:
+    lines = CELL.splitlines()
+    assert accumulate("\n".join([*lines[:3], '    note = f"""of', '{batch}"""', *lines[3:]])) == ""
+    assert accumulate("\n".join([*lines[:3], '    note = f"of {batch}"', *lines[3:]])) != ""

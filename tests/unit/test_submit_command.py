@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from dtrain_lab.cli.submit import _parameter, submit
+from dtrain_lab.cli.sweep import run
 from dtrain_lab.jobs.command import submit_command
 from dtrain_lab.wire.jobs.job import JobRequest
 from tests.books import write
@@ -109,3 +110,14 @@ def test_a_dry_run_that_finds_problems_ends_as_a_refusal_does(
     problems = [f for f in json.loads(found.stdout)["findings"] if f["severity"] == "problem"]
     assert (found.exit_code, bool(problems)) == (code, code > 0), found.output
     assert not (tmp_path / ".dtrain-lab" / "jobs").exists(), "nothing is submitted"
+
+
+@pytest.mark.parametrize(("command", "words"), [(submit, ()), (run, ("--objective", "loss"))])
+def test_a_parameter_that_is_given_twice_is_refused(
+    command: click.Command, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    book = write(tmp_path / "train.ipynb", ["print(1)"])
+    twice = ("--param", "lr=1,2", "--param", "lr=3", "--dry-run")
+    found = CliRunner().invoke(command, [str(book), *words, *twice])
+    assert found.exit_code != 0
+    assert "--param lr is given twice." in found.output

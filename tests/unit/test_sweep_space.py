@@ -48,6 +48,11 @@ def test_python_json_and_text_make_the_same_space() -> None:
         ("flag=[True, None]", ("flag", [True, None], True)),
         ("opt=['a', 'b, c']", ("opt", ["a", "b, c"], True)),
         ("flag=True", ("flag", True, False)),
+        ("opt='a, b', c", ("opt", ["a, b", "c"], True)),
+        ('opt="a, b","c"', ("opt", ["a, b", "c"], True)),
+        ("dims=[1, 2],[3]", ("dims", [[1, 2], [3]], True)),
+        ("words=it's,don't", ("words", ["it's", "don't"], True)),
+        ("depth=2,", ("depth", [2], True)),
         ("run=2024_01", ("run", "2024_01", False)),
     ],
 )
@@ -198,6 +203,17 @@ def test_fractions_for_a_whole_number_are_a_warning(parameter: str, warned: str)
         assert found[0].message.startswith(warned)
         assert (found[0].code, found[0].parameter) == ("fractions", "width")
         assert "use randint(1" in found[0].fix
+
+
+@pytest.mark.parametrize("given", [({"dims": ["(1, 2)"]}, {}), ({}, {"dims": "[1"})])
+def test_a_string_for_a_list_is_refused(given: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    varied, fixed = given
+    with pytest.raises(BadRequest, match=r"which is a string; the notebook has \[1\].") as error:
+        check_values([cell("dims = [1]", "parameters")], space.parse(varied) if varied else {}, fixed)
+    assert error.value.hint.startswith("Lists can't vary: ")
+    assert [f.code for f in check_values([cell("dims = [1]", "parameters")], {}, {"dims": "all"})] == [
+        "string_value"
+    ]
 
 
 def cell(source: str, *tags: str) -> Cell:

@@ -123,7 +123,21 @@ def _with_optimize(
         f"{indent}{name}, {optimizer} = dt.optimize({name}, {optimizer}, {told})",
         *lines[at:],
     ]
-    return new if any(re.match(rf"\s*{IMPORT}\b", line) for line in lines) else [IMPORT, *new]
+    known = any(re.match(rf"\s*{IMPORT}\b", line) for line in lines)
+    return new if known else with_import(new, tree, IMPORT)
+
+
+def with_import(lines: list[str], tree: ast.Module, line: str) -> list[str]:
+    """Return the lines with an import before all others, but for `from __future__`, which has to be first.
+
+    Args:
+        lines: The changed lines.
+        tree: The cell before the change, which has the same first lines.
+        line: The import.
+    """
+    first = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+    at = (first[-1].end_lineno or 0) if first else 0
+    return [*lines[:at], line, *lines[at:]]
 
 
 def _optimizer(tree: ast.Module) -> tuple[str, str, ast.stmt] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from dtrain_lab.metrics.advice.code import called, ddp_assignment, parses, unified, without_magic
+from dtrain_lab.metrics.advice.code import called, ddp_assignment, parses, unified, with_import, without_magic
 
 OWN_GRADIENTS = {"unscale_", "clip_grad_norm_", "clip_grad_value_", "scale"}
 """Calls that look at gradients, or scale them: in each batch they would change sums that aren't complete."""
@@ -44,6 +44,7 @@ def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
     changed = _changed(lines, loop, name, every, total) if total else None
     if changed is None or not parses(changed):
         return ""
+    changed = with_import(changed, tree, "from contextlib import nullcontext")
     return unified(magic + lines, magic + changed)
 
 
@@ -83,6 +84,8 @@ def _is_plain(loop: ast.For, model: str, code: str) -> bool:
     ends = [i for i, s in enumerate(body) if _calls(s, "backward")]
     if len(ends) != 1 or body[0].lineno == loop.lineno or any(n in code for n in (COUNTER, GROUP, LAST)):
         return False
+    if any(isinstance(n, ast.Constant | ast.JoinedStr) and n.end_lineno != n.lineno for n in ast.walk(loop)):
+        return False  # lines of a text can't be indented
     if any(_leaves(s) for s in body):
         return False  # a group that is left incomplete would be lost
     names = {
@@ -157,7 +160,7 @@ def _changed(lines: list[str], loop: ast.For, model: str, every: int, total: str
             mine = [f"{indent}{_scaled(statement)}"]
         new += _deeper(mine) if index in synced else mine
     new += lines[at - 1 :]
-    return ["from contextlib import nullcontext", *new]
+    return new
 
 
 def _scaled(statement: ast.stmt) -> str:
