@@ -34,6 +34,7 @@ import {
   ISweepFault,
   ISweepForm,
   isUnfilled,
+  knownOf,
   sweepFaults,
   UNSIZED,
   wantedSweep
@@ -65,11 +66,12 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   });
   const change = (part: Partial<IForm>): void =>
     fill('profile' in part ? { ...part, ...UNSIZED } : part);
-  const [sweep, setSweep] = useState<ISweepForm>(() =>
+  const [typed, setSweep] = useState<ISweepForm>(() =>
     emptySweep(objectivesIn(notebook.sources))
   );
   const form = filled?.form ?? null;
   const defaults = filled?.defaults ?? '';
+  const sweep = useMemo(() => knownOf(typed, defaults), [typed, defaults]);
   const faults = useMemo(
     () => (form ? faultsOf(form, defaults, trans) : []),
     [form, defaults, trans]

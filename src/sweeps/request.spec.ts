@@ -6,6 +6,7 @@ import { Sweep, Trial } from '../tokens';
 import {
   emptySweep,
   ISweepForm,
+  knownOf,
   sweepFaults,
   trialsOf,
   UNSIZED,
@@ -55,6 +56,14 @@ it('leaves the size of a trial to the server where nobody typed one', () => {
   const wanted = wantedSweep(SWEEP, form, 'a.ipynb', '');
   expect(JSON.parse(JSON.stringify(wanted))).not.toHaveProperty('nodes');
   expect(wanted.ranks_per_node).toBeUndefined();
+});
+
+it('forgets a parameter that the notebook has no longer', () => {
+  const gone = { ...SWEEP, vary: { ...SWEEP.vary, gone: of('list') } };
+  expect(sweepFaults(gone).map(f => f.parameter)).toEqual(['gone']);
+  expect(sweepFaults(knownOf(gone, DEFAULTS))).toEqual([]);
+  const codes = sweepFaults(knownOf(SWEEP, 'rate = 1')).map(f => f.code);
+  expect(codes).toEqual(['nothing varies']);
 });
 
 it('says what is wrong before anybody is asked', () => {

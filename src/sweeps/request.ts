@@ -50,6 +50,19 @@ export function emptySweep(objectives: readonly string[]): ISweepForm {
   };
 }
 
+/**
+ * The form without parameters that the notebook has no longer: nothing of them is shown.
+ *
+ * @param defaults - assignments of the notebook's tagged cell
+ */
+export function knownOf(form: ISweepForm, defaults: string): ISweepForm {
+  const names = linesOf(defaults).map(parameter => parameter.name);
+  const vary = Object.entries(form.vary).filter(([name]) =>
+    names.includes(name)
+  );
+  return { ...form, vary: Object.fromEntries(vary) };
+}
+
 /** Is more of it better, as its name says? */
 export function isGood(objective: string | undefined): boolean {
   const name = objective ?? '';
