@@ -9,13 +9,11 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-import msgspec
-
 from dtrain_lab.api import data
 from dtrain_lab.api.debug import Debugger
 from dtrain_lab.api.measurements import Measurements
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.result import Result
+from dtrain_lab.api.result import Result, as_json
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.syntax import check_source
 from dtrain_lab.errors import BadRankSet, BadRequest, BadSize, Unreachable
@@ -91,11 +89,11 @@ class Cluster(Measurements):
 
     def info(self) -> dict[str, Any]:
         """Return the cluster's complete state as a dict, as REST and `--json` report it."""
-        return _as_json(self.cluster())
+        return as_json(self.cluster())
 
     async def info_async(self) -> dict[str, Any]:
         """Async twin of `info`."""
-        return _as_json(await self._portal.wrap(self.ask(clients.Info())))
+        return as_json(await self._portal.wrap(self.ask(clients.Info())))
 
     # ---- cells
 
@@ -470,8 +468,3 @@ def innermost(stack: str) -> str:
     first = stack.split("\n\n")[0]
     lines = [line.strip() for line in first.splitlines() if line.strip().startswith("File")]
     return lines[-1] if lines else first.strip()
-
-
-def _as_json(cluster: Info) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(cluster))
-    return plain

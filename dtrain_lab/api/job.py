@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from dtrain_lab.api import debug, target
 from dtrain_lab.api.checked import checked
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.result import as_json
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.merge import job_line
 from dtrain_lab.services.jobs.jobs import Told
@@ -60,8 +59,7 @@ class Job:
 
     def info(self) -> dict[str, Any]:
         """Return the job's complete current state as a dict, as REST and `--json` report it."""
-        built: dict[str, Any] = msgspec.to_builtins(self.job())
-        return built
+        return as_json(self.job())
 
     def logs(self, ranks: rank_sets.Asked = None) -> str:
         """Return all output of the ranks in order of time, each line with its rank.
@@ -87,8 +85,7 @@ class Job:
 
     def metrics(self) -> dict[str, Any]:
         """Return current metrics and their history."""
-        built: dict[str, Any] = msgspec.to_builtins(self._portal.call(self._metrics()))
-        return built
+        return as_json(self._portal.call(self._metrics()))
 
     def wait(self, timeout: float | None = None, told: Told | None = None) -> str:
         """Wait for the job's end.

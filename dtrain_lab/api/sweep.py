@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from dtrain_lab.api.checked import checked
 from dtrain_lab.api.job import warn
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.result import as_json
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.sweeps.sweeps import Told
 from dtrain_lab.sweeps import plain
@@ -62,8 +61,7 @@ class Sweep:
 
     def info(self) -> dict[str, Any]:
         """Return the sweep's complete current state as a dict, as REST and `--json` report it."""
-        built: dict[str, Any] = msgspec.to_builtins(self.sweep())
-        return built
+        return as_json(self.sweep())
 
     def trials(self) -> list[dict[str, Any]]:
         """Return the trials, in order: number, state, parameters, value, step, job and more."""

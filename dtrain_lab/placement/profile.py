@@ -12,8 +12,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.errors import BadProfile
-from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction
+from dtrain_lab.errors import BadProfile, DtrainError
+from dtrain_lab.placement.network import port_range
+from dtrain_lab.placement.slurm import mib
+from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction, SlurmLauncher
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh, Watch
 
 
@@ -39,6 +41,7 @@ def environment_of(text: str, like: Environment) -> Environment:
     return replace(like, kind=cast(EnvironmentKind, kind), path=path or None)
 
 
+JOB_NUMBER = r"\d+([_+]\d+)?"
 LEAST_STUCK_S, MOST_STUCK_S = 1.0, 86_400.0
 TABLES: dict[str, type[Struct]] = {
     "environment": Environment,
@@ -50,6 +53,7 @@ TABLES: dict[str, type[Struct]] = {
 VALUES: dict[tuple[str, ...], tuple[str, ...]] = {
     ("environment", "kind"): get_args(EnvironmentKind),
     ("watch", "on_hang"): get_args(HangAction),
+    ("slurm", "launcher"): get_args(SlurmLauncher),
     ("framework",): get_args(Framework),
     ("accelerator",): get_args(Accelerator),
 }
@@ -141,6 +145,25 @@ def _refuse_sizes(profile: Profile, text: str, file: str) -> None:
         key, line = "stuck_after_s", _line(text, ("watch", "stuck_after_s"))
         hint = f"It must be {LEAST_STUCK_S:g} to {MOST_STUCK_S:g} seconds."
         raise _error(file, line, f"[watch] {key} is {after:g}", hint, key=key)
+    _refuse_texts(profile, text, file)
+
+
+def _refuse_texts(profile: Profile, text: str, file: str) -> None:
+    """Refuse a size, a range or a job's number that is none; what reads them later would name no line."""
+    for path, reads, value in (
+        (("memory_per_node",), mib, profile.memory_per_node),
+        (("network", "ports"), port_range, profile.network.ports),
+    ):
+        try:
+            reads(value)
+        except DtrainError as error:
+            what = error.message.removeprefix(f"{path[-1]}: ").rstrip(".")
+            where = f"[{path[0]}] {path[-1]}" if len(path) > 1 else path[-1]
+            raise _error(file, _line(text, path), f"{where}: {what}", error.hint, key=path[-1]) from error
+    given = profile.slurm.allocation
+    if given not in (None, "new", "current") and not re.fullmatch(JOB_NUMBER, given):
+        line, hint = _line(text, ("slurm", "allocation")), 'Use "new", "current" or the number of a job.'
+        raise _error(file, line, f'[slurm] allocation is "{given}"', hint, key="allocation")
 
 
 def _wrong_value(message: str) -> tuple[str, tuple[str, ...], str]:

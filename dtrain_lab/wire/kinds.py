@@ -6,6 +6,7 @@ from typing import Literal
 
 EnvironmentKind = Literal["current", "venv", "conda", "modules", "apptainer", "command"]
 HangAction = Literal["show", "interrupt"]
+SlurmLauncher = Literal["srun", "torchrun"]
 Framework = Literal["torch", "tensorflow", "mindspore"]
 Accelerator = Literal["gpu", "npu"]
 """Kind of the devices that ranks compute on, where they have any: NVIDIA GPUs, or Ascend NPUs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction
+from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction, SlurmLauncher
 
 
 class Environment(Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,7 +50,7 @@ class Slurm(Struct, frozen=True, forbid_unknown_fields=True):
     gres: str | None = None
     memory_per_cpu: str | None = None
     time: str | None = None
-    launcher: str | None = None
+    launcher: SlurmLauncher | None = None
     allocation: str | None = None
     options: tuple[str, ...] = ()
 

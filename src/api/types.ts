@@ -3579,7 +3579,7 @@ export interface components {
             /** @default null */
             gres: string | null;
             /** @default null */
-            launcher: string | null;
+            launcher: ("srun" | "torchrun") | null;
             /** @default null */
             memory_per_cpu: string | null;
             /** @default [] */

@@ -95,6 +95,8 @@ def test_a_rank_ends_as_python_does(tmp_path: Path) -> None:
     assert job.wait(60) == "succeeded", job.logs()
     last = [line.removeprefix("[0] ") for line in job.logs().splitlines()[-3:]]
     assert sorted(last) == ["a thread ends", "said at the exit", "written by C"]
+    info = job.info()
+    assert json.loads(json.dumps(info, allow_nan=False)) == info, "as REST and --json have it"
 
 
 HABITS = [

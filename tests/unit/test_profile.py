@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from dtrain_lab.errors import BadProfile
 from dtrain_lab.placement import profile
 from dtrain_lab.services import folders
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire.profile import Profile
 
 WHOLE = """
 backend = "slurm"
@@ -45,6 +47,21 @@ def test_the_whole_documented_profile_is_read() -> None:
     assert read.environment.variables == {"NCCL_DEBUG": "WARN"}
 
 
+def test_the_guide_shows_every_key() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+    shown = tomllib.loads(guide.partition("All keys:\n\n```toml\n")[2].partition("```")[0])
+    known = {field for field in Profile.__struct_fields__ if field != "name"}
+    assert set(shown) == known
+    for table, kind in profile.TABLES.items():
+        assert set(shown[table]) == set(kind.__struct_fields__), table
+
+
+def test_an_allocation_may_be_a_jobs_number() -> None:
+    for given in ("new", "current", "12", "12_3", "12+1"):
+        read = profile.parse(f'[slurm]\nallocation = "{given}"\n', "p", "p.toml")
+        assert read.slurm.allocation == given
+
+
 @pytest.mark.parametrize(
     ("text", "line", "part", "hint"),
     [
@@ -61,6 +78,11 @@ def test_the_whole_documented_profile_is_read() -> None:
         ("ssh = 1\n", 1, "ssh takes a table, not a whole number.", "Mend"),
         ("nodes = 0\n", 1, "nodes is 0", "1 or more"),
         ("nodes = \n", 1, "Invalid value", "Mend the TOML"),
+        ('[slurm]\nlauncher = "torchrn"\n', 2, '[slurm] launcher is "torchrn"', 'mean "torchrun"?'),
+        ('[slurm]\nallocation = "curent"\n', 2, '[slurm] allocation is "curent"', '"current" or'),
+        ('nodes = 1\nmemory_per_node = "64 Gx"\n', 2, 'memory_per_node: "64 Gx" is not a size', '"64G"'),
+        ('[network]\nports = "99999-5"\n', 2, '[network] ports: "99999-5" is not a range', "20000-20999"),
+        ('[network]\nports = "20000-20001"\n', 2, "2 ports are too few", "at least 24"),
         ('name = "x"\n', 1, 'unknown key "name"', ""),
         ("zzzzzz = 1\n", 1, 'unknown key "zzzzzz"', "Known keys: backend, nodes"),
     ],
