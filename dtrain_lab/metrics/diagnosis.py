@@ -154,18 +154,6 @@ def from_live(metrics: Metrics, note: str = RUNS) -> Diagnosis:
     return Diagnosis(text, "live", communication, data, tuple(notes))
 
 
-def scale(metrics: Metrics, diagnosis: Diagnosis) -> float | None:
-    """Factor from estimated to measured times of communication; None unless both are known.
-
-    Args:
-        metrics: estimated figures of the diagnosed loop.
-        diagnosis: its diagnosis from replayed steps.
-    """
-    if diagnosis.communication is None or not metrics.step_s or not metrics.comm_overhead:
-        return None
-    return diagnosis.communication.share / metrics.comm_overhead
-
-
 def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
     """Replace estimated communication in figures by the measured one, which is more accurate.
 
@@ -173,19 +161,24 @@ def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
         metrics: figures of the diagnosed loop.
         diagnosis: its diagnosis from replayed steps.
     """
-    factor = scale(metrics, diagnosis)
-    if factor is None or diagnosis.communication is None or metrics.step_s is None:
+    check, estimate = diagnosis.communication, metrics.comm_overhead
+    if check is None or estimate is None or not metrics.step_s:
         return metrics
-    share = diagnosis.communication.share
-    saved = metrics.step_s * ((metrics.comm_overhead or 0.0) - share)
+    share, transfer, wait = check.share, metrics.transfer_s, metrics.wait_s
+    factor = share / estimate if estimate else 1.0
+    if not estimate:  # all of it counts as transfer
+        transfer = share * metrics.step_s
+    elif transfer is not None:
+        transfer *= factor
+    saved = metrics.step_s * (estimate - share)
     compute = metrics.compute_s
     return replace(
         metrics,
         comm_overhead=share,
-        comm_overhead_error=diagnosis.communication.error,
+        comm_overhead_error=check.error,
         comm_bound="",
-        transfer_s=metrics.transfer_s * factor if metrics.transfer_s is not None else None,
-        wait_s=metrics.wait_s * factor if metrics.wait_s is not None else None,
+        transfer_s=transfer,
+        wait_s=wait * factor if wait is not None else None,
         compute_s=max(0.0, compute + saved) if compute is not None else None,
         measured=True,
     )

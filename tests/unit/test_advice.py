@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import REAL_GAIN, advise, reasons
 from dtrain_lab.metrics.advice import text as advice_text
-from dtrain_lab.metrics.advice.measured import Measured, link_share, measured, unknown
+from dtrain_lab.metrics.advice.measured import Measured, link_share, measured, unknown, with_diagnosis
 from dtrain_lab.metrics.figures import world_metrics
 from dtrain_lab.wire.cluster import Cluster, World
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.diagnosis import Tried
+from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Epoch, Last, Metrics
 from dtrain_lab.wire.nodes import HostUse
@@ -82,6 +82,17 @@ def test_an_optimizer_that_computes_gradients_again_is_not_offered_accumulation(
         "LBFGS computes the gradients several times in one step, so gradients of several batches can't be "
         "averaged together.",
     )
+
+
+@pytest.mark.parametrize("estimate", [(0.3, 0.03), (0.0, 0.0), (None, None)])
+def test_what_was_diagnosed_counts_also_where_nothing_was_estimated(
+    estimate: tuple[float | None, float | None],
+) -> None:
+    share, transfer = estimate
+    found = Diagnosis("", "replayed", Check(0.5, 0.03, 0.1, 0.05, ""), None)
+    of = with_diagnosis(replace(BOUND, share=share, transfer_s=transfer), found)
+    assert (of.share, of.transfer_s, of.error) == (0.5, pytest.approx(0.05), 0.03)
+    assert "accumulate" in by_id(of)
 
 
 def test_gradients_that_are_put_aside_take_time_on_a_cpu() -> None:

@@ -183,6 +183,17 @@ def test_a_share_within_its_error_is_no_verdict() -> None:
     )
 
 
+def test_what_was_measured_counts_also_where_nothing_was_estimated() -> None:
+    found = Diagnosis("", "replayed", Check(0.5, 0.03, 0.1, 0.05, ""), None)
+    of = Metrics(step_s=0.1, comm_overhead=0.0, comm_overhead_error=0.05, transfer_s=0.0, wait_s=0.0)
+    shown = with_measured(of, found)
+    assert shown.measured
+    assert (shown.comm_overhead, shown.transfer_s, shown.wait_s) == (0.5, pytest.approx(0.05), 0.0)
+    assert with_measured(Metrics(step_s=0.1), found) == Metrics(step_s=0.1), (
+        "what nobody sees is not replaced"
+    )
+
+
 LOOP = "for batch in loader: ..."
 ESTIMATED = Metrics(
     samples_per_s=1000.0, step_s=0.1, compute_s=0.03, transfer_s=0.05, wait_s=0.013,

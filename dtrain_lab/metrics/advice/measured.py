@@ -136,15 +136,11 @@ def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
     if found is None or step is None:
         return of
     check, data = found.communication, found.data
-    share, transfer = of.share, of.transfer_s
-    if check is not None and share and transfer is not None:
-        of = replace(
-            of,
-            share=check.share,
-            error=check.error,
-            transfer_s=transfer * check.share / share,  # the rest of it is waiting
-            bound=False,
-        )
+    if check is not None:
+        # the rest of what was estimated is waiting; where that was nothing, all counts as transfer
+        known = of.transfer_s is not None and of.share
+        part = (of.transfer_s or 0.0) / known if known else step
+        of = replace(of, share=check.share, error=check.error, transfer_s=part * check.share, bound=False)
     if data is not None and of.data_s is not None:
         of = replace(of, data_s=data.share * step)
     return clean(of)
