@@ -149,6 +149,13 @@ def test_without_a_notebook_every_button_answers(screen: Screen) -> None:
     notebook.get_by_text("print(rank, device)").wait_for()
     page.locator(".jp-toastContainer").get_by_text("The cell is in").wait_for()
     assert panel.get_by_role("button", name="Submit").get_attribute("aria-disabled") is None
+    # the card of a cluster that is ready says how to run what it inserts, and asks for no cell once it has trained
+    ready = {"code": "ready", "values": {"count": 2}, "text": "Ready. 2 ranks wait for a cell."}
+    insert = panel.get_by_role("button", name="Insert", exact=True)
+    screen.until(insert, 2, summary=ready, running=[], metrics={})
+    insert.click()
+    panel.get_by_text("Run the new cell with Shift+Enter").wait_for()
+    panel.get_by_role("button", name="Insert another").wait_for()
 
 
 def test_training_slow_and_lost_at_eight(screen: Screen) -> None:
