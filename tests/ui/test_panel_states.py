@@ -149,7 +149,7 @@ def test_without_a_notebook_every_button_answers(screen: Screen) -> None:
     notebook.get_by_text("print(rank, device)").wait_for()
     page.locator(".jp-toastContainer").get_by_text("The cell is in").wait_for()
     assert panel.get_by_role("button", name="Submit").get_attribute("aria-disabled") is None
-    # the card of a cluster that is ready says how to run what it inserts, and asks for no cell once it has trained
+    # the card of a cluster that is ready says how to run what it inserts
     ready = {"code": "ready", "values": {"count": 2}, "text": "Ready. 2 ranks wait for a cell."}
     insert = panel.get_by_role("button", name="Insert", exact=True)
     screen.until(insert, 2, summary=ready, running=[], metrics={})
