@@ -83,6 +83,16 @@ function Edit(
   const [log, setLog] = useState(point.log);
   const [error, setError] = useState('');
   const form = useRef<HTMLFormElement>(null);
+  const [asked] = useState(document.activeElement);
+  useEffect(
+    () => () => {
+      // what had the focus is gone with the form: the keyboard goes on where it was asked for
+      if (document.activeElement === document.body) {
+        (asked as HTMLElement | null)?.focus();
+      }
+    },
+    [asked]
+  );
   // once the section has grown by it, and whenever there is more to read
   useEffect(() => {
     const timer = window.setTimeout(
@@ -102,7 +112,17 @@ function Edit(
       );
   };
   return (
-    <form className="jp-DtrainDebug-edit" onSubmit={save} ref={form}>
+    <form
+      className="jp-DtrainDebug-edit"
+      onSubmit={save}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.stopPropagation();
+          onDone();
+        }
+      }}
+      ref={form}
+    >
       <label>
         {trans.__('Stop if')}
         <input
