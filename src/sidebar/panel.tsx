@@ -233,22 +233,7 @@ export class DistributedPanel extends SeenWidget {
     this.addClass('jp-DtrainCluster');
     this.title.icon = distributedIcon;
     this.title.caption = _trans.__('Distributed');
-    this.node.tabIndex = -1;
     this.node.setAttribute('aria-label', _trans.__('Distributed training'));
-    this.node.addEventListener('focusin', event => {
-      this._focused = event.target as Element;
-    });
-    this.node.addEventListener('focusout', event => {
-      if (event.relatedTarget) {
-        this._focused = null;
-      }
-    });
-    this._drawn.observe(this.node, { childList: true, subtree: true });
-  }
-
-  override dispose(): void {
-    this._drawn.disconnect();
-    super.dispose();
   }
 
   /** Into the panel by keyboard: to the chosen cluster, else to its first button. */
@@ -289,25 +274,17 @@ export class DistributedPanel extends SeenWidget {
     return all.find(isInView) ?? all[0] ?? null;
   }
 
-  /** What had the focus is gone, as Start once a cluster starts: the keyboard stays in the panel. */
-  private _keepFocus(): void {
-    const { activeElement, body } = document;
-    if (
-      this._focused &&
-      !this._focused.isConnected &&
-      (!activeElement || activeElement === body)
-    ) {
-      this._focused = null;
-      this._first()?.focus();
-    }
+  /** What had the focus is gone, as Start once a cluster starts. */
+  protected override focusAgain(): void {
+    this._first()?.focus();
   }
 
-  private _focused: Element | null = null;
-  private _seeksFirst = false;
-  private _drawn = new MutationObserver(() => {
-    this._keepFocus();
+  protected override onDrawn(): void {
+    super.onDrawn();
     this._focusFirst();
-  });
+  }
+
+  private _seeksFirst = false;
 
   protected draw(): JSX.Element {
     return (

@@ -68,3 +68,25 @@ it('keeps it for itself', async () => {
   expect(widget.node.textContent).toBe('0 0');
   other.dispose();
 });
+
+function Once(): JSX.Element {
+  const [done, setDone] = useKept('done', false);
+  return done ? <p>{1}</p> : <button onClick={() => setDone(true)}>{0}</button>;
+}
+
+class Ends extends Counter {
+  protected override draw(): JSX.Element {
+    return <Once />;
+  }
+}
+
+it('keeps the keyboard when what had the focus is gone', async () => {
+  widget = new Ends();
+  Widget.attach(widget, document.body);
+  await shows('0');
+  const button = widget.node.querySelector('button')!;
+  button.focus();
+  button.click();
+  await shows('1');
+  await vi.waitFor(() => expect(document.activeElement).toBe(widget.node));
+});

@@ -14,6 +14,20 @@ export abstract class SeenWidget extends ReactWidget {
     this.addClass('jp-Dtrain');
     this.node.setAttribute('role', 'region');
     this.node.tabIndex = -1;
+    this.node.addEventListener('focusin', event => {
+      this._focused = event.target as Element;
+    });
+    this.node.addEventListener('focusout', event => {
+      if (event.relatedTarget) {
+        this._focused = null;
+      }
+    });
+    this._changes.observe(this.node, { childList: true, subtree: true });
+  }
+
+  override dispose(): void {
+    this._changes.disconnect();
+    super.dispose();
   }
 
   /** What it shows. */
@@ -30,6 +44,24 @@ export abstract class SeenWidget extends ReactWidget {
         <Drawn node={this.node}>{this.draw()}</Drawn>
       </Kept.Provider>
     ) : null;
+  }
+
+  /** What had the focus is gone, as advice that was dismissed: the keyboard stays in the view. */
+  protected focusAgain(): void {
+    this.node.focus({ preventScroll: true });
+  }
+
+  /** Something in it was drawn, or is gone. */
+  protected onDrawn(): void {
+    const { activeElement, body } = document;
+    if (
+      this._focused &&
+      !this._focused.isConnected &&
+      (!activeElement || activeElement === body)
+    ) {
+      this._focused = null;
+      this.focusAgain();
+    }
   }
 
   /** Keys go to what is in front; JupyterLab, too, takes it for the current view only then. */
@@ -72,6 +104,8 @@ export abstract class SeenWidget extends ReactWidget {
     this.update();
   }
 
+  private _changes = new MutationObserver(() => this.onDrawn());
+  private _focused: Element | null = null;
   private _kept = new Map<string, unknown>();
   private _seen = false;
 }
