@@ -15,7 +15,9 @@ from tornado.httpclient import HTTPClientError
 
 from dtrain_lab.errors import Forbidden
 from dtrain_lab.services.policy import policy
+from dtrain_lab.wire.processes.settings import Policy
 from tests.books import write
+from tests.integration.test_server import routes
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
 
@@ -46,9 +48,60 @@ async def refused(fetch: Any, method: str, path: str, body: Any = None, **query:
     return error.value.code, json.loads(error.value.response.body)["code"]
 
 
+def swept(**more: Any) -> dict[str, Any]:
+    """A request of a sweep with one trial on one rank."""
+    return {"notebook": "a.ipynb", "space": {"lr": [0.1]}, "objective": "loss", "sampler": "grid"} | more
+
+
+LIMITED = {
+    *(("POST", path) for path in ("clusters", "clusters/some/resize", "jobs", "jobs/plan")),
+    *(("POST", path) for path in ("profiles/some/check", "sign-in", "sweeps", "sweeps/plan")),
+    ("POST", "jobs/some/resume"),
+    ("DELETE", "slots/some"),
+}
+"""What starts processes or opens connections; asked for one by one below."""
+UNLIMITED = {
+    *(("POST", f"clusters/some/{what}") for what in ("advise", "diagnose", "interrupt")),
+    *(("POST", f"clusters/some/{what}") for what in ("leave-out", "restart")),
+    *(("POST", path) for path in ("jobs/some/cancel", "sweeps/some/stop")),
+    ("POST", "sweeps/some/resume"),  # its trials are submitted as jobs are, each with that check
+    *(("DELETE", path) for path in ("clusters/some", "jobs/some")),
+    ("PUT", "profiles/some"),
+}
+"""What changes what is there, with the size and on the hosts that it was allowed, or ends it."""
+
+
+def test_every_route_that_changes_something_is_known_here() -> None:
+    there = {(method, path.removeprefix("dtrain-lab/")) for method, path in routes() if method != "GET"}
+    assert there == LIMITED | UNLIMITED
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "field", "limit"),
+    [
+        ("backends", ["slurm"], "backends", ("slurm",)),
+        ("hosts", ["gpu-*"], "hosts", ("gpu-*",)),
+        ("allow_options", False, "options", False),
+        ("allow_environments", False, "environments", False),
+        ("ports", "20000-20999", "ports", "20000-20999"),
+        ("idle_limit", 60.0, "idle_limit_s", 60.0),
+        ("poll_floor", 120.0, "poll_floor_s", 120.0),
+        ("allow_local", False, "local", False),
+        ("max_ranks", 4, "ranks", 4),
+    ],
+)
+async def test_each_trait_is_told_to_processes_below_the_server(
+    jp_serverapp: Any, trait: str, value: Any, field: str, limit: Any
+) -> None:
+    app = jp_serverapp.web_app.settings["dtrain_lab"]
+    assert policy.current() == Policy()
+    setattr(app, trait, value)
+    assert policy.current() == replace(Policy(), **{field: limit})
+
+
 async def test_no_route_gets_around_a_limit(jp_fetch: Any, jp_serverapp: Any, jp_root_dir: Path) -> None:
     app = jp_serverapp.web_app.settings["dtrain_lab"]
-    write(jp_root_dir / "a.ipynb", ["x = 1"])
+    write(jp_root_dir / "a.ipynb", [("lr = 0.1", "parameters"), "x = 1"])
     app.max_ranks = 2
     started = await jp_fetch("dtrain-lab", "clusters", method="POST", body='{"ranks": 2, "name": "small"}')
     assert started.code == 202
@@ -64,6 +117,8 @@ async def test_no_route_gets_around_a_limit(jp_fetch: Any, jp_serverapp: Any, jp
         ("clusters/small/resize", {"ranks": 3}),
         ("jobs/plan", {"notebook": "a.ipynb", "ranks": 3}),
         ("jobs", {"notebook": "a.ipynb", "nodes": 3}),
+        ("sweeps", swept(ranks_per_node=3)),
+        ("sweeps/plan", swept(ranks_per_node=3)),
     ]
     for path, body in large:
         assert await refused(jp_fetch, "POST", path, body) == (400, "bad_size"), path
@@ -72,12 +127,17 @@ async def test_no_route_gets_around_a_limit(jp_fetch: Any, jp_serverapp: Any, jp
     chosen = {"notebook": "a.ipynb", "ranks": 1, "environment": "venv:/tmp"}
     for path in ("jobs", "jobs/plan"):
         assert await refused(jp_fetch, "POST", path, chosen) == (403, "environment_not_allowed"), path
+    for path in ("sweeps", "sweeps/plan"):
+        asked = swept(environment="venv:/tmp")
+        assert await refused(jp_fetch, "POST", path, asked) == (403, "environment_not_allowed"), path
 
     app.hosts = ["cpu-*"]
     for method, path, body, query in (
         ("POST", "clusters", {"profile": "far"}, {}),
         ("POST", "jobs", {"notebook": "a.ipynb", "profile": "far"}, {}),
         ("POST", "jobs/plan", {"notebook": "a.ipynb", "profile": "far"}, {}),
+        ("POST", "sweeps", swept(profile="far"), {}),
+        ("POST", "sweeps/plan", swept(profile="far"), {}),
         ("POST", "profiles/far/check", {}, {}),
         ("GET", "slots", None, {"profile": "far"}),
         ("DELETE", "slots/1", None, {"profile": "far"}),
@@ -92,6 +152,8 @@ async def test_no_route_gets_around_a_limit(jp_fetch: Any, jp_serverapp: Any, jp
         ("POST", "jobs", {"notebook": "a.ipynb", "ranks": 1, "plan": plan["id"]}),
         ("POST", "jobs/plan", {"notebook": "a.ipynb", "ranks": 1}),
         ("POST", f"jobs/{job['id']}/resume", None),
+        ("POST", "sweeps", swept()),
+        ("POST", "sweeps/plan", swept()),
         ("POST", "profiles/local/check", {}),
         ("GET", "slots", None),
         ("DELETE", "slots/1", None),

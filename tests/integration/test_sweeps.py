@@ -304,8 +304,9 @@ async def test_a_server_drives_what_it_finds_and_answers_over_rest(jp_fetch: Any
         sent = None if method == "GET" else json.dumps(body if body is not None else {})
         return json.loads((await jp_fetch("dtrain-lab", *path.split("/"), method=method, body=sent)).body)
 
+    # an interpreter from a browser would run anything: it is not listened to
     body = {"notebook": "train.ipynb", "space": {"lr": [0.2, 0.1]}, "objective": "loss", "sampler": "grid",
-            "nodes": 1, "ranks_per_node": 1, "parallel": 1}  # fmt: skip
+            "nodes": 1, "ranks_per_node": 1, "parallel": 1, "python": "/bin/false"}  # fmt: skip
     made = await rest("POST", "sweeps", body)
     until = time.monotonic() + 100
     while (found := await rest("GET", f"sweeps/{made['id']}"))["state"] == "running":
