@@ -204,9 +204,8 @@ def test_nothing_is_traced_without_it_and_after_it(cluster: dt.Cluster) -> None:
     bare = {0: "None None\n", 1: "None None\n"}
     assert cluster.run(tracing).stdout == bare
     with cluster.debug():
-        assert "None" not in cluster.run("import sys; print(sys.gettrace())").stdout[
-            0
-        ] or sys.version_info >= (3, 12)
+        if sys.version_info < (3, 12):  # newer ones are watched by sys.monitoring, which traces nothing
+            assert "None" not in cluster.run("import sys; print(sys.gettrace())").stdout[0]
     assert cluster.run(tracing).stdout == bare
     assert cluster.run("print(steps.train(rank))").stdout == RIGHT
 

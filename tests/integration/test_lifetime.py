@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,9 +80,12 @@ def test_nothing_survives_its_owner(alone: None, victim: str) -> None:
 def test_a_cell_that_runs_while_the_head_dies_ends_with_a_sentence(alone: None) -> None:
     cluster = dt.start(ranks=2)
     head = psutil.Process(cluster._connection.record.pid)
-    import threading
 
-    threading.Timer(0.5, head.kill).start()
+    def kill() -> None:
+        wait_until(lambda: cluster.info()["running"], 20, "the cell to run")
+        head.kill()
+
+    threading.Thread(target=kill).start()
     with pytest.raises((Unreachable, CellFailed), match="ended"):
         cluster.run("import time; time.sleep(60)")
     wait_until(lambda: not ours(), 5, "everything to end")
