@@ -1,3 +1,4 @@
+import { TranslationBundle } from '@jupyterlab/translation';
 import { LabIcon } from '@jupyterlab/ui-components';
 import React from 'react';
 
@@ -16,9 +17,10 @@ export abstract class JobWidget extends SeenWidget {
     id: string,
     label: string,
     icon: LabIcon,
-    look: (seen: boolean, viewer: string) => void
+    look: (seen: boolean, viewer: string) => void,
+    words: TranslationBundle
   ) {
-    super(look);
+    super(look, words);
     this.id = id;
     this.title.label = label;
     this.title.caption = label;
@@ -36,7 +38,8 @@ export class JobsView extends JobWidget {
       'dtrain-lab-jobs',
       _props.trans.__('Jobs'),
       jobsIcon,
-      (seen, viewer) => _props.model.setVisible(seen, viewer)
+      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      _props.trans
     );
   }
 
@@ -52,7 +55,8 @@ export class JobView extends JobWidget {
       `dtrain-lab-job-${_props.id}`,
       _props.trans.__('Job: %1', _props.name),
       jobIcon,
-      (seen, viewer) => _props.model.setVisible(seen, viewer)
+      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      _props.trans
     );
     this.addClass('jp-DtrainJob-view');
     _props.model.changed.connect(this._entitle, this);
@@ -103,7 +107,8 @@ export class SubmitView extends JobWidget {
       submitId(_props.notebook.path, _props.like),
       _props.trans.__('Submit: %1', _props.notebook.path.split('/').pop()),
       submitIcon,
-      (seen, viewer) => _props.model.setVisible(seen, viewer)
+      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      _props.trans
     );
     this.addClass('jp-DtrainJob-submitView');
   }

@@ -268,7 +268,10 @@ function slowest(
 /** The Ranks view of one cluster, in the main area. Drawn only while it is seen. */
 export class RanksView extends SeenWidget {
   constructor(private _props: IViewProps & { name: string }) {
-    super((seen, viewer) => _props.model.setVisible(seen, viewer));
+    super(
+      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      _props.trans
+    );
     const { trans, name, id } = _props;
     this.id = `dtrain-lab-ranks-${id}`;
     this.title.label = trans.__('Ranks: %1', name);

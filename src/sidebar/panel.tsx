@@ -228,7 +228,7 @@ export class DistributedPanel extends SeenWidget {
     private _commands: CommandRegistry,
     private _trans: TranslationBundle
   ) {
-    super((seen, viewer) => _model.setVisible(seen, viewer));
+    super((seen, viewer) => _model.setVisible(seen, viewer), _trans);
     this.id = 'dtrain-lab-panel';
     this.addClass('jp-DtrainCluster');
     this.title.icon = distributedIcon;

@@ -226,7 +226,7 @@ function Failed(props: {
 /** Stacks of one cluster or job, in the main area. */
 export class StacksView extends SeenWidget {
   constructor(private _props: IStacksProps) {
-    super(() => undefined);
+    super(() => undefined, _props.trans);
     const { trans, of } = _props;
     this.id = `dtrain-lab-stacks-${of.kind}-${of.id}`;
     this.title.label = trans.__('Stacks: %1', of.name);

@@ -85,6 +85,8 @@ it('knows how a parameter can be wrong', () => {
   expect(fault('list', { values: ' , ' })).toBe('no values');
   expect(fault('list', { values: '1, x' })).toBe('mixed types');
   expect(fault('list', { values: '1, 1' })).toBe('twice');
+  expect(fault('list', { values: '1.0, 1' })).toBe('twice');
+  expect(fault('list', { values: '0.0, 1.0, 2.5' })).toBeNull();
   expect(fault('list', { values: '"a, b", c, None' })).toBeNull();
   expect(valuesIn("[1, 2], it's, 'a, b'")).toEqual([
     '[1, 2]',
@@ -115,8 +117,17 @@ it('offers a range around what the notebook has', () => {
   expect(around('0.1', 'randint')).toMatchObject({ low: '1', high: '2' });
   expect(around('-4', 'randint')).toMatchObject({ low: '-8', high: '-2' });
   expect(around('-0.1')).toMatchObject({ low: '-1', high: '-0.01' });
+  expect(around('1.0')).toMatchObject({ low: '0.1', values: '0.1, 1.0, 10' });
+  for (const zero of ['0', '0.0', '-0.0']) {
+    expect(around(zero)).toMatchObject({ values: zero, low: '0', high: '1' });
+  }
   expect(around('True').values).toBe('True, False');
   expect(around('"sgd"').values).toBe('"sgd"');
+  // what is no number is offered as it is
+  for (const other of ['None', '[3]', '{"a": 1.0}', '2 ** 3', '1e999']) {
+    const offered = { values: other, low: '0', high: '1' };
+    expect(around(other)).toMatchObject(offered);
+  }
 });
 
 it('sends no count that is none', () => {

@@ -1,4 +1,10 @@
-import { IParameter, NAME, valueOf } from '../job/model/assignments';
+import {
+  IParameter,
+  NAME,
+  numberIn,
+  plain,
+  valueOf
+} from '../job/model/assignments';
 import { OWN } from './objectives';
 
 /** How a parameter varies; `fixed`: it is the same in all trials. */
@@ -25,12 +31,11 @@ export type VaryFault =
 
 /** How a parameter could vary, around its default: what is offered once it varies. */
 export function around(value: string, kind: VaryKind = 'fixed'): IVary {
-  const known = valueOf(value);
-  if (typeof known === 'boolean') {
+  if (typeof valueOf(value) === 'boolean') {
     return { kind, values: 'True, False', low: '', high: '' };
   }
-  const number = Number(known);
-  if (typeof known === 'string' || !Number.isFinite(number) || number === 0) {
+  const number = numberIn(value);
+  if (!number) {
     return { kind, values: value, low: '0', high: '1' };
   }
   const times = (factor: number): string => short(number * factor);
@@ -79,7 +84,7 @@ export function varyFault(vary: IVary): VaryFault | null {
     const kinds = new Set(
       values.filter(value => value !== null).map(value => kindOf(value))
     );
-    const same = new Set(values.map(value => JSON.stringify(value)));
+    const same = new Set(values.map(plain));
     return values.length === 0
       ? 'no values'
       : kinds.size > 1

@@ -12,7 +12,8 @@ export class SweepView extends JobWidget {
       `dtrain-lab-sweep-${_props.id}`,
       _props.trans.__('Sweep: %1', _props.name),
       sweepIcon,
-      () => undefined
+      () => undefined,
+      _props.trans
     );
     this.addClass('jp-DtrainSweep-view');
   }
@@ -34,7 +35,8 @@ export class SweepFormView extends JobWidget {
       `dtrain-lab-new-sweep-${_props.notebook.path}`,
       _props.trans.__('Sweep: %1', _props.notebook.path.split('/').pop()),
       sweepIcon,
-      (seen, viewer) => _props.model.setVisible(seen, viewer)
+      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      _props.trans
     );
     this.addClass('jp-DtrainSweep-formView');
   }

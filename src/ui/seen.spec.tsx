@@ -1,3 +1,4 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import React from 'react';
@@ -19,7 +20,7 @@ function Count(): JSX.Element {
 
 class Counter extends SeenWidget {
   constructor() {
-    super(() => undefined);
+    super(() => undefined, nullTranslator.load('dtrain_lab'));
   }
 
   protected draw(): JSX.Element {
@@ -89,4 +90,34 @@ it('keeps the keyboard when what had the focus is gone', async () => {
   button.click();
   await shows('1');
   await vi.waitFor(() => expect(document.activeElement).toBe(widget.node));
+});
+
+class Fails extends Counter {
+  fault: string | null = 'it is no number';
+
+  protected override draw(): JSX.Element {
+    return <Draws of={this} />;
+  }
+}
+
+function Draws({ of }: { of: Fails }): JSX.Element {
+  if (of.fault) {
+    throw new Error(of.fault);
+  }
+  return <>{1}</>;
+}
+
+it('says so where drawing fails, and can be asked again', async () => {
+  const logged = vi.spyOn(console, 'error').mockReturnValue();
+  const failing = (widget = new Fails());
+  Widget.attach(widget, document.body);
+  const said = await vi.waitFor(() => {
+    MessageLoop.flush();
+    return widget.node.querySelector('[role=alert]')!.textContent;
+  });
+  expect(said).toContain('error in dtrain-lab (Error: it is no number)');
+  failing.fault = null;
+  widget.node.querySelector('button')!.click();
+  await shows('1');
+  logged.mockRestore();
 });

@@ -1,15 +1,20 @@
+import { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { Message } from '@lumino/messaging';
 import React from 'react';
 
 import { Kept, useKeptScroll } from './kept';
+import { Survives } from './survives';
 
 /** A widget that is drawn, and asks for frames, only while it is seen. What was chosen in it stays (`useKept`). */
 export abstract class SeenWidget extends ReactWidget {
   /**
    * @param look - told with the widget's id when it comes into view, and when it goes.
    */
-  constructor(private _look: (seen: boolean, viewer: string) => void) {
+  constructor(
+    private _look: (seen: boolean, viewer: string) => void,
+    private _words: TranslationBundle
+  ) {
     super();
     this.addClass('jp-Dtrain');
     this.node.setAttribute('role', 'region');
@@ -41,7 +46,9 @@ export abstract class SeenWidget extends ReactWidget {
   protected render(): JSX.Element | null {
     return this.drawn ? (
       <Kept.Provider value={this._kept}>
-        <Drawn node={this.node}>{this.draw()}</Drawn>
+        <Survives trans={this._words}>
+          <Drawn node={this.node}>{this.draw()}</Drawn>
+        </Survives>
       </Kept.Provider>
     ) : null;
   }

@@ -37,7 +37,7 @@ def check(form: Any, text: str) -> None:
 
 
 def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page: Any) -> None:
-    write(lab.work / "search.ipynb", [("lr = 0.1\nsteps = 4", "parameters"), TRIAL])
+    write(lab.work / "search.ipynb", [("lr = 0.1\nsteps = 4\ndecay = 0.0", "parameters"), TRIAL])
     open_notebook(page, lab, "search.ipynb")
     execute(page, "dtrain-lab:sweep-notebook")
     form = page.locator(".jp-DtrainSweep-formView:visible")

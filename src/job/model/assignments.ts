@@ -135,11 +135,11 @@ export function followed(text: string, before: string, now: string): string {
 }
 
 /** A value to compare: 1.0 and 1 are the same, as they are once they were sent. */
-function plain(value: unknown): string {
+export function plain(value: unknown): string {
   return JSON.stringify(JSON.parse(JSON.stringify(value)));
 }
 
-/** What a text stands for: JSON, a value as Python writes it, or itself. */
+/** What is sent for a text: JSON, a value as Python writes it, or itself; to count with it, take `numberIn`. */
 export function valueOf(text: string): unknown {
   const python: Record<string, unknown> = {
     True: true,
@@ -154,7 +154,8 @@ export function valueOf(text: string): unknown {
     return quoted[1];
   }
   if (NUMBER.test(text)) {
-    return numberOf(text);
+    const number = numberIn(text);
+    return number === null ? text : sent(number, text);
   }
   try {
     return JSON.parse(text);
@@ -164,9 +165,14 @@ export function valueOf(text: string): unknown {
   }
 }
 
-/** A number; one with a point stays one where the browser can write it so. */
-function numberOf(text: string): unknown {
-  const value = Number(text.replace(/_/g, ''));
+/** The number that a text is; null where it is none that JSON can carry. */
+export function numberIn(text: string): number | null {
+  const value = NUMBER.test(text) ? Number(text.replace(/_/g, '')) : NaN;
+  return Number.isFinite(value) ? value : null;
+}
+
+/** A number to send: one with a point keeps it where the browser can write it, as an object that is no number here. */
+function sent(value: number, text: string): unknown {
   const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
   return rawJSON && Number.isInteger(value) && /[.e]/i.test(text)
     ? rawJSON(value.toFixed(1))

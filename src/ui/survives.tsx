@@ -1,0 +1,49 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+interface ISurvivesProps {
+  trans: TranslationBundle;
+  children: React.ReactNode;
+}
+
+/** A view that fails as it is drawn says so: else React takes all of it away, and it is blank. */
+export class Survives extends React.Component<
+  ISurvivesProps,
+  { failure: unknown }
+> {
+  override state: { failure: unknown } = { failure: null };
+
+  static getDerivedStateFromError(failure: unknown): { failure: unknown } {
+    return { failure };
+  }
+
+  override render(): React.ReactNode {
+    const { failure } = this.state;
+    const { trans, children } = this.props;
+    if (failure === null) {
+      return children;
+    }
+    return (
+      <div className="jp-DtrainUi-note" role="alert">
+        <p>
+          {trans.__(
+            "This can't be shown: an error in dtrain-lab (%1). What runs goes on.",
+            String(failure)
+          )}
+        </p>
+        <p>
+          {trans.__(
+            "Try again; if it stays, report it with what the browser's console says."
+          )}
+        </p>
+        <button
+          type="button"
+          className="jp-DtrainUi-button"
+          onClick={() => this.setState({ failure: null })}
+        >
+          {trans.__('Try again')}
+        </button>
+      </div>
+    );
+  }
+}
