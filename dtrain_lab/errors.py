@@ -26,6 +26,7 @@ in a notebook, a panel and a terminal.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -214,8 +215,18 @@ def from_dict(data: Mapping[str, Any]) -> DtrainError:
     )
 
 
-def of_system(error: OSError) -> Unreachable:
-    """The error of a file that can't be used: a disk that is full, read-only or gone."""
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+"""Numbers of errors that only disks have, so that they need not name a file: a `write` names none."""
+OF_FILES = frozenset({errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ENOTDIR})
+"""Numbers that are of a disk where the error names a file; sockets and processes have some of them, too."""
+
+
+def of_disk(error: BaseException) -> Unreachable | None:
+    """The error in words of a disk that is full, read-only or gone; None for every other error."""
+    if not isinstance(error, OSError) or error.errno not in FULL | OF_FILES:
+        return None
+    if error.errno not in FULL and not error.filename:
+        return None
     where = f"{error.filename}: " if error.filename else ""
-    hint = "Check the disk's free space, and who owns the folder." if error.errno else ""
-    return Unreachable(f"{where}{error.strerror or error}.", hint, code="no_file")
+    hint = "Check the disk's free space, and who owns the folder."
+    return Unreachable(f"{where}{error.strerror}.", hint, code="no_file")

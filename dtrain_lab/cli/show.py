@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -22,7 +23,7 @@ from dtrain_lab.errors import (
     DtrainError,
     EnvironmentUnfit,
     NotFound,
-    of_system,
+    of_disk,
 )
 from dtrain_lab.wire.jobs.finding import Finding, problems
 
@@ -41,6 +42,9 @@ EXIT_CODES: tuple[tuple[type[DtrainError], int], ...] = (
     (Conflict, 4),
     (EnvironmentUnfit, 5),
 )
+
+MAGIC = re.compile(r"%distributed (start|attach|restart|interrupt|stop|resize)\b(?: ([\w,-]+))?")
+"""Commands of notebooks in hints; clients of both kinds get the same errors."""
 
 WOULD_BE_REFUSED = 2
 """Exit code of a dry run that finds problems, as of an invalid request."""
@@ -88,6 +92,30 @@ def confirm(question: str, *, yes: bool, as_json: bool) -> None:
     click.confirm(question, abort=True, err=True)
 
 
+def in_terminal(hint: str, name: object = None) -> str:
+    """Return a hint with this terminal's commands in place of a notebook's.
+
+    Args:
+        hint: The hint of an error.
+        name: Name of the cluster that the command was about, if it was about one.
+    """
+
+    def command(found: re.Match[str]) -> str:
+        verb, rest = found.groups()
+        match verb:
+            case "start":
+                words = ["start"]
+            case "attach":
+                words = ["show", rest or str(name or "NAME")]
+            case "resize":  # a notebook's own
+                words = ["start --ranks", rest or "N"]
+            case _:
+                words = [verb, str(name or "NAME"), *(("--ranks", rest) if rest else ())]
+        return " ".join(["dtrain-lab cluster", *words])
+
+    return MAGIC.sub(command, hint)
+
+
 def exit_code(error: DtrainError) -> int:
     """Return the exit code of an error."""
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1)
@@ -102,19 +130,19 @@ def end_dry_run(findings: tuple[Finding, ...]) -> None:
 def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
     """Decorate a command to print an error as one line on stderr, and exit with its code.
 
-    Errors are `DtrainError`, and those of a disk that is full, read-only or gone. With `--json` the line is
-    the error as REST reports it.
+    Errors are `DtrainError`, and those of a disk that is full, read-only or gone; others keep their
+    traceback. With `--json` the line is the error as REST reports it.
     """
 
     @functools.wraps(command)
     def reporting(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except BrokenPipeError:  # whoever reads has read enough
-            raise
         except (DtrainError, OSError) as raised:
-            error = raised if isinstance(raised, DtrainError) else of_system(raised)
-            error.hint = error.hint.replace("%distributed start", "dtrain-lab cluster start")
+            error = raised if isinstance(raised, DtrainError) else of_disk(raised)
+            if error is None:
+                raise
+            error.hint = in_terminal(error.hint, kwargs.get("name"))
             told = json.dumps(error.as_dict()) if kwargs.get("as_json") else f"dtrain-lab: {error}"
             click.echo(told, err=True)
             sys.exit(exit_code(error))

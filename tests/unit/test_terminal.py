@@ -73,17 +73,70 @@ def test_a_path_that_sockets_cant_have_is_told_before_a_start(
         folders.must_have_room()
 
 
-@pytest.mark.parametrize("text", ["abc", "nan", "-1"])
+@pytest.mark.parametrize("text", ["abc", "nan", "-1", "inf"])
 def test_a_variable_that_is_no_number_is_named(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DTRAIN_LAB_ADOPTION_S", text)
     with pytest.raises(BadRequest, match=f'DTRAIN_LAB_ADOPTION_S is "{text}"'):
         options.of_environment()
 
 
-def test_a_hint_names_what_the_terminal_has() -> None:
+@pytest.mark.parametrize(
+    ("hint", "words"),
+    [
+        ("Start one: %distributed start", "Start one: dtrain-lab cluster start"),
+        ("Replace it: %distributed restart 1-2", "Replace it: dtrain-lab cluster restart it --ranks 1-2"),
+        ("Restart them: %distributed restart", "Restart them: dtrain-lab cluster restart it"),
+        (
+            "Wait, or: %distributed restart 1, or so.",
+            "Wait, or: dtrain-lab cluster restart it --ranks 1, or so.",
+        ),
+        ("It is there: %distributed attach one", "It is there: dtrain-lab cluster show one"),
+        ("Compare: %distributed resize N", "Compare: dtrain-lab cluster start --ranks N"),
+        ("Write %distributed push NAME", "Write %distributed push NAME"),
+    ],
+)
+def test_a_hint_names_what_the_terminal_has(hint: str, words: str) -> None:
     @reports_errors
-    def fails() -> None:
-        raise NotFound("There is none.", "Start one: %distributed start")
+    def fails(name: str) -> None:
+        raise NotFound("There is none.", hint)
 
-    said = CliRunner().invoke(click.command()(fails), [])
-    assert said.stderr == "dtrain-lab: There is none. Start one: dtrain-lab cluster start\n"
+    said = CliRunner().invoke(click.command()(click.argument("name")(fails)), ["it"])
+    assert said.stderr == f"dtrain-lab: There is none. {words}\n"
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EACCES, "Permission denied", "/data/x"),
+        OSError(errno.ENOTDIR, "Not a directory", "/data/x"),
+        OSError(errno.ESTALE, "Stale file handle", "/data/x"),
+    ],
+)
+def test_a_disk_that_cant_be_used_is_told_in_one_line(of: OSError) -> None:
+    def fails() -> None:
+        raise of
+
+    said = CliRunner().invoke(click.command()(reports_errors(fails)), [])
+    where = f"{of.filename}: " if of.filename else ""
+    hint = "Check the disk's free space, and who owns the folder."
+    assert said.stderr == f"dtrain-lab: {where}{of.strerror}. {hint}\n"
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        TimeoutError(),
+        ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"),
+        PermissionError(errno.EACCES, "Permission denied"),
+        FileNotFoundError(errno.ENOENT, "No such file or directory", "sbatch"),
+        BrokenPipeError(),
+    ],
+)
+def test_what_no_disk_did_keeps_its_traceback(of: OSError) -> None:
+    def fails() -> None:
+        raise of
+
+    said = CliRunner().invoke(click.command()(reports_errors(fails)), [], standalone_mode=False)
+    assert said.exception is of
+    assert said.stderr == ""

@@ -12,7 +12,7 @@ from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
 
-from dtrain_lab.errors import BadRequest, DtrainError, Forbidden, of_system
+from dtrain_lab.errors import BadRequest, DtrainError, Forbidden, of_disk
 from dtrain_lab.server.errors import status
 from dtrain_lab.server.shared import Shared
 from dtrain_lab.services.export import TYPES, export
@@ -120,10 +120,9 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         return job if await self.may_write() else msgspec.structs.replace(job, may=())
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Send a `DtrainError`, or that of a file, as JSON without a traceback; others are the server's."""
+        """Send a `DtrainError`, or that of a disk, as JSON without a traceback; others are the server's."""
         error = kwargs.get("exc_info", (None, None, None))[1]
-        if isinstance(error, OSError) and error.filename:  # a disk that is full, read-only or gone
-            error = of_system(error)
+        error = of_disk(error) or error
         if not isinstance(error, DtrainError):
             super().write_error(status_code, **kwargs)
             return

@@ -43,6 +43,8 @@ HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
 """Network connections only: the heartbeat interval, and the silence after which ZeroMQ reconnects."""
 MOST_WAITING = 64
 """Receive high-water mark, in messages: unread messages stay in the head, which has them on disk."""
+NO_ANSWER, BROKE = "no_answer", "connection_broke"
+"""Codes of a request that got no answer in time, and of one whose head lives but may not have heard it."""
 OnDebug = Callable[[int, bytes], None]
 
 
@@ -144,6 +146,7 @@ class Connection:
             raise Unreachable(
                 f"{self.record.name} did not answer in {within_s or 0:.0f} s.",
                 "Its log is in " + self.record.directory,
+                code=NO_ANSWER,
             ) from None
         finally:
             self._answers.pop(number, None)
@@ -300,9 +303,8 @@ class Connection:
         cells = {done for _, done in self._cells.running.values()}
         for _, future in self._answers.values():
             if future not in cells and not future.done():
-                future.set_exception(
-                    Unreachable(f"The connection to {self.record.name} broke.", "Ask again.")
-                )
+                text = f"The connection to {self.record.name} broke."
+                future.set_exception(Unreachable(text, "Ask again.", code=BROKE))
         self.connect(way, stream=True)
         supervision.here().once("client.task", self.catch_up())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 
 from dtrain_lab.backends.poll_floor import limits
@@ -15,7 +16,7 @@ def of_environment() -> StartOptions:
     """Parse the variables `DTRAIN_LAB_…`.
 
     Raises:
-        BadRequest: One is no number of seconds.
+        BadRequest: One is not a number of seconds.
     """
     return StartOptions(
         warm=os.environ.get("DTRAIN_LAB_WARM", "1") != "0",
@@ -30,9 +31,9 @@ def _seconds(variable: str) -> float | None:
     if not text:
         return None
     with contextlib.suppress(ValueError):
-        if (seconds := float(text)) >= 0:
+        if 0 <= (seconds := float(text)) < math.inf:
             return seconds
-    raise BadRequest(f'{variable} is "{text}", which is no number of seconds.', "Correct it, or unset it.")
+    raise BadRequest(f'{variable} is "{text}", which is not a number of seconds.', "Correct it, or unset it.")
 
 
 def hold() -> None:

@@ -14,7 +14,7 @@ import msgspec
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import StartFailed, Unreachable
 from dtrain_lab.services import folders
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.worlds import records
@@ -140,7 +140,7 @@ async def _spawn(
 
 
 async def end(connection: Connection, heir: str = "") -> bool:
-    """Tell a head to end; one on this machine that does not answer is killed.
+    """Tell a head to end; one on this machine that does not answer in time is killed.
 
     Args:
         connection: Connection to the head.
@@ -150,12 +150,23 @@ async def end(connection: Connection, heir: str = "") -> bool:
         Whether it ends by itself.
 
     Raises:
-        Unreachable: It is on another machine and does not answer.
+        Unreachable: It is on another machine and does not answer; or its connection broke twice.
     """
     try:
-        await connection.ask(clients.Stop(heir), STOP_ANSWER_S)
+        await _stop(connection, heir)
     except Unreachable as error:
-        if not await asyncio.to_thread(records.kill, connection.record) and error.code != "ended":
+        killed = error.code == NO_ANSWER and await asyncio.to_thread(records.kill, connection.record)
+        if not killed and error.code != "ended":
             raise
         return False
     return True
+
+
+async def _stop(connection: Connection, heir: str) -> None:
+    """Ask a head to end; once more if the connection broke, as it lives on and may not have heard it."""
+    try:
+        await connection.ask(clients.Stop(heir), STOP_ANSWER_S)
+    except Unreachable as error:
+        if error.code != BROKE:
+            raise
+        await connection.ask(clients.Stop(heir), STOP_ANSWER_S)
