@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: frameworks demo test test-front test-hosts test-machine test-browser sheet baselines pictures lab notebooks bench gallery matrix hub lint lint-python lint-front fix types setup system-packages locks clean
+.PHONY: frameworks demo test test-front test-hosts test-machine test-browser sheet baselines pictures lab notebooks bench gallery gpu matrix hub lint lint-python lint-front fix types setup system-packages locks clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py

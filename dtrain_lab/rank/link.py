@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells.output_buffer import STREAMS, Names
 from dtrain_lab.rank import launchers, rpc
-from dtrain_lab.rank.cells import backward_threads
+from dtrain_lab.rank.cells.backward_threads import BackwardThreads
 from dtrain_lab.rank.cells.questions import Questions
 from dtrain_lab.rank.cells.runner import CellRunner, drain
 from dtrain_lab.rank.channel import far, near
@@ -83,6 +83,7 @@ class Link:
         self._orders = Orders(self._obey, self._begin, self._io_loop)
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
         self._notes = Notes()
+        self._backward = BackwardThreads()
         sources = os.path.join(os.path.dirname(spec.log), "cells")
         self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.words), sources)
         self._widgets = Widgets(kernel, self._cells)
@@ -147,9 +148,9 @@ class Link:
             case links.StoreAnswer():
                 self._calls.answered(order)
             case links.Abort(hooks):
-                self._group.break_waits()
                 if hooks:
-                    backward_threads.interrupt(self._main or 0)
+                    self._backward.interrupt(self._main or 0)
+                self._group.break_waits()
             case links.AskWhere():
                 self._outbox.put(self._where(order), now=True)
             case links.Execute() | links.Diagnose():
@@ -240,6 +241,7 @@ class Link:
 
     async def _run(self, order: links.Execute | links.Diagnose) -> None:
         self._notes.forget()
+        self._backward.begin_cell()
         meeting.begin_cell(order.cell, self._group.store)
         if self._monitor is not None:
             self._monitor.begin_cell(order.cell, order.ranks, self._group.store)
@@ -249,6 +251,7 @@ class Link:
             change = order.change
             work = partial(attempt, self._monitor, change) if change else partial(measure, self._monitor)
             reply = await self._cells.measure(order.cell, work)
+        self._backward.end_cell()
         if self._monitor is not None:
             self._monitor.end_cell()
             if reply.kind != "ok":

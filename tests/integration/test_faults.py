@@ -81,7 +81,7 @@ def test_an_interrupt_in_backward_keeps_model_and_subgroups(trained: dt.Cluster,
 
 
 def test_ranks_that_an_interrupt_leaves_a_step_apart_are_told(trained: dt.Cluster) -> None:
-    step = "optimizer.zero_grad(); model(torch.ones(4, 8)).mean().backward()"
+    step = "optimizer.param_groups[0]['lr'] = 1e-4\noptimizer.zero_grad(); model(torch.ones(4, 8)).mean().backward()"
     stop = f"{step}\nif rank: time.sleep(600)\noptimizer.step(); dist.all_reduce(torch.ones(1))"
     thread, _ = in_background(lambda: trained.run(stop, check=False))
     stands_in(trained, 0, ("in collective", "stuck"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 import torch.distributed as dist
@@ -70,7 +71,7 @@ def test_a_new_generation_begins_with_the_end_of_what_gpus_still_wait_in(
     """The process may have been interrupted before its GPU: nothing was aborted then."""
     group = lifecycle.Group(0, 2, "cpu:gloo,cuda:nccl", SimpleNamespace())  # type: ignore[arg-type]
     monkeypatch.setattr(dist, "is_initialized", lambda: True)
-    monkeypatch.setattr(lifecycle.groups, "live_groups", lambda: [object()])
+    monkeypatch.setattr(nccl.groups, "group_names", lambda: {"world": "0"})
 
     def repoint(store: Any, order: Form) -> tuple[str, ...]:
         backend.asked.append("repoint")
@@ -79,3 +80,51 @@ def test_a_new_generation_begins_with_the_end_of_what_gpus_still_wait_in(
     monkeypatch.setattr(group, "_repoint", repoint)
     group.form(Form(generation=1, size=2, local_size=2, threads=1, collectives="cpu:gloo,cuda:nccl"))
     assert backend.asked == ["abort", "repoint"]
+
+
+def test_all_groups_are_aborted_in_the_same_order_on_all_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    aborted: list[str] = []
+
+    class ProcessGroupNCCL:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def abort(self) -> None:
+            aborted.append(self.name)
+            if self.name == "b":
+                raise RuntimeError("NCCL error")
+
+    wrapper = SimpleNamespace(wrapped_pg=ProcessGroupNCCL("a"))  # by TORCH_DISTRIBUTED_DEBUG=DETAIL
+    backends = {"a": wrapper, "b": ProcessGroupNCCL("b"), "c": ProcessGroupNCCL("c")}
+    monkeypatch.setattr(nccl.groups, "backends", lambda group: [object(), backends[group]])
+    monkeypatch.setattr(nccl.groups, "group_names", lambda: {name: name for name in ("c", "a", "b")})
+    nccl.abort_all()
+    assert aborted == ["c", "b", "a"]
+
+
+def test_a_generation_that_failed_leaves_nothing_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a slot of a group is taken, torch keeps the back-end that is there."""
+    store = dist.HashStore()
+    dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    try:
+        group = lifecycle.Group(0, 1, "gloo", SimpleNamespace())  # type: ignore[arg-type]
+        fails = [RuntimeError("Connection closed by peer")]
+
+        def connect(pg: Any) -> None:
+            if fails:
+                raise fails.pop()
+
+        monkeypatch.setattr(group, "_connect", connect)
+        group._store = store  # type: ignore[assignment]
+        of_world = lambda: dist.group.WORLD._get_backend(torch.device("cpu"))  # noqa: E731
+        order = Form(
+            generation=1, size=1, local_size=1, threads=1, collectives="gloo", groups=(("0", (0,), ""),)
+        )
+        with pytest.raises(RuntimeError, match="closed by peer"):
+            group.form(order)
+        failed = of_world()
+        group.form(msgspec.structs.replace(order, generation=2))
+        assert of_world() is not failed
+    finally:
+        dist.destroy_process_group()

@@ -1,4 +1,4 @@
-"""Interrupts of backward passes that torch runs in a thread of its own, as it does for GPUs."""
+"""Interrupts of backward passes that torch runs in threads of its own, as it does for GPUs."""
 
 from __future__ import annotations
 
@@ -6,23 +6,53 @@ import ctypes
 import sys
 import threading
 
+import torch
 
-def interrupt(main: int) -> None:
-    """Raise KeyboardInterrupt in hooks that run in threads of torch while the main thread waits in backward.
+_raise = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
-    On a GPU backward runs in such a thread. The main thread waits for it in C++, where no signal reaches it;
-    what is raised in a hook ends the pass, and is raised there again. A hook that is inside C code is
+
+class BackwardThreads:
+    """Raises KeyboardInterrupt in hooks of a backward pass for which the main thread waits.
+
+    On a GPU backward runs in a thread of torch. The main thread waits for it in C++, where no signal reaches
+    it; what is raised in a hook ends the pass, and is raised there again. A hook that is inside C code is
     interrupted when it comes back from there.
 
-    Args:
-        main: identity of the main thread.
+    Python knows nothing of torch's threads. So every thread counts as one of them that `threading` does not
+    know and that has begun to run Python in this cell. That includes threads that the cell itself has started
+    with `_thread`.
     """
-    frames = sys._current_frames()
-    waiting = frames.get(main)
-    if waiting is None or not str(waiting.f_globals.get("__name__", "")).startswith("torch.autograd"):
-        return
-    known = {t.ident for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
-    for thread in frames.keys() - known:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt)
-        )
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._before: frozenset[int] = frozenset()
+        self._interrupted: list[int] = []
+
+    def begin_cell(self) -> None:
+        """Called before a cell begins."""
+        self._before = frozenset(sys._current_frames())
+
+    def interrupt(self, main: int) -> None:
+        """Interrupt the hooks that run now; does nothing unless this process uses a GPU.
+
+        Args:
+            main: identity of the main thread.
+        """
+        if not torch.cuda.is_initialized():  # the main thread itself runs the hooks
+            return
+        with self._lock:
+            frames = sys._current_frames()
+            waiting = frames.get(main)
+            if waiting is None or not str(waiting.f_globals.get("__name__", "")).startswith("torch.autograd"):
+                return
+            known = {t.ident for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
+            for thread in frames.keys() - known - self._before:
+                _raise(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
+                self._interrupted.append(thread)
+
+    def end_cell(self) -> None:
+        """Called when a cell has ended: what was raised too late for its hook must not end a later one."""
+        with self._lock:
+            for thread in self._interrupted:
+                _raise(ctypes.c_ulong(thread), None)
+            self._interrupted.clear()

@@ -121,8 +121,7 @@ class Group:
 
     def _abort_nccl(self) -> None:
         if "nccl" in self.collectives and dist.is_initialized():
-            for pg in groups.live_groups():
-                nccl.abort(pg)
+            nccl.abort_all()
 
     def specs(self) -> tuple[tuple[GroupSpec, ...], int]:
         """The groups of this rank in the order they were made, and how many names torch has given out."""
@@ -181,11 +180,12 @@ class Group:
         if self._slot + slots - 1 > LAST_SLOT:
             times = (LAST_SLOT - FIRST_FREE_SLOT + 1) // slots
             raise RuntimeError(f"the group was rebuilt {times} times; restart all ranks to go on")
+        # taken before anything may fail: where a slot is taken already, torch leaves the old back-end there
+        slot, self._slot = self._slot, self._slot + slots
         for name, ranks, description in order.groups:
             pg = live.get(name)
             if pg is not None:
-                self._replace_backend(pg, name, ranks, description, store)
-        self._slot += slots
+                self._replace_backend(pg, name, ranks, description, store, slot)
         groups.forget_coalescing()
         groups.raise_group_count(order.group_count)
         return self._reset_models()
@@ -194,7 +194,7 @@ class Group:
         return ["cpu", "cuda"] if "nccl" in self.collectives else ["cpu"]
 
     def _replace_backend(
-        self, pg: Any, name: str, ranks: tuple[int, ...], description: str, store: dist.Store
+        self, pg: Any, name: str, ranks: tuple[int, ...], description: str, store: dist.Store, slot: int
     ) -> None:
         prefix = dist.PrefixStore(f"{name}/", store)
         members = list(ranks) if name != WORLD_NAME else []
@@ -204,7 +204,7 @@ class Group:
             else:
                 backend = self._nccl(prefix, pg, members, name)
             alone = device == "cpu" and "nccl" not in self.collectives
-            groups.replace_backend(pg, device, self._slot + offset, backend, alone=alone)
+            groups.replace_backend(pg, device, slot + offset, backend, alone=alone)
         groups.rename(pg, name, description, prefix)
         if name == WORLD_NAME:
             self._connect(pg)

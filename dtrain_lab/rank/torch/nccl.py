@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from typing import Any
 
@@ -10,9 +11,15 @@ import torch.distributed as dist
 
 from dtrain_lab.rank.torch import groups, names
 
-WATCHDOG = ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_ENABLE_MONITORING")
-"""Variables of torch's watchdog, which are 0 in a cluster. It ends a process whose peer has died or that has
-waited for long, and with it the user's variables; the head aborts the collective and keeps the process."""
+WATCHDOG = (
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+    "TORCH_NCCL_ENABLE_MONITORING",
+    "TORCH_NCCL_RETHROW_CUDA_ERRORS",
+)
+"""Variables of torch's watchdog, which are 0 in a cluster. It ends a process whose peer has died, whose GPU
+has failed or that has waited for long, and with it the user's variables; the head aborts the collective and
+keeps the process."""
+log = logging.getLogger("dtrain_lab.rank")
 
 
 def options(timeout: timedelta, members: list[int], name: str) -> Any:
@@ -20,20 +27,29 @@ def options(timeout: timedelta, members: list[int], name: str) -> Any:
     return groups.common_options(dist.ProcessGroupNCCL.Options(), timeout, members, name)
 
 
-def abort(group: Any) -> None:
-    """Abort the collectives of a group, from any thread."""
-    if not names.has(names.GROUPS):
-        group.abort()
-        return
-    for backend in _backends(group):
-        backend.abort()
+def abort_all() -> None:
+    """Abort the collectives of all groups of this process, from any thread.
+
+    In the order of torch's own abort, which is the same on all ranks (`_abort_process_group`).
+    """
+    named = groups.group_names()
+    for group in sorted(named, key=lambda each: named[each], reverse=True):
+        try:
+            if names.has(names.GROUPS):
+                for backend in _backends(group):
+                    backend.abort()
+            else:
+                group.abort()
+        except RuntimeError:  # the other groups are aborted all the same
+            log.exception("NCCL could not abort the group %s", named[group])
 
 
 def connect(group: Any) -> None:
     """Make the communicator of a group, where the GPUs of all its ranks work; a collective.
 
     torch would make it at the first collective. A rank that waits there for one that never comes can't be
-    freed: what is not made yet can't be aborted. Without `names.GROUPS` it is so all the same.
+    freed: what is not made yet can't be aborted. It is so all the same without `names.GROUPS`, and for a peer
+    that dies while the communicator is made.
 
     Args:
         group: a group with gloo for CPUs and NCCL for GPUs.
@@ -51,7 +67,9 @@ def connect(group: Any) -> None:
 
 
 def _backends(group: Any) -> list[Any]:
-    return [each for each in groups.backends(group) if type(each).__name__ == "ProcessGroupNCCL"]
+    # with TORCH_DISTRIBUTED_DEBUG=DETAIL torch wraps them
+    found = [getattr(each, "wrapped_pg", each) for each in groups.backends(group)]
+    return [each for each in found if type(each).__name__ == "ProcessGroupNCCL"]
 
 
 def _device_failure() -> RuntimeError | None:

@@ -29,6 +29,9 @@ PART = 1 << 16
 """Elements of a parameter that are compared at most, so that a large model costs little."""
 SAME = 1e-6
 """Largest difference of checksums that counts as equal, relative to the sum of magnitudes."""
+SAME_TRAINED = 1e-10
+"""The same for models that have trained together. They are equal but for the rounding of other hardware, and
+a single small step must be seen."""
 STEPS = 2
 """First steps of a cell in which gradients that are averaged by hand are looked for."""
 log = logging.getLogger("dtrain_lab.rank")
@@ -82,12 +85,13 @@ class SharedStart:
         if model in self._known or self._store is None:
             return
         self._known.add(model)
-        if ddp.has_hooks(model):  # local SGD keeps parameters apart on purpose
+        # local SGD keeps parameters apart on purpose
+        if ddp.has_hooks(model) and getattr(model, "gradient_compression", None) is None:
             return
         mine = {id(p) for p in ddp.parameters(model)}
         found = {name: p for name, p in model.module.named_parameters() if id(p) in mine}
-        why = "" if model in self._trained else "DistributedDataParallel averages their gradients"
-        self._compare(found, model.process_group, why)
+        why = "DistributedDataParallel averages their gradients"
+        self._compare(found, model.process_group, why, trained=model in self._trained)
 
     def reduced(self, tensor: Any, group: Any) -> None:
         """Called when a tensor is summed over a group by hand."""
@@ -124,27 +128,33 @@ class SharedStart:
         self._steps += 1
         self._reduced.clear()
 
-    def _compare(self, found: dict[str, torch.Tensor], group: Any, why: str) -> None:
+    def _compare(
+        self, found: dict[str, torch.Tensor], group: Any, why: str, *, trained: bool = False
+    ) -> None:
         members = dist.get_process_group_ranks(group)
         if len(members) < 2 or not found:
             return
         try:
-            others = self.exchanged("start", members, checksums(list(found.values())[:MOST]))
+            told = self.exchanged("start", members, (trained, checksums(list(found.values())[:MOST])))
         except RuntimeError as error:  # the rank that keeps the store has ended, or the world is rebuilt
             log.info("not compared with the other ranks: %s", error)
             return
-        if others is None or len({len(each) for each in others}) > 1:
+        if told is None or len({len(sums) for _, sums in told}) > 1:
             return
-        mine = others[-1]
-        differ = [name for i, name in enumerate(found) if any(_differ(o[i], mine[i]) for o in others)]
-        if differ and why:
-            self._say(_sentence(len(members), differ, why))
+        ranks = [*(r for r in members if r != dist.get_rank()), dist.get_rank()]
+        sums = {rank: each for rank, (_, each) in zip(ranks, told, strict=True)}
+        trained = any(each for each, _ in told)  # a replaced rank has a model that is new to it
+        first = sums.pop(min(members))
+        within = SAME_TRAINED if trained else SAME
+        apart = {
+            rank: [_differ(a, b, within) for a, b in zip(first, each, strict=True)]
+            for rank, each in sums.items()
+        }
+        differ = [name for i, name in enumerate(found) if any(each[i] for each in apart.values())]
+        if differ and trained:
+            self._say(_stepped_apart(min(members), [r for r, each in apart.items() if any(each)], differ))
         elif differ:
-            by_rank = dict(zip([r for r in members if r != dist.get_rank()], others, strict=False))
-            by_rank[dist.get_rank()] = mine
-            first = by_rank.pop(min(members))
-            apart = [r for r, o in by_rank.items() if any(map(_differ, o, first))]
-            self._say(_trained_apart(min(members), apart, differ))
+            self._say(_sentence(len(members), differ, why))
 
     def exchanged(self, topic: str, members: Sequence[int], mine: Any) -> list[Any] | None:
         """Write this rank's part for its n-th comparison of a topic; never waits for other ranks.
@@ -192,11 +202,10 @@ def checksums(tensors: Sequence[torch.Tensor]) -> list[tuple[int, float, float]]
     return [(t.numel(), *pair) for t, pair in zip(tensors, sums, strict=True)]
 
 
-def _differ(a: Sequence[float], b: Sequence[float]) -> bool:
+def _differ(a: Sequence[float], b: Sequence[float], within: float) -> bool:
     """Whether checksums are of different values; False where the shapes differ, which is meant."""
-    return a[0] == b[0] and (
-        abs(a[1] - b[1]) > SAME * max(a[2], b[2]) or abs(a[2] - b[2]) > SAME * max(a[2], b[2])
-    )
+    most = within * max(a[2], b[2])
+    return a[0] == b[0] and (abs(a[1] - b[1]) > most or abs(a[2] - b[2]) > most)
 
 
 def _named(differ: list[str]) -> str:
@@ -204,11 +213,10 @@ def _named(differ: list[str]) -> str:
     return f"{', '.join(differ[:NAMED])}{more}"
 
 
-def _trained_apart(first: int, apart: list[int], differ: list[str]) -> str:
-    who, verb = rank_sets.name(apart), "has" if len(apart) == 1 else "have"
+def _stepped_apart(first: int, apart: list[int], differ: list[str]) -> str:
     return (
-        f"The parameters of {who} differ from those of rank {first} ({_named(differ)}): before the group was "
-        f"rebuilt, {who} {verb} made another number of steps. To make them equal: "
+        f"The parameters of {rank_sets.name(apart)} differ from those of rank {first} ({_named(differ)}): "
+        "the interrupt may have come between the same step of two ranks. To make them equal: "
         f"%distributed restart {rank_sets.compact(apart)} --from {first}, or load a checkpoint on all ranks."
     )
 
