@@ -158,6 +158,7 @@ class Link:
             case links.Seen(stream, through):
                 getattr(sys, stream).seen(through)
             case links.Form():
+                self._calls.forming(True)
                 self._on_main(partial(self._form, order))
             case links.Comm():
                 done = partial(self._handled, order.id)
@@ -308,6 +309,8 @@ class Link:
             # torch may raise anything; the head decides what a failure means
             except Exception as failure:  # noqa: BLE001
                 error = f"{type(failure).__name__}: {failure}"[:2000]
+            finally:
+                self._calls.forming(False)
         groups, count = self._group.specs()
         self.send(
             links.GroupFormed(

@@ -23,7 +23,6 @@ from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.idle import MainSelector, main_loop
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.shared import Shared
-from dtrain_lab.rank.torch import nccl
 from dtrain_lab.wire.links import RankSpec
 
 OUR_LOGGERS = ("asyncio", "ipykernel", "ipyparallel", "tornado", "traitlets", "RankEngine", "dtrain_lab.rank")
@@ -165,8 +164,6 @@ def _environment(spec: RankSpec) -> None:
         # the fork server ran with 1; child processes of this rank get the rank's own share
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = str(spec.threads)
-    for name in nccl.WATCHDOG:
-        os.environ.setdefault(name, "0")
     os.environ.setdefault("GLOO_SOCKET_IFNAME", spec.interface or _loopback())
     if spec.interface is not None:
         os.environ.setdefault("NCCL_SOCKET_IFNAME", spec.interface)

@@ -133,7 +133,17 @@ def _formation_failed(state: State, message: str, hint: str = "Restart all ranks
         dirty=False,
         reason=("group_failed", message, hint),
     )
-    return state, [do.StopTimer("form")]
+    return state, [do.StopTimer("form"), *_end_forming(state)]
+
+
+def _end_forming(state: State, apart_from: tuple[int, ...] = ()) -> list[Action]:
+    """Free ranks that still wait for others in the generation that is not formed: the next one needs them."""
+    waiting = tuple(
+        m.rank
+        for m in state.members
+        if m.joined and m.generation != state.generation and m.rank not in apart_from
+    )
+    return [do.AbortRanks(waiting, hooks=False)] if waiting else []
 
 
 def _rank_exited(state: State, event: on.RankExited) -> Moved:
@@ -224,8 +234,11 @@ def _restart_asked(state: State, event: on.RestartAsked) -> Moved:
         state = state.member(rank, lost=False)
     others = tuple(rank for rank in state.busy if rank not in event.ranks)
     state, timers = _interrupted(state, others)
+    forming = state.forming
     state = replace(state, phase="rebuilding", dirty=True, forming=False, reason=None)
     acts: list[Action] = [do.StopTimer("form")]
+    if forming:
+        acts += _end_forming(state, event.ranks)
     if others:
         acts += [do.SignalRanks(others), do.AbortRanks(others), *timers]
     if living:

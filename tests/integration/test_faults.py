@@ -80,9 +80,29 @@ def test_an_interrupt_in_backward_keeps_model_and_subgroups(trained: dt.Cluster,
     same_everywhere(trained)
 
 
+def test_a_rank_that_fails_to_connect_takes_nobody_along(pair: dt.Cluster) -> None:
+    """The other one waits for it in gloo's connection, on its main thread: the next group needs it."""
+    breaks = """
+import torch.distributed as dist
+from dtrain_lab.rank.group import lifecycle
+def fail(*_):
+    raise RuntimeError("CUDA error: an illegal memory access was encountered")
+kept = rank + 1
+if rank: lifecycle.Group._repoint = fail
+"""
+    pair.run(breaks)
+    pair.run("import time\nif rank: time.sleep(600)\ndist.all_reduce(torch.ones(1))", timeout=1, check=False)
+    wait_until(lambda: pair.state == "degraded", 20, "the failure")
+    pair.restart([1])
+    wait_until(lambda: pair.state == "ready", 20, "the group")
+    assert pair.run("print(kept)", ranks=[0]).stdout == {0: "1\n"}
+    pair.run("import torch, torch.distributed as dist\ndist.all_reduce(torch.ones(1))", timeout=30)
+
+
 def test_ranks_that_an_interrupt_leaves_a_step_apart_are_told(trained: dt.Cluster) -> None:
-    step = "optimizer.param_groups[0]['lr'] = 1e-4\noptimizer.zero_grad(); model(torch.ones(4, 8)).mean().backward()"
-    stop = f"{step}\nif rank: time.sleep(600)\noptimizer.step(); dist.all_reduce(torch.ones(1))"
+    small = "optimizer.param_groups[0]['lr'] = 1e-4; optimizer.zero_grad()"
+    half = f"{small}\nmodel(torch.ones(4, 8)).mean().backward()\nif rank: time.sleep(600)"
+    stop = f"{half}\noptimizer.step(); dist.all_reduce(torch.ones(1))"
     thread, _ = in_background(lambda: trained.run(stop, check=False))
     stands_in(trained, 0, ("in collective", "stuck"))
     trained.interrupt()

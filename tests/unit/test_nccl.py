@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -56,13 +59,30 @@ def test_it_is_made_only_where_the_gpus_of_all_ranks_work(
     assert backend.asked == (["connect cuda:1"] if own and others else [])
 
 
-def test_what_all_ranks_can_do_is_agreed_between_their_cpus() -> None:
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    try:
-        assert nccl._smallest(dist.group.WORLD, 1) == 1
-        assert nccl._smallest(dist.group.WORLD, 0) == 0
-    finally:
-        dist.destroy_process_group()
+@pytest.mark.parametrize(("values", "smallest"), [((1, 1), 1), ((1, 0), 0), ((0, 1), 0)])
+def test_what_all_ranks_can_do_is_agreed_between_their_cpus(values: tuple[int, int], smallest: int) -> None:
+    store = dist.HashStore()
+
+    def agree(rank: int) -> int:
+        backend = dist.ProcessGroupGloo(store, rank, 2, timedelta(seconds=20))
+        group = SimpleNamespace(_get_backend=lambda device: backend)
+        return nccl._smallest(group, values[rank])
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(agree, (0, 1))) == [smallest, smallest]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, "0"), ({"TORCH_NCCL_ASYNC_ERROR_HANDLING": "3"}, "3"), ({"NCCL_ASYNC_ERROR_HANDLING": "1"}, None)],
+)
+def test_the_watchdog_is_as_the_user_has_set_it(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], expected: str | None
+) -> None:
+    monkeypatch.setattr(os, "environ", dict(given))
+    nccl.switch_watchdog_off()
+    assert os.environ.get("TORCH_NCCL_ASYNC_ERROR_HANDLING") == expected
+    assert os.environ["TORCH_NCCL_RETHROW_CUDA_ERRORS"] == "0"
 
 
 def test_a_new_generation_begins_with_the_end_of_what_gpus_still_wait_in(

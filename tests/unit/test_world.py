@@ -168,6 +168,10 @@ def test_a_rank_whose_gpu_fails_is_the_one_to_replace() -> None:
         failed, _ = play(state, on.GroupFailed(1, state.generation, why))
         assert failed.reason is not None
         assert failed.reason[2] == hint
+    formed, _ = play(state, on.GroupFormed(0, state.generation))
+    for waiting, freed in ((state, (0, 1)), (formed, (1,))):
+        _, actions = play(waiting, on.GroupFailed(1, state.generation, "refused"))
+        assert of(do.AbortRanks, actions) == [do.AbortRanks(freed, hooks=False)], "who waits is freed"
 
 
 def test_an_interrupt_of_an_idle_world_does_nothing() -> None:

@@ -97,6 +97,8 @@ class Group:
         # the GPU may still wait in a collective of the last generation, although this process does not
         self._abort_nccl()
         self.collectives = order.collectives
+        if "nccl" in self.collectives:
+            nccl.switch_watchdog_off()
         store = dist.PrefixStore(f"gen{order.generation}", self._store)
         if order.size != self.size:
             return resize(self, store, order)

@@ -12,6 +12,7 @@ import torch.distributed as dist
 from dtrain_lab.wire.links import StoreAnswer, StoreCall
 
 DEFAULT_TIMEOUT = timedelta(seconds=300)
+GIVEN_UP = "the connection of the ranks was given up"
 
 
 class Aborted(RuntimeError):
@@ -38,6 +39,7 @@ class Calls:
         self._lock = threading.Lock()
         self._pending: dict[int, _Pending] = {}
         self._next = 0
+        self._forming = self._given_up = False
 
     def ask(self, timeout: timedelta, **fields: Any) -> StoreAnswer:
         """Send a call to the head and wait for the answer.
@@ -55,6 +57,8 @@ class Calls:
         """
         pending = _Pending()
         with self._lock:
+            if self._given_up:
+                raise Aborted(GIVEN_UP)
             self._next += 1
             number = self._next
             self._pending[number] = pending
@@ -67,7 +71,7 @@ class Calls:
             with self._lock:
                 self._pending.pop(number, None)
         if pending.answer is None:
-            raise Aborted("the connection of the ranks was given up")
+            raise Aborted(GIVEN_UP)
         return pending.answer
 
     def answered(self, answer: StoreAnswer) -> None:
@@ -78,9 +82,18 @@ class Calls:
             pending.answer = answer
             pending.done.set()
 
-    def abort(self) -> None:
-        """Wake all waiting threads without an answer; their calls raise `Aborted`."""
+    def forming(self, begins: bool) -> None:
+        """Note that a generation is about to be formed, or that its forming has ended."""
         with self._lock:
+            self._forming, self._given_up = begins, False
+
+    def abort(self) -> None:
+        """Wake all waiting threads without an answer; their calls raise `Aborted`.
+
+        While a generation is formed, later calls raise it, too: the main thread may not wait yet.
+        """
+        with self._lock:
+            self._given_up = self._forming
             waiting = list(self._pending.values())
         for pending in waiting:
             pending.done.set()

@@ -1,8 +1,9 @@
-"""NCCL's back-end of a process group: its options, its communicator, its end. Not in torch for CPUs."""
+"""NCCL's back-end of a process group: its options, its communicator, its abort. Not in torch for CPUs."""
 
 from __future__ import annotations
 
 import logging
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -16,10 +17,17 @@ WATCHDOG = (
     "TORCH_NCCL_ENABLE_MONITORING",
     "TORCH_NCCL_RETHROW_CUDA_ERRORS",
 )
-"""Variables of torch's watchdog, which are 0 in a cluster. It ends a process whose peer has died, whose GPU
-has failed or that has waited for long, and with it the user's variables; the head aborts the collective and
-keeps the process."""
+"""Variables of torch's watchdog. It ends a process whose peer has died, whose GPU has failed or that has
+waited for long, and with it the user's variables; a cluster's head aborts the collective and keeps the
+process."""
 log = logging.getLogger("dtrain_lab.rank")
+
+
+def switch_watchdog_off() -> None:
+    """Switch torch's watchdog off in groups that are made from now on, unless the user has set it."""
+    for name in WATCHDOG:
+        if name.removeprefix("TORCH_") not in os.environ:  # torch's earlier spelling, which it still reads
+            os.environ.setdefault(name, "0")
 
 
 def options(timeout: timedelta, members: list[int], name: str) -> Any:
@@ -82,7 +90,7 @@ def _device_failure() -> RuntimeError | None:
 
 
 def _smallest(group: Any, value: int) -> int:
-    """The smallest value of all ranks, exchanged between CPUs; a collective that nothing counts."""
+    """The smallest value of all ranks, exchanged between CPUs; a collective, the first that gloo counts."""
     order = dist.AllreduceOptions()
     order.reduceOp = dist.ReduceOp.MIN
     tensor = torch.tensor([value])
