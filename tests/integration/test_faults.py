@@ -80,23 +80,25 @@ def test_an_interrupt_in_backward_keeps_model_and_subgroups(trained: dt.Cluster,
     same_everywhere(trained)
 
 
-def test_a_rank_that_fails_to_connect_takes_nobody_along(pair: dt.Cluster) -> None:
+def test_a_rank_that_fails_to_connect_takes_nobody_along() -> None:
     """The other one waits for it in gloo's connection, on its main thread: the next group needs it."""
     breaks = """
-import torch.distributed as dist
+import time, torch, torch.distributed as dist
 from dtrain_lab.rank.group import lifecycle
 def fail(*_):
     raise RuntimeError("CUDA error: an illegal memory access was encountered")
 kept = rank + 1
 if rank: lifecycle.Group._repoint = fail
 """
-    pair.run(breaks)
-    pair.run("import time\nif rank: time.sleep(600)\ndist.all_reduce(torch.ones(1))", timeout=1, check=False)
-    wait_until(lambda: pair.state == "degraded", 20, "the failure")
-    pair.restart([1])
-    wait_until(lambda: pair.state == "ready", 20, "the group")
-    assert pair.run("print(kept)", ranks=[0]).stdout == {0: "1\n"}
-    pair.run("import torch, torch.distributed as dist\ndist.all_reduce(torch.ones(1))", timeout=30)
+    with dt.start(ranks=2) as cluster:
+        cluster.run(breaks)
+        stuck = "if rank: time.sleep(600)\ndist.all_reduce(torch.ones(1))"
+        cluster.run(stuck, timeout=1, check=False)
+        wait_until(lambda: cluster.state == "degraded", 20, "the failure")
+        cluster.restart([1])
+        wait_until(lambda: cluster.state == "ready", 20, "the group")
+        assert cluster.run("print(kept)", ranks=[0]).stdout == {0: "1\n"}
+        cluster.run("import torch, torch.distributed as dist\ndist.all_reduce(torch.ones(1))", timeout=30)
 
 
 def test_ranks_that_an_interrupt_leaves_a_step_apart_are_told(trained: dt.Cluster) -> None:
@@ -111,6 +113,7 @@ def test_ranks_that_an_interrupt_leaves_a_step_apart_are_told(trained: dt.Cluste
     assert "The parameters of rank 1 differ from those of rank 0 (" in told
     assert "%distributed restart 1 --from 0" in told
     assert not any(trained.run("train()", timeout=60).stderr.values()), "told once"
+    trained.run("optimizer.param_groups[0]['lr'] = 0.01")
     trained.restart([1], source=0)
     assert not any(trained.run("train()", timeout=60).stderr.values())
     same_everywhere(trained)

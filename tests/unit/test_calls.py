@@ -15,7 +15,7 @@ def test_a_generation_that_was_given_up_before_a_rank_came_to_it_is_not_waited_f
     calls.forming(True)
     calls.abort()
     with pytest.raises(Aborted):
-        calls.ask(timedelta(seconds=20), kind="get", keys=("a",))
+        calls.ask(timedelta(seconds=20), operation="get", keys=("a",))
     calls.forming(True)
     with pytest.raises(dist.DistStoreError):
-        calls.ask(timedelta(0), kind="get", keys=("a",))
+        calls.ask(timedelta(0), operation="get", keys=("a",))

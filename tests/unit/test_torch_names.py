@@ -73,7 +73,7 @@ OTHERS = {
     "rank/launchers.py": {"_args", "_kwargs", "_MultiProcessingLauncher", "_strategy"},
     "rank/job/script.py": {"_shutdown", "_run_exitfuncs", "_exit"},
     "rank/job/display.py": {"_stream"},
-    "rank/cells/backward_threads.py": {"_DummyThread", "_current_frames"},
+    "rank/cells/backward_threads.py": {"_DummyThread", "_active", "_current_frames"},
     "rank/group/main_thread.py": {"_current_frames"},
     "rank/debugger/tracing.py": {"_translate_id_to_dap", "_thread_events"},
     "node/forkserver.py": {"_exit"},

@@ -8,6 +8,7 @@ import threading
 
 import torch
 
+_threads: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined]
 _raise = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
 
@@ -45,8 +46,9 @@ class BackwardThreads:
             waiting = frames.get(main)
             if waiting is None or not str(waiting.f_globals.get("__name__", "")).startswith("torch.autograd"):
                 return
-            known = {t.ident for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
-            for thread in frames.keys() - known - self._before:
+            # not `enumerate`, which the debugger replaces to hide our own threads and its own
+            known = {n for n, t in _threads.items() if not isinstance(t, threading._DummyThread)}
+            for thread in frames.keys() - known - self._before - {threading.get_ident()}:
                 _raise(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
                 self._interrupted.append(thread)
 
