@@ -101,7 +101,11 @@ def _parts(metrics: Metrics) -> str:
         "waiting": metrics.wait_s,
         "optimizer": metrics.optimizer_s,
     }
+    vague = (metrics.comm_overhead_error or 0.0) >= VAGUE_SHARE
+    if vague:  # how a step splits between these is as unsteady as communication's share
+        parts = {name: parts[name] for name in ("data", "optimizer")}
     shares = [f"{n} {s / metrics.step_s * 100:.0f} %" for n, s in parts.items() if s is not None]
+    shares += ["the rest is too unsteady to split"] if vague else []
     return f"<br>step {metrics.step_s * 1e3:.1f} ms: {' · '.join(shares)}"
 
 

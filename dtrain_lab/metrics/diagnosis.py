@@ -14,7 +14,7 @@ from dtrain_lab.wire.metrics.world import Last, Metrics
 
 LEAST_ERROR = 0.01
 STUDENT = {2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6, 7: 2.4, 8: 2.4, 9: 2.3}
-"""Number of cycles → how many standard errors are a 95 % error, as so few scatter little by chance."""
+"""Number of cycles → how many standard errors its error is, as so few scatter little by chance."""
 MAD = 1.4826
 FEW = {2: 1.20, 3: 1.50, 4: 1.36, 5: 1.21, 6: 1.20, 7: 1.14, 8: 1.13, 9: 1.11}
 """Number of cycles → how many times the median absolute deviation of so few is too small, on average."""
@@ -81,7 +81,7 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosi
     """Evaluate the measurements of all ranks.
 
     share = (1 − T(without) / T(with)) · T(with) / T. The first factor is computed for each cycle of each
-    rank, averaged over ranks, and its median taken over cycles; the error is a 95 % error of that. T is a
+    rank, averaged over ranks, and its median taken over cycles; the error is `median_error` of that. T is a
     whole step: with the loader where that was measured, and of the user's own loop where that takes longer.
     What T differs from the loop's own steps otherwise, nobody knows the part of: it is error, too.
 
@@ -154,6 +154,20 @@ def from_live(metrics: Metrics, note: str = RUNS) -> Diagnosis:
     return Diagnosis(text, "live", communication, data, tuple(notes))
 
 
+def scaled(part_s: float | None, estimate: float | None, check: Check) -> float | None:
+    """Transfer's or waiting's part of measured communication; None where it is not known.
+
+    A diagnosis measures communication as a whole, so its parts keep the ratio that was estimated. Where
+    nothing was estimated, nobody knows how much of it is waiting for a slow rank.
+
+    Args:
+        part_s: estimated seconds of the part.
+        estimate: estimated share of communication.
+        check: what was measured in its place.
+    """
+    return part_s * check.share / estimate if part_s is not None and estimate else None
+
+
 def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
     """Replace estimated communication in figures by the measured one, which is more accurate.
 
@@ -162,23 +176,17 @@ def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
         diagnosis: its diagnosis from replayed steps.
     """
     check, estimate = diagnosis.communication, metrics.comm_overhead
-    if check is None or estimate is None or not metrics.step_s:
+    if check is None or not metrics.step_s:
         return metrics
-    share, transfer, wait = check.share, metrics.transfer_s, metrics.wait_s
-    factor = share / estimate if estimate else 1.0
-    if not estimate:  # all of it counts as transfer
-        transfer = share * metrics.step_s
-    elif transfer is not None:
-        transfer *= factor
-    saved = metrics.step_s * (estimate - share)
+    saved = metrics.step_s * ((estimate or 0.0) - check.share)
     compute = metrics.compute_s
     return replace(
         metrics,
-        comm_overhead=share,
+        comm_overhead=check.share,
         comm_overhead_error=check.error,
         comm_bound="",
-        transfer_s=transfer,
-        wait_s=wait * factor if wait is not None else None,
+        transfer_s=scaled(metrics.transfer_s, estimate, check),
+        wait_s=scaled(metrics.wait_s, estimate, check),
         compute_s=max(0.0, compute + saved) if compute is not None else None,
         measured=True,
     )
@@ -213,7 +221,9 @@ def _typical(measured: Sequence[Sequence[float]]) -> float:
 
 
 def median_error(values: Sequence[float]) -> float:
-    """95 % error of the median of a few measurements; 0 of one, of which nothing is known.
+    """Error of the median of a few measurements; 0 of one, of which nothing is known.
+
+    For measurements that are normally distributed it holds 87 to 97 % of the time, for 2 to 9 of them.
 
     Args:
         values: the measurements.

@@ -43,7 +43,7 @@ def forecast(
         speed_now: measured speed between two of the nodes that it ran on; None where none was measured.
 
     Raises:
-        BadRequest: `nodes` is no number of nodes, or something that the prediction needs is not known; the
+        BadRequest: `nodes` is not a number of nodes, or something that the prediction needs is not known; the
             message says what.
     """
     check_numbers(nodes, None)
@@ -56,6 +56,10 @@ def forecast(
         raise BadRequest("No training steps were measured yet.", "Train a few steps, and ask again.")
     if of.ranks > 1 and not of.plain_ddp:
         raise BadRequest("Gradients are not averaged by DDP on all ranks, so nothing is predicted.")
+    if of.gradient_bytes is not None and of.transfer_s is None:
+        raise BadRequest(
+            "How much of communication is waiting for slow ranks is not known: train, and ask then."
+        )
     if of.gradient_bytes is None or of.transfer_s is None:
         raise BadRequest("The size of the gradients is not known: train a DDP model on 2 ranks or more.")
     if speed is None or speed.bytes_per_s <= 0:
@@ -105,14 +109,15 @@ def check_numbers(nodes: int, ranks_per_node: int | None) -> None:
         )
 
 
-def weak_scaling(each: int, ranks_now: int, ranks: int, steps: int | None) -> str:
+def weak_scaling(each: int, ranks_now: int, ranks: int, batches: int | None, accumulated: int = 1) -> str:
     """Say what more ranks do to the batch and the epoch where the per-rank batch is kept.
 
     Args:
-        each: samples of a batch on each rank.
+        each: samples of a batch on each rank; of all that are averaged together.
         ranks_now: number of ranks today.
         ranks: number of ranks that is asked about.
-        steps: batches of an epoch on each rank today; None where not known.
+        batches: batches of an epoch on each rank today; None where not known.
+        accumulated: how many of them are averaged together, in one step of the optimizer.
 
     Returns:
         A sentence.
@@ -120,8 +125,9 @@ def weak_scaling(each: int, ranks_now: int, ranks: int, steps: int | None) -> st
     grows = f"the global batch is {each * ranks:,} in place of {each * ranks_now:,}"
     share = "half" if ranks == 2 * ranks_now else f"{ranks_now / ranks:.2g} times"
     shrinks = f"an epoch has {share} the steps"
-    if steps:
-        shrinks = f"an epoch has {counted(-(-steps * ranks_now // ranks), 'step')} in place of {steps:,}"
+    if batches:
+        then, now = (-(-n // accumulated) for n in (-(-batches * ranks_now // ranks), batches))
+        shrinks = f"an epoch has {counted(then, 'step')} in place of {now:,}"
     return (
         f"On {ranks} ranks with the same batch on each (weak scaling) {grows}, and {shrinks} where each rank "
         "reads its own part of the data."
@@ -146,7 +152,10 @@ def _text(
     speed: MeasuredSpeed,
 ) -> str:
     most = ranks / of.ranks
-    weak = f" {weak_scaling(of.rank_batch, of.ranks, ranks, of.epoch_steps)}" if of.rank_batch else ""
+    weak = ""
+    if of.rank_batch:
+        each = of.rank_batch * of.batches
+        weak = f" {weak_scaling(each, of.ranks, ranks, of.epoch_steps, of.batches)}"
     day = time.strftime("%d %b %Y", time.localtime(speed.at))
     return (
         f"{ranks} ranks on {nodes} nodes: {gain:.2f} times today's throughput "

@@ -84,15 +84,25 @@ def test_an_optimizer_that_computes_gradients_again_is_not_offered_accumulation(
     )
 
 
-@pytest.mark.parametrize("estimate", [(0.3, 0.03), (0.0, 0.0), (None, None)])
-def test_what_was_diagnosed_counts_also_where_nothing_was_estimated(
+DIAGNOSED = Diagnosis("", "replayed", Check(0.5, 0.03, 0.1, 0.05, ""), None)
+
+
+def test_of_what_was_diagnosed_only_transfer_is_saved() -> None:
+    of = with_diagnosis(replace(BOUND, share=0.3, transfer_s=0.015), DIAGNOSED)
+    assert (of.share, of.transfer_s, of.error) == (0.5, pytest.approx(0.025), 0.03)
+    assert "accumulate" in by_id(of)
+
+
+@pytest.mark.parametrize("estimate", [(0.0, 0.0), (None, None), (0.3, None)])
+def test_what_was_diagnosed_promises_nothing_where_it_may_be_waiting(
     estimate: tuple[float | None, float | None],
 ) -> None:
     share, transfer = estimate
-    found = Diagnosis("", "replayed", Check(0.5, 0.03, 0.1, 0.05, ""), None)
-    of = with_diagnosis(replace(BOUND, share=share, transfer_s=transfer), found)
-    assert (of.share, of.transfer_s, of.error) == (0.5, pytest.approx(0.05), 0.03)
-    assert "accumulate" in by_id(of)
+    of = with_diagnosis(replace(BOUND, share=share, transfer_s=transfer), DIAGNOSED)
+    assert (of.share, of.transfer_s, of.error) == (0.5, None, 0.03)
+    assert not {"accumulate", "bf16"} & set(ids(of))
+    assert unknown(of)[0].startswith("How much of communication is waiting for slow ranks is not known")
+    assert unknown(replace(of, share=0.04)) == (), "too little to matter"
 
 
 def test_gradients_that_are_put_aside_take_time_on_a_cpu() -> None:
@@ -301,7 +311,8 @@ def test_what_is_not_known_is_said() -> None:
         "No training steps were measured yet. Train a few steps, and ask again.",
     )
     for change, said in (
-        ({"transfer_s": None}, "The time that communication takes is not known"),
+        ({"share": None}, "The time that communication takes is not known"),
+        ({"transfer_s": None}, "How much of communication is waiting"),
         ({"bound": True}, "Some communication can't be seen"),
         ({"plain_ddp": False}, "Gradients are not averaged by DDP"),
         ({"gradient_bytes": None}, "The size of the gradients is not known"),
@@ -405,6 +416,7 @@ def test_the_effective_batch_is_told_where_gradients_are_accumulated() -> None:
     )
     told = advice_text.batches(four, cluster())
     assert "the global batch is 128 in place of 64" in told
+    assert "an epoch has 13 steps in place of 25 where" in told, "of the optimizer"
     samples = [replace(s, step_s=0.1, batch=8, batches=4) for s in SAMPLES]
     found = world_metrics(samples, 2, crowded=False)
     assert (found.rank_batch, found.global_batch, found.accumulated) == (8, 16, 4)

@@ -90,7 +90,7 @@ def test_what_spreads_is_said_to_be_unsure() -> None:
 
 
 @pytest.mark.parametrize(("cycles", "least"), [(3, 0.85), (5, 0.88), (9, 0.9)])
-def test_the_error_of_few_cycles_holds_as_often_as_it_says(cycles: int, least: float) -> None:
+def test_the_error_of_few_cycles_holds_about_nine_times_out_of_ten(cycles: int, least: float) -> None:
     random = Random(3)
 
     def times(base: float) -> tuple[float, ...]:
@@ -185,13 +185,13 @@ def test_a_share_within_its_error_is_no_verdict() -> None:
 
 def test_what_was_measured_counts_also_where_nothing_was_estimated() -> None:
     found = Diagnosis("", "replayed", Check(0.5, 0.03, 0.1, 0.05, ""), None)
-    of = Metrics(step_s=0.1, comm_overhead=0.0, comm_overhead_error=0.05, transfer_s=0.0, wait_s=0.0)
-    shown = with_measured(of, found)
-    assert shown.measured
-    assert (shown.comm_overhead, shown.transfer_s, shown.wait_s) == (0.5, pytest.approx(0.05), 0.0)
-    assert with_measured(Metrics(step_s=0.1), found) == Metrics(step_s=0.1), (
-        "what nobody sees is not replaced"
-    )
+    for estimate in (0.0, None):
+        of = Metrics(step_s=0.1, comm_overhead=estimate, transfer_s=estimate, wait_s=estimate)
+        shown = with_measured(of, found)
+        assert shown.measured
+        assert shown.comm_overhead == 0.5
+        assert (shown.transfer_s, shown.wait_s) == (None, None), "how much of it is waiting is not known"
+    assert with_measured(Metrics(), found) == Metrics(), "nothing trains"
 
 
 LOOP = "for batch in loader: ..."

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dtrain_lab.metrics.diagnosis import TELLING, scaled
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.world import Metrics
@@ -137,10 +138,8 @@ def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
         return of
     check, data = found.communication, found.data
     if check is not None:
-        # the rest of what was estimated is waiting; where that was nothing, all counts as transfer
-        known = of.transfer_s is not None and of.share
-        part = (of.transfer_s or 0.0) / known if known else step
-        of = replace(of, share=check.share, error=check.error, transfer_s=part * check.share, bound=False)
+        transfer = scaled(of.transfer_s, of.share, check)
+        of = replace(of, share=check.share, error=check.error, transfer_s=transfer, bound=False)
     if data is not None and of.data_s is not None:
         of = replace(of, data_s=data.share * step)
     return clean(of)
@@ -152,8 +151,15 @@ def unknown(of: Measured) -> tuple[str, ...]:
         return ("No training steps were measured yet. Train a few steps, and ask again.",)
     found = []
     if of.ranks > 1:
-        if of.transfer_s is None or of.share is None:
+        if of.share is None:
             found.append("The time that communication takes is not known, so nothing is said of it.")
+        elif of.transfer_s is None and of.share < TELLING:
+            pass  # too little to be worth a change, whatever it is
+        elif of.transfer_s is None:
+            found.append(
+                "How much of communication is waiting for slow ranks is not known, so what less of it would "
+                "gain is not known."
+            )
         elif of.bound:
             found.append(
                 "Some communication can't be seen (compiled code, or a communication hook), so what less of "

@@ -114,8 +114,9 @@ def batches(metrics: Metrics, cluster: Cluster) -> str:
     if not said or figures is None or figures.rank_batch is None:
         return f"{said[0].upper()}{said[1:]}." if said else ""
     ranks, each = cluster.world.size, figures.rank_batch * figures.accumulated
-    steps = metrics.epoch.total if metrics.epoch is not None else None
-    return f"{said[0].upper()}{said[1:]}. {weak_scaling(each, ranks, 2 * ranks, steps)}"
+    total = metrics.epoch.total if metrics.epoch is not None else None
+    weak = weak_scaling(each, ranks, 2 * ranks, total, figures.accumulated)
+    return f"{said[0].upper()}{said[1:]}. {weak}"
 
 
 def why_none(cluster: Cluster) -> str:

@@ -38,7 +38,7 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
 
     gain = (b + e) / (a + e), with b and a the seconds of a batch without the change and with it, and e the
     time of the loop's own code, which repeated batches leave out. It is computed for each cycle from the
-    means of all ranks; the result is the median of the cycles, with its 95 % error. Steps that read the
+    means of all ranks; the result is the median of the cycles, with its `median_error`. Steps that read the
     loader are compared by their means, since workers give batches in bursts.
 
     Args:

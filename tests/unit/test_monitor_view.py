@@ -1,0 +1,21 @@
+"""The figures of the live view in words."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dtrain_lab.api.monitor import _parts
+from dtrain_lab.wire.metrics.world import Metrics
+
+STEP = Metrics(
+    step_s=0.1, data_s=0.002, compute_s=0.054, transfer_s=0.03, wait_s=0.013, comm_overhead=0.43,
+    comm_overhead_error=0.05,
+)  # fmt: skip
+
+
+def test_a_step_is_split_only_where_communication_is_known() -> None:
+    assert _parts(STEP) == (
+        "<br>step 100.0 ms: data 2 % · forward, backward 54 % · transfer 30 % · waiting 13 %"
+    )
+    vague = replace(STEP, comm_overhead_error=0.51)
+    assert _parts(vague) == "<br>step 100.0 ms: data 2 % · the rest is too unsteady to split"
