@@ -193,7 +193,10 @@ def test_batches_that_are_not_read_in_the_usual_order(
     optimizer.flush()
 
 
-def test_a_group_goes_on_after_steps_that_were_taken_back() -> None:
+def test_a_group_goes_on_after_steps_that_were_taken_back(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranks, "_said", set())
     model: Any = net()
     _, optimizer = dt.optimize(
         model, torch.optim.SGD(model.parameters(), lr=0.1), gradient_accumulation_steps=EVERY
@@ -207,6 +210,9 @@ def test_a_group_goes_on_after_steps_that_were_taken_back() -> None:
         plain(model, two).backward()
         optimizer.step()
     assert accumulation.of(optimizer).done == 1  # type: ignore[union-attr]
+    assert "is saved" not in capsys.readouterr().err, "a copy of ours is nobody's checkpoint"
+    optimizer.state_dict()
+    assert "is saved" in capsys.readouterr().err
     optimizer.flush()
 
 

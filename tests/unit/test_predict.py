@@ -215,6 +215,18 @@ def test_bad_input_is_told_in_a_sentence(net: Net, call: Any, code: str, words: 
     assert caught.value.code == code
 
 
+def test_an_output_that_is_a_folder_is_refused_before_any_work(net: Net, tmp_path: Path) -> None:
+    folder = tmp_path / "all.parquet"
+    folder.mkdir()
+
+    def model(x: torch.Tensor) -> Any:
+        raise AssertionError("nothing is computed")
+
+    with pytest.raises(BadRequest, match="it is a folder"):
+        dt.predict(model, X, output=folder)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 def test_parts_that_come_for_some_batches_only(net: Net) -> None:
     def model(x: torch.Tensor) -> Any:
         return {"a": x, "b": x} if x[0, 0] else {"a": x}

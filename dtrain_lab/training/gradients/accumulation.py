@@ -320,7 +320,7 @@ class Accumulation:
         self._sync()
 
     def _saved(self, *_: Any) -> None:
-        if self.done:
+        if self.done and not self.resting:  # else our own copy, to put all back
             ranks.say(together.saved(self.done, self.every))
 
     def __del__(self) -> None:

@@ -62,8 +62,9 @@ def agreed(ranks: Ranks, asked: Asked, also: Callable[[], Any] = lambda: None) -
 
     told = ranks.everyone(check)
     whole = f"Call {ranks.call} with the whole dataset on every rank: it shares the samples itself."
+    same_size = "Give every rank the same batch_size: with it the ranks divide the samples among themselves."
     one_file = "Give every rank the same output: rank 0 makes one file of all results."
-    compared = (("The dataset's length", whole), ("batch_size", whole), ("output", one_file))
+    compared = (("The dataset's length", whole), ("batch_size", same_size), ("output", one_file))
     for index, (what, hint) in enumerate(compared):
         for rank, one in enumerate(told):
             if one[index] != told[0][index]:

@@ -18,13 +18,19 @@ def check(output: Path) -> None:
     """Check that a file can be written.
 
     Raises:
-        BadRequest: Its name tells no format that can be written.
+        BadRequest: Its name tells no format that can be written, or it is a folder.
         EnvironmentUnfit: pyarrow is not installed.
     """
     if output.suffix not in KINDS:
         raise BadRequest(
             f"dt.predict can't write {output.name}: it writes .parquet and .arrow.",
             f'Choose another name: output="{output.stem or "predictions"}.parquet"',
+            code="unknown_format",
+        )
+    if output.is_dir():
+        raise BadRequest(
+            f"dt.predict can't write {output}: it is a folder.",
+            "Name a file that does not exist, or that may be replaced.",
             code="unknown_format",
         )
     arrow()
