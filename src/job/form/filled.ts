@@ -25,7 +25,7 @@ export interface IFilling {
 /** A form as it was kept, as the notebook's last job had it, or as its profile says; and which of these. */
 async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
   const { notebook, drafts, like, jobs, profiles, trans } = props;
-  const draft = like ? null : await drafts.load(notebook.path);
+  const draft = await drafts.load(notebook.path, like);
   if (draft) {
     const kept = { ...emptyForm(undefined, ''), ...draft };
     return {

@@ -39,7 +39,7 @@ export interface IFormProps {
 
 /** The form, the check report, and what will run. */
 export function SubmitForm(props: IFormProps): JSX.Element {
-  const { model, jobs, trans, notebook } = props;
+  const { model, jobs, trans, notebook, like } = props;
   const { profiles } = model;
   const [filled, change, from] = useForm({ ...props, profiles });
   const form = filled?.form ?? null;
@@ -113,7 +113,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       });
       props.submitted();
       // where the draft stays, the job is submitted all the same
-      void guarded(trans, () => props.drafts.remove(notebook.path));
+      void guarded(trans, () => props.drafts.remove(notebook.path, like));
     } catch (failure) {
       refuse(refusalOf(failure, trans));
     }
@@ -182,7 +182,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           trans={trans}
           keep={() =>
             void guarded(trans, async () => {
-              await props.drafts.save(notebook.path, form);
+              await props.drafts.save(notebook.path, like, form);
               setKept(form);
             })
           }

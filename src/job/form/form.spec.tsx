@@ -1,0 +1,114 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React, { act } from 'react';
+import { createRoot } from 'react-dom/client';
+import { expect, it, vi } from 'vitest';
+
+import { CommandIDs } from '../../commands';
+import { IClusters, JobPlan, JobRequest } from '../../tokens';
+import { emptyForm, formOf } from '../model/request';
+import { Jobs } from '../model/model';
+import { draftsIn } from './drafts';
+import { SubmitForm } from './form';
+import { INotebook } from './notebook';
+
+const PATH = 'a.ipynb';
+const REQUEST = {
+  profile: 'local',
+  nodes: 1,
+  ranks_per_node: 1,
+  retries: 0,
+  warn_s: 60,
+  files: true,
+  parameters: { lr: 0.3 },
+  options: [],
+  stage: []
+} as unknown as JobRequest;
+const plan = {
+  id: 'p',
+  findings: [],
+  files: [],
+  cells: 0,
+  modules: null,
+  size: { nodes: 1, ranks_per_node: 1 }
+} as unknown as JobPlan;
+
+it('keeps a copy of a job beside the draft of the notebook’s own form', async () => {
+  vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
+  vi.useFakeTimers();
+  const own = emptyForm(undefined, 'lr = 0.7');
+  const drafts = draftsIn(null);
+  await drafts.save(PATH, null, own);
+  const commands = new CommandRegistry();
+  commands.addCommand(CommandIDs.openJob, { execute: () => undefined });
+  const submitted = vi.fn();
+  const node = document.body.appendChild(document.createElement('div'));
+  const open = async (like: string | null): Promise<() => void> => {
+    const root = createRoot(node);
+    await act(async () =>
+      root.render(
+        <SubmitForm
+          notebook={
+            {
+              path: PATH,
+              parameters: 'lr = 0.1',
+              save: async () => false,
+              names: async () => null,
+              onSaved: () => () => undefined,
+              onIdle: () => () => undefined
+            } as unknown as INotebook
+          }
+          drafts={drafts}
+          highlight={async () => undefined}
+          like={like}
+          model={{ profiles: [] } as unknown as IClusters}
+          jobs={
+            {
+              all: async () => [],
+              requestOf: async () => REQUEST,
+              plan: async () => plan,
+              submit: async () => ({ id: 'j2', name: 'a' })
+            } as unknown as Jobs
+          }
+          commands={commands}
+          trans={nullTranslator.load('dtrain_lab')}
+          confirmLarge={async () => true}
+          submitted={submitted}
+        />
+      )
+    );
+    await act(async () => void vi.advanceTimersByTime(1000));
+    return () => act(() => root.unmount());
+  };
+  const press = (label: string): Promise<void> =>
+    act(async () =>
+      [...node.querySelectorAll('button')]
+        .find(button => button.textContent === label)!
+        .click()
+    );
+  const rate = (): string =>
+    node.querySelector<HTMLInputElement>('[data-field=parameters]')!.value;
+
+  let close = await open('j1');
+  expect(rate()).toBe('0.3');
+  await press('Save for later');
+  expect(await drafts.load(PATH, null)).toEqual(own);
+  expect(await drafts.load(PATH, 'j1')).toEqual({
+    ...formOf(REQUEST, 'lr = 0.1')
+  });
+  expect(await drafts.load(PATH, 'j2')).toBeNull();
+  close();
+  close = await open('j1');
+  expect(node.textContent).toContain('as you saved it for later');
+  await press('Submit');
+  expect(submitted).toHaveBeenCalled();
+  expect(await drafts.load(PATH, 'j1')).toBeNull();
+  close();
+  close = await open(null);
+  expect(rate()).toBe('0.7');
+  await press('Submit');
+  expect(await drafts.load(PATH, null)).toBeNull();
+  close();
+  node.remove();
+  vi.useRealTimers();
+});
