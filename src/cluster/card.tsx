@@ -68,6 +68,7 @@ export function ShownAdvice(
   }
   return (
     <AdviceCard
+      cluster={id}
       advice={metrics.advice}
       dismissed={name => selection.isDismissed(id, name)}
       metrics={metrics}

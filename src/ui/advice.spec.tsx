@@ -7,6 +7,7 @@ import { expect, it, vi } from 'vitest';
 import { makeCluster } from '../testing/clusters';
 import { Advice, Metrics } from '../tokens';
 import { AdviceCard, adviceOf } from './advice';
+import { Kept, KeptValues } from './kept';
 
 type Last = NonNullable<Metrics['last']>;
 const trans = nullTranslator.load('dtrain_lab');
@@ -35,6 +36,7 @@ function text(
 ): string {
   const html = renderToStaticMarkup(
     <AdviceCard
+      cluster="c1"
       advice={(Array.isArray(advice) ? advice : [advice]) as Advice[]}
       metrics={{
         ...metrics,
@@ -189,6 +191,7 @@ it('shows what was dismissed again, and keeps the keyboard where it was', async 
     act(async () =>
       root.render(
         <AdviceCard
+          cluster="c1"
           advice={[accumulate, ranks] as unknown as Advice[]}
           metrics={metrics}
           dismissed={id => away.has(id)}
@@ -226,6 +229,62 @@ it('shows what was dismissed again, and keeps the keyboard where it was', async 
   expect(away.size).toBe(0);
   expect(node.textContent).toContain('Accumulate 4 batches');
   expect(document.activeElement).toBe(node.querySelector('aside'));
+  act(() => root.unmount());
+  vi.unstubAllGlobals();
+});
+
+it('tells what is tried of one cluster only, also where it is drawn anew meanwhile', async () => {
+  vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
+  const node = document.createElement('div');
+  const values = new KeptValues();
+  let end = (): void => undefined;
+  const show = async (
+    root: ReturnType<typeof createRoot>,
+    cluster: string
+  ): Promise<void> =>
+    act(async () =>
+      root.render(
+        <Kept.Provider value={values}>
+          <AdviceCard
+            cluster={cluster}
+            advice={[
+              { ...accumulate, tryable: true } as unknown as Advice,
+              ranks as unknown as Advice
+            ]}
+            metrics={metrics}
+            dismissed={() => false}
+            kept={() => false}
+            runs={false}
+            onShow={() => undefined}
+            onTry={() => new Promise<void>(resolve => (end = resolve))}
+            onKeep={() => undefined}
+            onDismiss={() => undefined}
+            trans={trans}
+          />
+        </Kept.Provider>
+      )
+    );
+  const press = async (label: string): Promise<void> => {
+    const buttons = [...node.querySelectorAll('button')];
+    await act(async () => buttons.find(b => b.textContent === label)?.click());
+  };
+  let root = createRoot(node);
+  await show(root, 'a');
+  await press('Try it');
+  await press('1 more…');
+  expect(node.textContent).toContain('Trying…');
+  expect(node.textContent).toContain('Show less');
+  await show(root, 'b');
+  expect(node.textContent).toContain('Try it');
+  expect(node.textContent).toContain('1 more…');
+  await show(root, 'a');
+  // as if the sidebar were hidden and shown
+  act(() => root.unmount());
+  root = createRoot(node);
+  await show(root, 'a');
+  expect(node.textContent).toContain('Trying…');
+  await act(async () => end());
+  expect(node.textContent).toContain('Try it');
   act(() => root.unmount());
   vi.unstubAllGlobals();
 });

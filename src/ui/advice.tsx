@@ -17,6 +17,8 @@ export function adviceOf(
 }
 
 interface IAdviceProps {
+  /** Whose it is: the cluster's id. */
+  cluster: string;
   /** All of it, the best first. */
   advice: readonly Advice[];
   dismissed: (advice: string) => boolean;
@@ -37,7 +39,7 @@ interface IAdviceProps {
 
 /** What would make training faster, the best first, the others on demand; nothing is changed by itself. */
 export function AdviceCard(props: IAdviceProps): JSX.Element | null {
-  const [open, setOpen] = useKept('advice', false);
+  const [open, setOpen] = useKept(`advice ${props.cluster}`, false);
   const list = React.useId();
   const card = React.useRef<HTMLElement>(null);
   const back = React.useRef<HTMLButtonElement>(null);
@@ -186,8 +188,8 @@ function Item(
 
 /** Measures a change; off while a cell runs, with its reason. */
 function Try(props: IAdviceProps & { item: Advice }): JSX.Element {
-  const { item, runs, trans } = props;
-  const [trying, setTrying] = useKept(`trying ${item.id}`, false);
+  const { cluster, item, runs, trans } = props;
+  const [trying, setTrying] = useKept(`trying ${cluster} ${item.id}`, false);
   return (
     <button
       type="button"

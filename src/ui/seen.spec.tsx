@@ -57,6 +57,48 @@ it('keeps what was chosen, and where it was scrolled to, while it is not drawn',
   expect(widget.node.scrollTop).toBe(40);
 });
 
+it('is scrolled to where it was once what is drawn reaches so far, unless somebody scrolls', async () => {
+  widget = new Counter();
+  const { node } = widget;
+  let [room, top] = [100, 0];
+  Object.defineProperties(node, {
+    scrollHeight: { get: () => room },
+    scrollTop: {
+      get: () => top,
+      set: (to: number) => (top = Math.min(to, room))
+    }
+  });
+  const scroll = (to: number): void => {
+    node.scrollTop = to;
+    node.dispatchEvent(new Event('scroll'));
+  };
+  const again = async (): Promise<void> => {
+    widget.hide();
+    await shows('');
+    room = 10;
+    scroll(0);
+    widget.show();
+    await shows('0 0');
+    scroll(10);
+  };
+  const grow = async (): Promise<void> => {
+    room = 100;
+    node.append(document.createElement('p'));
+    await Promise.resolve();
+  };
+  Widget.attach(widget, document.body);
+  await shows('0 0');
+  scroll(40);
+  await again();
+  expect(top).toBe(10);
+  await grow();
+  expect(top).toBe(40);
+  await again();
+  scroll(5);
+  await grow();
+  expect(top).toBe(5);
+});
+
 it('keeps it for itself', async () => {
   const other = new Counter();
   Widget.attach(other, document.body);

@@ -3,7 +3,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import { Message } from '@lumino/messaging';
 import React from 'react';
 
-import { Kept, useKeptScroll } from './kept';
+import { Kept, KeptValues, useKeptScroll } from './kept';
 import { Survives } from './survives';
 
 /** A widget that is drawn, and asks for frames, only while it is seen. What was chosen in it stays (`useKept`). */
@@ -113,7 +113,7 @@ export abstract class SeenWidget extends ReactWidget {
 
   private _changes = new MutationObserver(() => this.onDrawn());
   private _focused: Element | null = null;
-  private _kept = new Map<string, unknown>();
+  private _kept = new KeptValues();
   private _seen = false;
 }
 
