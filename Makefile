@@ -49,7 +49,7 @@ pictures: $(VENV)/.test  ## pictures of the docs, from the browser tests that sh
 lab: setup  ## JupyterLab on the notebooks; its root is here, so that their links to docs/ lead there
 	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/quickstart.ipynb
 
-notebooks: setup  ## run the notebooks, and save them with what they show
+notebooks: setup  ## run the notebooks; executed, they lie in docs/_shots/notebooks
 	@$(BIN)/python notebooks/execute.py
 
 bench: setup $(VENV)/.bench  ## the figures that we claim, with their peers

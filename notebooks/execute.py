@@ -1,4 +1,7 @@
-"""Run notebooks as they are and save them with what they show: `make notebooks`, or with names to run some."""
+"""Run notebooks as they are, and save what they show beside them: `make notebooks`, or with names to run some.
+
+The notebooks themselves are kept without outputs, which would be another machine's figures.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ import nbformat
 from nbclient import NotebookClient
 
 HERE = Path(__file__).parent
+EXECUTED = HERE.parent / "docs" / "_shots" / "notebooks"
 
 
 def execute(path: Path) -> None:
-    """Run one and save it; what fails is not saved.
+    """Run one and save it executed; what fails is not saved.
 
     Raises:
         CellExecutionError: a cell failed.
@@ -31,7 +35,8 @@ def execute(path: Path) -> None:
     )
     asyncio.run(client.async_execute())
     notebook.metadata["language_info"] = {"name": "python"}
-    nbformat.write(notebook, path)
+    EXECUTED.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, EXECUTED / path.name)
 
 
 def main() -> None:
