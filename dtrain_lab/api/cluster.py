@@ -13,7 +13,7 @@ from dtrain_lab.api import data
 from dtrain_lab.api.debug import Debugger
 from dtrain_lab.api.measurements import Measurements
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.result import Result, as_json
+from dtrain_lab.api.result import Result
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.syntax import check_source
 from dtrain_lab.errors import BadRankSet, BadRequest, BadSize, Unreachable
@@ -21,6 +21,7 @@ from dtrain_lab.services.connection import Connection, OnOutput
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord
 from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.links import CellOutput
 from dtrain_lab.wire.stacks import Stack
 
@@ -105,7 +106,10 @@ class Cluster(Measurements):
         timeout: float | None = None,
         check: bool = True,
     ) -> Result:
-        """Run code on ranks and wait until all of them have finished; Ctrl-C interrupts the ranks, too.
+        """Run code on ranks and wait until all of them have finished.
+
+        Ranks are interrupted, too, where the wait ends before: by Ctrl-C, or in `run_async` by its task's
+        cancellation (`asyncio.wait_for`, a task group).
 
         Args:
             code: Code as in a cell; magics and top-level await work.
@@ -316,8 +320,8 @@ class Cluster(Measurements):
         Raises:
             BadSize, Conflict: The cluster is unchanged.
         """
-        if not isinstance(ranks, int):
-            raise BadSize(f"{ranks!r} is no number of ranks.", "Give a whole number.")
+        if type(ranks) is not int:  # True is an int, too
+            raise BadSize(f"{ranks!r} is not a number of ranks.", "Give a whole number.")
         info: Info = self._portal.call(self._portal.worlds.resize(self._connection, ranks))
         self._size = info.world.size
         left = [v for v in info.metrics.verdicts if v.code == "left_behind"]

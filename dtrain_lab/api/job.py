@@ -10,10 +10,10 @@ from typing import Any
 from dtrain_lab.api import debug, target
 from dtrain_lab.api.checked import checked
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.result import as_json
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.merge import job_line
 from dtrain_lab.services.jobs.jobs import Told
+from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.job import Job as Info

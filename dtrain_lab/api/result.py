@@ -16,12 +16,6 @@ from dtrain_lab.wire.links import CellOutput
 DISPLAYS = ("display_data", "update_display_data", "execute_result")
 
 
-def as_json(value: msgspec.Struct) -> dict[str, Any]:
-    """Return what REST and `--json` report of a value: lists for tuples, null for NaN."""
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(value))
-    return plain
-
-
 class Result:
     """How a cell ended, and what its ranks printed and displayed.
 

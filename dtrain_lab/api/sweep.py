@@ -12,11 +12,11 @@ from typing import Any
 from dtrain_lab.api.checked import checked
 from dtrain_lab.api.job import warn
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.result import as_json
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.sweeps.sweeps import Told
 from dtrain_lab.sweeps import plain
 from dtrain_lab.sweeps.space import parse, written
+from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, Direction, Pruner, Sampler, SweepRequest
 from dtrain_lab.wire.sweeps import Sweep as Info
 

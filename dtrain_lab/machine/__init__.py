@@ -23,7 +23,14 @@ from dtrain_lab.wire.node import Check, Interface
 from dtrain_lab.wire.plan import NodeFacts
 
 RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"
-LONGEST_BASE = 40
+SOCKET_PATH = 107
+"""Bytes of a unix socket's path, at most."""
+LONGEST = SOCKET_PATH - len("/0123456789ab/client.s")
+"""Bytes of the path of the heads' folders, at most: with a cluster's folder and socket below it."""
+SPARE = 23
+"""Bytes kept free below a temporary folder that nobody chose: a job's folder has a longer name, for one."""
+LONGEST_BASE = LONGEST - len("/dtrain-lab-4294967295") - SPARE
+"""Bytes of the path of such a temporary folder, below which every user has a folder; else it is /tmp."""
 PACKAGES = ("dtrain-lab", "torch", "ipyparallel", "ipykernel", "tensorflow", "mindspore", "torch_npu")
 OTHER_BUILDS = {"tensorflow": ("tensorflow-cpu",)}
 """Packages with the same module in them."""
@@ -80,7 +87,7 @@ def _prefix(netmask: str | None) -> str:
 
 
 def sockets() -> Path:
-    """Parent of the heads' folders: node-local and short, as a unix socket's path is limited to 107 bytes."""
+    """Parent of the heads' folders: node-local, and short as paths of unix sockets are (`SOCKET_PATH`)."""
     return _ours(tempfile.gettempdir() if len(tempfile.gettempdir()) < LONGEST_BASE else "/tmp")
 
 

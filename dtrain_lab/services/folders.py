@@ -11,16 +11,12 @@ from pathlib import Path
 from jupyter_core.paths import jupyter_config_dir, jupyter_runtime_dir
 
 from dtrain_lab.errors import StartFailed
-from dtrain_lab.machine import RUNTIME_VARIABLE, private, sockets
+from dtrain_lab.machine import LONGEST, RUNTIME_VARIABLE, private, sockets
 
 __all__ = ["logs", "must_have_room", "no_room", "private", "profiles", "records", "sockets"]
 ELSEWHERE = f"Free some space there, or set {RUNTIME_VARIABLE} to a folder on another disk."
 NEEDED = 2 << 20
 """Free bytes that a head needs to start: its sockets, its logs and ipyparallel's files."""
-
-
-LONGEST = 85
-"""Bytes of the path of the heads' folders, at most: with names below it, a socket's may have 107."""
 RECORD = 16 << 10
 """Bytes of a head's record, at most."""
 

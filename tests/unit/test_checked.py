@@ -8,7 +8,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.checked import checked
-from dtrain_lab.errors import BadRequest
+from dtrain_lab.errors import BadRequest, BadSize
 from dtrain_lab.wire.sweeps import SweepRequest
 
 
@@ -74,3 +74,10 @@ def test_arguments_of_other_kinds_start_nothing(call: str, options: dict[str, An
     with pytest.raises(BadRequest) as refused:
         getattr(dt, call)(**options)
     assert refused.value.message == f"dt.{call}: {message}"
+
+
+@pytest.mark.parametrize("ranks", [True, 2.0, "2", None])
+def test_a_cluster_is_resized_to_whole_numbers_only(ranks: Any) -> None:
+    with pytest.raises(BadSize) as refused:
+        dt.Cluster.resize(object.__new__(dt.Cluster), ranks)
+    assert refused.value.message == f"{ranks!r} is not a number of ranks."

@@ -14,6 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from dtrain_lab import machine
 from dtrain_lab.api import person
 from dtrain_lab.backends.signin import Question, Questions
 from dtrain_lab.cli import cluster as command
@@ -68,9 +69,15 @@ def test_a_disk_that_takes_no_record_is_told_before_a_start(monkeypatch: pytest.
 def test_a_path_that_sockets_cant_have_is_told_before_a_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(RUNTIME_VARIABLE, str(tmp_path / ("x" * folders.LONGEST)))
+    monkeypatch.setenv(RUNTIME_VARIABLE, str(tmp_path / ("x" * machine.LONGEST)))
     with pytest.raises(StartFailed, match="is too long a path for a cluster's sockets"):
         folders.must_have_room()
+
+
+def test_the_longest_paths_fit_what_sockets_may_have() -> None:
+    base = "/" + "t" * (machine.LONGEST_BASE - 2)  # the longest that is taken
+    assert len(f"{base}/dtrain-lab-4294967295/0123456789ab.job/client.s") <= machine.SOCKET_PATH
+    assert len("/" + "r" * (machine.LONGEST - 1) + "/0123456789ab/client.s") == machine.SOCKET_PATH
 
 
 @pytest.mark.parametrize("text", ["abc", "nan", "-1", "inf"])

@@ -33,7 +33,7 @@ def serve(cluster: str | None, job: str | None) -> None:
     """
     if not (_speaks(0) and _speaks(1)):
         raise BadRequest(
-            "An editor and its debug adapter speak through pipes; stdin or stdout is none.",
+            "An editor and its debug adapter speak through pipes; stdin or stdout is not a pipe.",
             "Name this command in the editor's configuration: dtrain-lab debug --vscode prints one.",
         )
     answers = os.dup(1)

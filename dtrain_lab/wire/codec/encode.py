@@ -29,6 +29,12 @@ def encode_json(value: Any) -> bytes:
         return msgspec.json.encode(_cleaned(value), enc_hook=str)
 
 
+def as_json(value: msgspec.Struct) -> dict[str, Any]:
+    """Return what REST and `--json` report of a value: lists for tuples, null for NaN."""
+    plain: dict[str, Any] = msgspec.json.decode(encode_json(value))
+    return plain
+
+
 def _cleaned(value: Any) -> Any:
     match value:
         case str():
