@@ -57,3 +57,11 @@ def test_the_change_says_whose_it_is_where_cells_are_alike() -> None:
         assert "cell_id" not in given["bf16"].values, "it has no diff"
     [plain] = [a for a in Changes().given(advise(BOUND), [clients.Run("1", LOOP, "[1]")]) if a.diff]
     assert "notebook" not in plain.values, "a script's cell has none"
+
+
+def test_the_change_is_for_what_a_cell_ran_last() -> None:
+    made = "model = DDP(net)\noptimizer = SGD(model.parameters(), lr=1)"
+    place = {"notebook": "/n/1.ipynb", "cell_id": "a"}
+    orders = [clients.Run("1", made, "[1]", **place), clients.Run("2", "run(ddp)", "[2]", **place)]
+    given = {a.id: a for a in Changes().given(advise(replace(BOUND, gpu=True)), orders)}
+    assert given["bf16"].diff == "", "these lines are no longer in the cell"

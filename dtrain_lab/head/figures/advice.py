@@ -61,6 +61,7 @@ class Changes:
 
 def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str, str]]:
     """The change in the last cell where its place is understood; for accumulation also in a loop itself."""
+    orders = _as_they_are_now(orders)
     model = next((name for o in reversed(orders) if (name := ddp_name(o.code))), None)
     for order in reversed(orders):
         if diff := changed(order.code, advice.id, advice.values, model):
@@ -71,6 +72,16 @@ def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str
             if diff := accumulate(order.code, model, advice.values["every"]):
                 return diff, {**_place(order), "way": "loop"}
     return "", {}
+
+
+def _as_they_are_now(orders: Sequence[clients.Run]) -> list[clients.Run]:
+    """The last run of each cell, oldest first: what a cell ran before is no longer in it."""
+    last: dict[tuple[str | None, str], clients.Run] = {}
+    for order in orders:
+        key = (order.notebook, order.cell_id or order.cell)
+        last.pop(key, None)
+        last[key] = order
+    return list(last.values())
 
 
 def _place(order: clients.Run) -> dict[str, str]:
