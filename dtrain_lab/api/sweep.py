@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
+
 from dtrain_lab.api.checked import checked
 from dtrain_lab.api.job import warn
 from dtrain_lab.api.portal import Portal
@@ -17,7 +19,7 @@ from dtrain_lab.services.sweeps.sweeps import Told
 from dtrain_lab.sweeps import plain
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.codec.encode import as_json
-from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, Direction, Pruner, Sampler, SweepRequest
+from dtrain_lab.wire.sweeps import Direction, Nodes, Pruner, RanksPerNode, Sampler, SweepRequest
 from dtrain_lab.wire.sweeps import Sweep as Info
 
 STOP_WITHIN_S = 60.0
@@ -128,7 +130,7 @@ class Sweep:
             ) from None
 
     def resume(self) -> None:
-        """Go on: trials that were stopped continue from their checkpoints, those without one begin anew.
+        """Go on: trials that were stopped continue from their checkpoints, those without one start over.
 
         Raises:
             Conflict: The sweep runs, or nothing of it is left to run.
@@ -147,8 +149,8 @@ def sweep(
     trials: int | None = None,
     parallel: int | None = None,
     profile: str = "local",
-    nodes: int = NODES,
-    ranks_per_node: int = RANKS_PER_NODE,
+    nodes: Nodes = UNSET,
+    ranks_per_node: RanksPerNode = UNSET,
     name: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     **options: Any,
@@ -168,7 +170,8 @@ def sweep(
         trials: How many at most; by default the whole grid, else 16.
         parallel: How many run at once; by default as many as there are GPUs, or cores without GPUs.
         profile: Name of the profile to run with.
-        nodes, ranks_per_node: Size of each trial.
+        nodes, ranks_per_node: Size of each trial: 1 each, unless you say otherwise, here or by `ranks`; None
+            for the profile's.
         name: Name of the sweep; by default the notebook's.
         parameters: Values that are the same in all trials.
         **options: Other options of `dt.submit`, as `time` or `partition`.

@@ -31,6 +31,10 @@ def sweep_group() -> None:
     """Sweeps: vary a notebook's parameters over many jobs."""
 
 
+NOT_SAID = (("nodes", None), ("ranks_per_node", None))
+"""Options that were not given; in a request null is the profile's size, so that they are left out."""
+
+
 @sweep_group.command("run")
 @click.argument("notebook")
 @click.option("--param", "params", multiple=True, help=VARIES)
@@ -41,8 +45,8 @@ def sweep_group() -> None:
 @click.option("--trials", type=int, help="Most trials; default: the whole grid, else 16.")
 @click.option("--parallel", type=int, help="Trials at once; default: one per GPU or core.")
 @click.option("--profile", default="local", help="Where to run.")
-@click.option("--nodes", type=int, default=NODES, help="Nodes of a trial.")
-@click.option("--ranks-per-node", type=int, default=RANKS_PER_NODE, help="Ranks on each node.")
+@click.option("--nodes", type=int, help=f"Nodes of a trial; default: {NODES}.")
+@click.option("--ranks-per-node", type=int, help=f"Ranks on each node; default: {RANKS_PER_NODE}.")
 @click.option("--name", help="Name of the sweep.")
 @click.option("--partition", help="Slurm partition; overrides the profile.")
 @click.option("--environment", help='"current" or kind:path; overrides the profile.')
@@ -79,7 +83,7 @@ def run(
         kernel=kernel,
         python=sys.executable if kernel is None else None,
         time=limit,
-        **options,
+        **{field: value for field, value in options.items() if (field, value) not in NOT_SAID},
     )
     file = Path(notebook).expanduser().absolute()
     if dry_run:

@@ -5,9 +5,9 @@ Units are in the field names.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.job import JobPlan, JobRequest, JobSize
@@ -22,6 +22,8 @@ Wish = Literal["run", "stop"]
 
 NODES, RANKS_PER_NODE = 1, 1
 """Size of a trial where the user does not say; not the profile's, which is that of a job."""
+Nodes = Annotated[int | UnsetType | None, Meta(extra_json_schema={"default": NODES})]
+RanksPerNode = Annotated[int | UnsetType | None, Meta(extra_json_schema={"default": RANKS_PER_NODE})]
 TRIAL_ENDED: frozenset[str] = frozenset({"pruned", "succeeded", "failed", "stopped"})
 SWEEP_ENDED: frozenset[str] = frozenset({"stopped", "succeeded", "failed"})
 
@@ -38,8 +40,9 @@ class SweepRequest(JobRequest, frozen=True, forbid_unknown_fields=True, kw_only=
 
     space: dict[str, Any]
     objective: str
-    nodes: int | None = NODES
-    ranks_per_node: int | None = RANKS_PER_NODE
+    # unset is not 1: beside `ranks` nothing stands for it, and what was said is never dropped
+    nodes: Nodes = UNSET  # type: ignore[assignment]
+    ranks_per_node: RanksPerNode = UNSET  # type: ignore[assignment]
     direction: Direction = "minimize"
     sampler: Sampler = "tpe"
     pruner: Pruner | None = None

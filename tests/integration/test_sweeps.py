@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 
@@ -447,3 +448,24 @@ def test_a_trial_has_the_options_of_its_sweep() -> None:
     made = trial_request(request, {"b": 2}, "x 0", "5eed", 4)
     assert (made.time, made.parameters, made.name) == ("01:00:00", {"a": 1, "b": 2}, "x 0")
     assert (made.sweep, made.at_once) == ("5eed", 4)
+
+
+@pytest.mark.parametrize(
+    ("said", "size"),
+    [
+        ({}, (None, 1, 1)),
+        ({"ranks": 4}, (4, None, None)),
+        ({"ranks": 4, "nodes": 1, "ranks_per_node": 1}, (4, 1, 1)),
+        ({"ranks": 4, "nodes": 2}, (4, 2, None)),
+        ({"nodes": None, "ranks_per_node": None}, (None, None, None)),
+        ({"nodes": 2}, (None, 2, 1)),
+    ],
+)
+def test_a_trial_has_one_rank_unless_its_size_is_said(
+    said: dict[str, int | None], size: tuple[int | None, ...]
+) -> None:
+    asked = json.dumps({"notebook": "a.ipynb", "space": {}, "objective": "l", **said})
+    request = msgspec.json.decode(asked, type=SweepRequest)
+    kept = msgspec.json.decode(msgspec.json.encode(request), type=SweepRequest)  # as in sweep.json
+    made = trial_request(kept, {}, None)
+    assert (made.ranks, made.nodes, made.ranks_per_node) == size

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, SweepRequest
 
@@ -25,6 +27,7 @@ def trial_request(
     fields = {field: getattr(request, field) for field in JobRequest.__struct_fields__}
     fields |= {"parameters": {**request.parameters, **parameters}, "name": name}
     fields |= {"sweep": sweep, "at_once": at_once}
-    if request.ranks and (request.nodes, request.ranks_per_node) == (NODES, RANKS_PER_NODE):
-        fields |= {"nodes": None, "ranks_per_node": None}  # defaults, which another way to say it replaces
+    for field, usual in (("nodes", NODES), ("ranks_per_node", RANKS_PER_NODE)):
+        if fields[field] is UNSET:
+            fields[field] = None if request.ranks else usual  # `ranks` is another way to say it
     return JobRequest(**fields)
