@@ -136,7 +136,8 @@ def show(identity: str, as_json: bool) -> None:
     if info.best is not None:
         console.print(f"Best: {_parameters(info.best)}; job {info.best.job}")
     if info.importance is not None:
-        console.print(f"Importance of parameters: {told(info.importance)}")
+        of = "Importance of parameters: " if info.importance.shares else ""  # else a sentence of its own
+        console.print(f"{of}{told(info.importance)}")
     console.print(f"Folder: {info.directory}")
 
 

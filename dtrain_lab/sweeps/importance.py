@@ -32,9 +32,10 @@ def importance(record: SweepRecord) -> Importance:
         return _untold("one_parameter", "Only one parameter varies, so there is nothing to compare.")
     if len(done) < LEAST_TRIALS:
         values = {"done": len(done), "least": LEAST_TRIALS}
+        have = "has" if len(done) == 1 else "have"
         return _untold(
             "few_trials",
-            f"Importance needs {LEAST_TRIALS} finished trials; {len(done)} have finished.",
+            f"Importance needs {LEAST_TRIALS} finished trials; {len(done)} {have} finished.",
             values,
         )
     if len({trial.value for trial in done}) == 1:

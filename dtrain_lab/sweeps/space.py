@@ -14,6 +14,7 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.typed import typed_list, typed_value
 from dtrain_lab.sweeps import plain
 
+ENDLESS = frozenset({"nan", "inf", "infinity"})
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 LOW_HIGH = 'Write it as "{name}(low, high)", with two numbers.'
 
@@ -243,10 +244,17 @@ def _values(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
             raise _bad(name, f"{name} contains {value}, which is not finite.", "Leave it out.", "bad_value")
     kinds = sorted({_kind(value) for value in values if value is not None})
     if len(kinds) > 1:
+        words = [
+            value for value in values if isinstance(value, str) and value.lower().lstrip("+-") in ENDLESS
+        ]
+        if words:  # as the terminal passes them
+            raise _bad(
+                name, f"{name} contains {words[0]}, which is not finite.", "Leave it out.", "bad_value"
+            )
         raise _bad(
             name,
             f"The values of {name} are of mixed types: {' and '.join(kinds)}.",
-            "Give values of one type; null may be among them.",
+            "Give values of one type; None (in JSON null) may be among them.",
             "mixed_types",
         )
     twice = next((v for i, v in enumerate(values) if v in values[:i]), None)

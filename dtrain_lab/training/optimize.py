@@ -184,7 +184,7 @@ def _check(model: Any, optimizer: Any, every: object, cap: object) -> None:
         raise BadRequest(f"dt.optimize: {type(optimizer).__name__} is not an optimizer of torch.")
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise BadRequest(
-            f"dt.optimize: gradient_accumulation_steps is {every!r}; it is a whole number of 1 or more."
+            f"dt.optimize: gradient_accumulation_steps is {every!r}; it must be a whole number of 1 or more."
         )
     if every > 1 and isinstance(optimizer, torch.optim.LBFGS):
         raise BadRequest(

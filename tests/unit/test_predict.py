@@ -200,7 +200,11 @@ def test_samples_are_collated_by_the_user_and_loaded_by_workers(net: Net) -> Non
         (lambda n: dt.predict(n, X, num_workers=-1), "bad_request", "num_workers is -1"),
         (lambda n: dt.predict(n, Counted(25, 20), batch_size=4), "wrong_length", "gives 20 samples"),
         (lambda n: dt.predict(n, Counted(20, 25), batch_size=4), "wrong_length", "gives more samples"),
-        (lambda n: dt.predict(lambda x: x.sum(), X), "no_rows", "one row for each of the 1 samples"),
+        (
+            lambda n: dt.predict(lambda x: x.sum(), X),
+            "no_rows",
+            "lacks one row for each of the 1 samples of a batch; its shape is that of a single number",
+        ),
         (
             lambda n: dt.predict(lambda x: {"loss": x.sum()}, X),
             "no_rows",

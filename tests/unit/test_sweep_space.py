@@ -76,6 +76,8 @@ def test_points_are_counted_and_walked() -> None:
         ({"a": [1, True]}, "mixed_types", "of mixed types: numbers and true or false."),
         ({"a": [1, [2]]}, "bad_value", "a has [2], which is a list."),
         ({"a": [1.0, math.nan]}, "bad_value", "a contains nan, which is not finite."),
+        ({"a": ["nan", 1]}, "bad_value", "a contains nan, which is not finite."),
+        ({"a": [0.1, "-Inf"]}, "bad_value", "a contains -Inf, which is not finite."),
         ({"a": [1, 2, 1]}, "bad_value", "a lists 1 twice."),
         (["a"], "bad_request", "The search space is a list; it must be a dict"),
         ({1: [0.1]}, "bad_value", "The search space has the name 1, which is a number."),

@@ -196,7 +196,11 @@ def read_notebook(file: Path) -> str:
             raise BadNotebook(f"{file.name} is larger than 64 MiB.", "Clear its outputs and save it.")
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise NotFound(f"There is no notebook {file}.", "Save it first.", code="no_notebook") from None
+        raise NotFound(
+            f"There is no notebook {file}.",
+            "Check its path; a new notebook has to be saved first.",
+            code="no_notebook",
+        ) from None
     except (OSError, ValueError) as error:  # a folder, unreadable, not UTF-8, an impossible name
         why = error.strerror if isinstance(error, OSError) else error
         raise BadNotebook(f"{str(file)[:300]} can't be read: {why}.", "Choose a notebook.") from error

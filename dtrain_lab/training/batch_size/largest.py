@@ -55,9 +55,9 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
     if not callable(step):
         raise BadRequest("dt.largest_batch: step is not a function; it is called with a batch size.")
     if isinstance(start, bool) or not isinstance(start, int) or start < 1:
-        raise BadRequest(f"dt.largest_batch: start is {start!r}; start is a whole number of 1 or more.")
+        raise BadRequest(f"dt.largest_batch: start is {start!r}; it must be a whole number of 1 or more.")
     if memory_bytes is not None and (not isinstance(memory_bytes, int) or memory_bytes < 1):
-        raise BadRequest(f"dt.largest_batch: memory_bytes is {memory_bytes!r}; it is a number of bytes.")
+        raise BadRequest(f"dt.largest_batch: memory_bytes is {memory_bytes!r}; it must be a number of bytes.")
     with ExitStack() as stack:
         stack.enter_context(accumulation.resting())
         copies = stack.enter_context(kept())

@@ -84,7 +84,7 @@ def scale_lr(
         raise BadRequest(f'dt.scale_lr: the rule is {rule!r}; the rules are "linear" and "sqrt".')
     if isinstance(warmup_steps, bool) or not isinstance(warmup_steps, int) or warmup_steps < 0:
         raise BadRequest(
-            f"dt.scale_lr: warmup_steps is {warmup_steps!r}; warmup_steps is a whole number of 0 or more."
+            f"dt.scale_lr: warmup_steps is {warmup_steps!r}; it must be a whole number of 0 or more."
         )
     target = float(factor) if rule == "linear" else math.sqrt(factor)
     groups = optimizer.param_groups

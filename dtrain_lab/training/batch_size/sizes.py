@@ -25,7 +25,7 @@ def per_rank_batch(global_batch: int) -> int:
         Samples per rank.
 
     Raises:
-        BadRequest: `global_batch` is no whole number of 1 or more, or is smaller than the number of ranks.
+        BadRequest: `global_batch` is not a whole number of 1 or more, or is smaller than the number of ranks.
     """
     size = ranks.world_size()
     _positive("dt.per_rank_batch", "global batch", global_batch)
@@ -62,7 +62,7 @@ def global_batch(per_rank_batch: int | None = None) -> int:
         Samples.
 
     Raises:
-        BadRequest: `per_rank_batch` is no whole number of 1 or more, or is left out and not known.
+        BadRequest: `per_rank_batch` is not a whole number of 1 or more, or is left out and not known.
     """
     if per_rank_batch is None:
         per_rank_batch = _known()
@@ -95,5 +95,5 @@ def _known() -> int:
 def _positive(function: str, name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise BadRequest(
-            f"{function}: the {name} is {value!r}; a {name} is a whole number of 1 or more.", code="bad_batch"
+            f"{function}: the {name} is {value!r}; it must be a whole number of 1 or more.", code="bad_batch"
         )

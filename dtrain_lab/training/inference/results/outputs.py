@@ -90,10 +90,10 @@ def _array(output: np.ndarray[Any, Any], samples: int, path: Path, found: Output
 
 def _rows(tensor: torch.Tensor, samples: int, path: Path) -> torch.Tensor:
     if tensor.dim() < 1 or tensor.shape[0] != samples:
-        shape = "×".join(map(str, tensor.shape)) or "no dimension"
+        shape = "×".join(map(str, tensor.shape)) or "that of a single number"
         name = f"{title(path)} of the model's output" if path else "The model's output"
         raise BadRequest(
-            f"{name} has not one row for each of the {samples} samples of a batch; its shape is {shape}.",
+            f"{name} lacks one row for each of the {samples} samples of a batch; its shape is {shape}.",
             "Let the model return a tensor whose first dimension is the batch's, or a dict of such tensors.",
             code="no_rows",
         )
