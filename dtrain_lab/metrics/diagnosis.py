@@ -246,7 +246,9 @@ def _check(
     of_step = with_s / step_s
     error = hypot(error * of_step, _unsteady(share * of_step, step_s, loop_s))
     # where both take equally long, a nonzero share is only noise of the cycles
-    share = share * of_step if with_s > without_s else 0.0
+    share = share if with_s > without_s else 0.0
+    without_s = with_s * (1 - share)  # as the share has it: medians of noisy cycles need not agree
+    share *= of_step
     error = min(max(LEAST_ERROR, error), max(share, 1 - share))  # no error leads below 0 and above 1
     return Check(share, error, with_s, without_s, text(share, error, with_s, without_s, step_s))
 

@@ -267,3 +267,12 @@ def test_ranks_are_split_as_their_mean_was_measured() -> None:
     found = communication.with_measured(splits, 0.13, 0.02)
     assert [x.comm_overhead for x in found.values()] == pytest.approx([0.12, 0.14])
     assert found[1].wait_s == pytest.approx(0.002)
+
+
+def test_a_share_and_the_times_beside_it_say_the_same() -> None:
+    """Of noisy cycles the median of the shares is not the share of the medians."""
+    noisy = Report((0.100, 0.080, 0.120), (0.030, 0.040, 0.035))
+    found = conclude([noisy, noisy]).communication
+    assert found is not None
+    assert found.share == pytest.approx(0.7)
+    assert found.without_s == pytest.approx(0.3 * found.with_s)
