@@ -80,11 +80,20 @@ export function Figures(props: {
           <span>
             <b>{step}</b>{' '}
             <small>
-              {unit ? trans.__('%1, of which', unit) : trans.__('of which')}
+              {isVague(error)
+                ? unit
+                : unit
+                  ? trans.__('%1, of which', unit)
+                  : trans.__('of which')}
             </small>
           </span>
-          <SplitBar split={split} trans={trans} />
-          <SplitLegend split={split} trans={trans} />
+          {/* parts of it are as uncertain as communication is */}
+          {!isVague(error) && (
+            <>
+              <SplitBar split={split} trans={trans} />
+              <SplitLegend split={split} trans={trans} />
+            </>
+          )}
         </div>
       )}
       <div className="jp-DtrainCluster-figure">

@@ -65,7 +65,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     profiles
   });
   const change = (part: Partial<IForm>): void =>
-    fill('profile' in part ? { ...part, ...UNSIZED } : part);
+    fill('profile' in part ? { ...part, ...sizeOf(filled?.form) } : part);
   const [typed, setSweep] = useState<ISweepForm>(() =>
     emptySweep(objectivesIn(notebook.sources))
   );
@@ -236,6 +236,13 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       />
     </FormFrame>
   );
+}
+
+/** The size that was typed: another profile's usual one is for a job of its own, and a trial has its own. */
+function sizeOf(form: IForm | undefined): Partial<IForm> {
+  return form
+    ? { nodes: form.nodes, ranksPerNode: form.ranksPerNode }
+    : UNSIZED;
 }
 
 /** Where in the form a fault is mended. */

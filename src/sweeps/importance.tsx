@@ -15,10 +15,11 @@ function missingText(sweep: Sweep, trans: TranslationBundle): string {
         'Only one parameter varies, so there is nothing to compare.'
       );
     case 'few_trials':
-      return trans.__(
-        'Importance needs %1 finished trials; %2 have finished.',
-        Number(missing.values.least),
-        Number(missing.values.done)
+      return trans._n(
+        'Importance needs %2 finished trials; %1 has finished.',
+        'Importance needs %2 finished trials; %1 have finished.',
+        Number(missing.values.done),
+        Number(missing.values.least)
       );
     case 'all_alike':
       return trans.__('No parameter matters: the trials do not differ.');

@@ -112,6 +112,8 @@ it('counts trials: the whole grid, 16, or as many as there are combinations', ()
 it('offers a range around what the notebook has', () => {
   expect(around('0.01')).toMatchObject({ low: '0.001', high: '0.1' });
   expect(around('3e-5')).toMatchObject({ low: '3e-6', high: '3e-4' });
+  expect(around('0.5', 'uniform')).toMatchObject({ low: '0.25', high: '1' });
+  expect(around('-0.5', 'uniform')).toMatchObject({ low: '-1', high: '-0.25' });
   expect(around('4')).toMatchObject({ values: '2, 4, 8', low: '2', high: '8' });
   expect(around('1')).toMatchObject({ values: '1, 2' });
   expect(around('0.1', 'randint')).toMatchObject({ low: '1', high: '2' });
@@ -161,18 +163,18 @@ it('tells NaN from an objective that was never reported', () => {
   );
 });
 
-it('tells whether a trial went on or began anew', () => {
+it('tells whether a trial went on or started over', () => {
   const said = (resumes: number, resumed_step: number | null): string =>
     resumedText(
       { resumes, resumed_step } as Trial,
       nullTranslator.load('dtrain_lab')
     );
-  expect(said(1, 40)).toBe('Went on from its checkpoint of step 40 once.');
+  expect(said(1, 40)).toBe('Resumed once, from its checkpoint of step 40.');
   expect(said(3, 1200)).toBe(
     'Resumed 3 times, last from its checkpoint of step 1,200.'
   );
   expect(said(1, null)).toBe(
-    'Began anew once: it had saved nothing by dt.checkpoint.'
+    'Started over once: it had saved nothing by dt.checkpoint.'
   );
-  expect(said(2, null)).toContain('Last it began anew');
+  expect(said(2, null)).toContain('The last time it started over');
 });

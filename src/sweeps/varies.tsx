@@ -151,8 +151,12 @@ function OneVary(
               value={vary.kind}
               onChange={event => {
                 const kind = event.target.value as VaryKind;
+                const offered = around(parameter.value, vary.kind);
+                const untouched =
+                  !vary.low ||
+                  (vary.low === offered.low && vary.high === offered.high);
                 const fresh =
-                  !vary.low || kind === 'randint' || vary.kind === 'randint'
+                  untouched || kind === 'randint' || vary.kind === 'randint'
                     ? around(parameter.value, kind)
                     : vary;
                 take({ ...fresh, values: vary.values || fresh.values, kind });

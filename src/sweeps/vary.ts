@@ -47,7 +47,9 @@ export function around(value: string, kind: VaryKind = 'fixed'): IVary {
     const values = [...new Set([low, value, high])].join(', ');
     return { kind, values, low, high };
   }
-  const [low, high] = number > 0 ? [0.1, 10] : [10, 0.1];
+  // two decades are evenly covered by a logarithmic range only
+  const far = kind === 'uniform' ? 2 : 10;
+  const [low, high] = number > 0 ? [1 / far, far] : [far, 1 / far];
   const values = [times(low), value, times(high)].join(', ');
   return { kind, values, low: times(low), high: times(high) };
 }

@@ -39,12 +39,12 @@ export function resumedText(trial: Trial, trans: TranslationBundle): string {
   const { resumes, resumed_step: step } = trial;
   return step === null
     ? trans._n(
-        'Began anew once: it had saved nothing by dt.checkpoint.',
-        'Resumed %1 times. Last it began anew: it had saved nothing by dt.checkpoint.',
+        'Started over once: it had saved nothing by dt.checkpoint.',
+        'Resumed %1 times. The last time it started over: it had saved nothing by dt.checkpoint.',
         resumes
       )
     : trans._n(
-        'Went on from its checkpoint of step %2 once.',
+        'Resumed once, from its checkpoint of step %2.',
         'Resumed %1 times, last from its checkpoint of step %2.',
         resumes,
         step.toLocaleString()

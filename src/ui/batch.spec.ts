@@ -49,6 +49,16 @@ it('says the effective batch where gradients are accumulated', () => {
   expect(weakScalingShort(four, trans)).toBe(
     'With 4 ranks: 128, half the steps'
   );
+  const eight = cluster({
+    rank_batch: 8,
+    global_batch: 16,
+    accumulated: 8,
+    epoch: { number: 1, done: 2, total: 100 }
+  });
+  expect(weakScalingShort(eight, trans)).toBe(
+    'With 4 ranks: 256, 7 steps an epoch'
+  );
+  expect(weakScaling(eight, trans)).toContain('has 7 steps in place of 13');
 });
 
 it('says both batches beside their name', () => {

@@ -77,11 +77,11 @@ export function batchFact(
       : trans.__('%1 = %2', parts, all);
 }
 
-/** Twice the ranks where each keeps its batch: their number, the batch, steps of an epoch then and now. */
+/** Twice the ranks where each keeps its batch: their number, the batch, the optimizer's steps of an epoch then and now. */
 interface IGrown {
   ranks: string;
   batch: string;
-  steps: string | null;
+  steps: number | null;
   before: string;
 }
 
@@ -90,12 +90,13 @@ function grownOf(cluster: Cluster): IGrown | null {
   if (!batch || batch.each === null) {
     return null;
   }
-  const steps = cluster.metrics.epoch?.total;
+  const passes = cluster.metrics.epoch?.total;
+  const steps = (of: number): number => Math.ceil(of / batch.accumulated);
   return {
     ranks: formatCount(2 * cluster.world.size),
     batch: formatCount(2 * batch.all),
-    steps: steps ? formatCount(Math.ceil(steps / 2)) : null,
-    before: formatCount(steps ?? 0)
+    steps: passes ? steps(Math.ceil(passes / 2)) : null,
+    before: formatCount(steps(passes ?? 0))
   };
 }
 
@@ -108,11 +109,13 @@ export function weakScalingShort(
   return (
     grown &&
     (grown.steps
-      ? trans.__(
-          'With %1 ranks: %2, %3 steps an epoch',
+      ? trans._n(
+          'With %2 ranks: %3, %4 step an epoch',
+          'With %2 ranks: %3, %4 steps an epoch',
+          grown.steps,
           grown.ranks,
           grown.batch,
-          grown.steps
+          formatCount(grown.steps)
         )
       : trans.__('With %1 ranks: %2, half the steps', grown.ranks, grown.batch))
   );
@@ -127,11 +130,13 @@ export function weakScaling(
   return (
     grown &&
     (grown.steps
-      ? trans.__(
-          'On %1 ranks with the same batch on each (weak scaling) the global batch is %2, and an epoch has %3 steps in place of %4 where each rank reads its own part of the data.',
+      ? trans._n(
+          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 step in place of %5 where each rank reads its own part of the data.',
+          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 steps in place of %5 where each rank reads its own part of the data.',
+          grown.steps,
           grown.ranks,
           grown.batch,
-          grown.steps,
+          formatCount(grown.steps),
           grown.before
         )
       : trans.__(
