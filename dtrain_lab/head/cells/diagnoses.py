@@ -14,7 +14,7 @@ from dtrain_lab.head.cells.cell_requests import OVER, CellRequests
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.metrics.advice.measured import Measured
-from dtrain_lab.metrics.advice.tried import change, tried
+from dtrain_lab.metrics.advice.tried import NUMBERS, change, tried
 from dtrain_lab.metrics.diagnosis import GONE, conclude, from_live
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
@@ -117,6 +117,10 @@ class Diagnoses:
         info = self._cluster()  # looks at the newest samples
         known_now = self._advice()
         advice = next((a for a in known_now if a.id == order.advice), None)
+        if advice is None and order.advice not in NUMBERS:
+            raise NotFound(
+                f"There is no advice named “{order.advice}”.", f"What can be tried: {', '.join(NUMBERS)}."
+            )
         if advice is None:
             known = ", ".join(a.id for a in known_now if change(a) is not None)
             raise NotFound(
