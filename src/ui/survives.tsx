@@ -27,13 +27,13 @@ export class Survives extends React.Component<
       <div className="jp-DtrainUi-note" role="alert">
         <p>
           {trans.__(
-            "This can't be shown: an error in dtrain-lab (%1). What runs goes on.",
+            "This can't be shown: an error in dtrain-lab (%1). Running cells and jobs are not affected.",
             String(failure)
           )}
         </p>
         <p>
           {trans.__(
-            "Try again; if it stays, report it with what the browser's console says."
+            "If it fails again, report it with what the browser's console says."
           )}
         </p>
         <button
