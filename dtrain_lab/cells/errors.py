@@ -154,7 +154,7 @@ def own_interrupt(failures: Sequence[Failure]) -> bool:
 
 def _one_line(text: str, most: int = 200) -> str:
     first = text.strip().splitlines()[0].rstrip(".") if text.strip() else ""
-    return first if len(first) <= most else f"{first[: most - 1]}…"
+    return first if len(first) <= most else f"{first[: most - 1].rsplit(' ', 1)[0]} …"
 
 
 def _taken(taken: Sequence[Failure]) -> Summary:

@@ -28,8 +28,8 @@ TELLING = 0.10
 """Share of a step below which neither communication nor data is worth a change."""
 
 GONE = (
-    "The DDP model that trained last is gone, as where a function made it: keep it in a variable of a cell, "
-    "and train a step."
+    "The DDP model that trained last no longer exists: it was made inside a function. "
+    "Keep it in a variable of a cell, and train a step."
 )
 """Why a step can't be repeated where its model was collected."""
 QUICK, QUICK_S = (9, 4), 2.0

@@ -318,7 +318,9 @@ import gc; gc.collect()"""
     found = world.diagnose()
     assert found.source == "live"
     assert found.communication is not None
-    assert "The DDP model that trained last is gone, as where a function made it" in found.notes[0]
+    assert (
+        "The DDP model that trained last no longer exists: it was made inside a function." in found.notes[0]
+    )
     for one in world.advise():
         with pytest.raises(BadRequest, match="keep it in a variable of a cell, and train a step"):
             world.try_advice(one["id"])

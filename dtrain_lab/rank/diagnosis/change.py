@@ -23,9 +23,7 @@ SETTLING = 2
 """First steps that are not timed: a new reducer orders its buckets after the first one."""
 FED_S = 20.0
 """Longest time for reading batches in a cycle, seconds."""
-NO_OPTIMIZER = (
-    "The optimizer of this model is gone, as where a function makes it: keep it in a variable of a cell."
-)
+NO_OPTIMIZER = "The optimizer no longer exists: it was made inside a function. Keep it in a variable of a cell, train, and try again."
 Batch = Callable[[], None]
 """Trains on one batch."""
 
