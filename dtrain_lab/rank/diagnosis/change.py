@@ -23,7 +23,10 @@ SETTLING = 2
 """First steps that are not timed: a new reducer orders its buckets after the first one."""
 FED_S = 20.0
 """Longest time for reading batches in a cycle, seconds."""
-NO_OPTIMIZER = "The optimizer no longer exists: it was made inside a function. Keep it in a variable of a cell, train, and try again."
+NO_OPTIMIZER = (
+    "The optimizer no longer exists: it was made inside a function. "
+    "Keep it in a variable of a cell, train, and try again."
+)
 Batch = Callable[[], None]
 """Trains on one batch."""
 
