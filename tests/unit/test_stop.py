@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from dtrain_lab.backends.base import Way
-from dtrain_lab.errors import Unreachable
+from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection
 from dtrain_lab.services.worlds import heads, records
 from dtrain_lab.wire import VERSION, clients
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.record import Handle, HeadRecord, Remote
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.submission import ClusterRecord
+from tests.owned import plan
 
 ENDED = Unreachable("It has ended.", code="ended")
 SILENT = Unreachable("It did not answer.", code=NO_ANSWER)
@@ -60,6 +65,26 @@ async def test_a_head_that_could_not_answer_lives(monkeypatch: pytest.MonkeyPatc
     for ends in ((Unreachable("A bug.", code="internal"),), (BROKEN, BROKEN)):
         with pytest.raises(Unreachable):
             await heads.end(cast(Connection, Head(*ends)))
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_silent_head_on_another_machine_is_ended_by_its_back_end(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its scheduler may have ended it already, and know it no more."""
+    cancelled: list[str] = []
+
+    async def cancel(cluster: ClusterRecord) -> None:
+        cancelled.append(cluster.id)
+        if not known:
+            raise NotFound("There is no such job.")
+
+    monkeypatch.setattr(heads.registry, "backend", lambda name: SimpleNamespace(cancel=cancel))
+    remote = Remote(Profile(backend="slurm"), plan(1, 1), Handle("7", "login"), "me")
+    head = Head(SILENT)
+    head.record = msgspec.structs.replace(head.record, remote=remote)
+    assert not await heads.end(cast(Connection, head))
+    assert cancelled == ["1"]
 
 
 async def test_requests_say_whether_the_head_was_silent_or_the_connection_broke(

@@ -8,11 +8,12 @@ import secrets
 import shutil
 import socket
 import time
+from contextlib import suppress
 
 import msgspec
 
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import StartFailed, Unreachable
+from dtrain_lab.errors import NotFound, StartFailed, Unreachable
 from dtrain_lab.services import folders
 from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection
 from dtrain_lab.services.policy import options, policy
@@ -23,7 +24,7 @@ from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.record import HeadRecord, Remote
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
 from dtrain_lab.wire.profile import Profile
-from dtrain_lab.wire.submission import ClusterRecord
+from dtrain_lab.wire.submission import ClusterRecord, of_head
 
 HEAD_WITHIN_S = 20.0
 STOP_ANSWER_S = 15.0
@@ -140,7 +141,7 @@ async def _spawn(
 
 
 async def end(connection: Connection, heir: str = "") -> bool:
-    """Tell a head to end; one on this machine that does not answer in time is killed.
+    """Tell a head to end; one that does not answer in time is killed, on other machines by its back-end.
 
     Args:
         connection: Connection to the head.
@@ -150,13 +151,20 @@ async def end(connection: Connection, heir: str = "") -> bool:
         Whether it ends by itself.
 
     Raises:
-        Unreachable: It is on another machine and does not answer; or its connection broke twice.
+        Unreachable: It does not answer and can't be killed; or its connection broke twice.
     """
     try:
         await _stop(connection, heir)
     except Unreachable as error:
-        killed = error.code == NO_ANSWER and await asyncio.to_thread(records.kill, connection.record)
-        if not killed and error.code != "ended":
+        if error.code == "ended":
+            return False
+        record = connection.record
+        if error.code != NO_ANSWER:
+            raise
+        if record.remote is not None:
+            with suppress(NotFound):  # the scheduler knows it no more
+                await registry.backend(record.remote.profile.backend).cancel(of_head(record))
+        elif not await asyncio.to_thread(records.kill, record):
             raise
         return False
     return True
