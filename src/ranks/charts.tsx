@@ -117,7 +117,7 @@ export function Charts(props: {
         <h3>
           <span className="jp-DtrainRanks-chartName">
             {trans.__('Communication')}
-            {split && !isVague(error) && (
+            {split && (
               <span className="jp-DtrainUi-legend">
                 <span data-part="transfer">
                   {trans.__('transfer %1', formatShare(split.transfer))}

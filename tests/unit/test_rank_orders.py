@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dtrain_lab.rank import link as rank_link
+from dtrain_lab.rank.cells.backward_threads import BackwardThreads
 from dtrain_lab.rank.link import Link
 from dtrain_lab.rank.orders import Orders
 from dtrain_lab.wire import links
@@ -27,6 +28,7 @@ class Rank(Link):
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[None]] = set()
         self.orders = Orders(self._obey, self._begin, self._io_loop)
+        self._backward = BackwardThreads()
         self._cells: Any = SimpleNamespace(busy=False)
         self._widgets: Any = SimpleNamespace(beside=False, keep=lambda *_: None, take=self._take)
         self._spec: Any = SimpleNamespace(rank=3)
