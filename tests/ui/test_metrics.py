@@ -51,7 +51,7 @@ def test_figures_of_training(lab: Lab, page: Any, tmp_path: Path) -> None:
     page.get_by_role("tab", name="figures.ipynb").click()
     output(page, 1).get_by_text("trained").wait_for()
     page.get_by_role("tab", name="Ranks: figures").last.click()
-    view.get_by_role("button", name="More").click()
+    view.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("menuitem", name="Diagnose").click()
     dialog = page.locator(".jp-Dialog")
     dialog.get_by_text("Communication takes").wait_for()
@@ -60,7 +60,7 @@ def test_figures_of_training(lab: Lab, page: Any, tmp_path: Path) -> None:
     dialog.get_by_role("button", name="Close").click()
 
     # as a file
-    view.get_by_role("button", name="More").click()
+    view.get_by_role("button", name="More", exact=True).click()
     with page.expect_download() as kept:
         page.get_by_role("menuitem", name="Export as CSV").click()
     kept.value.save_as(tmp_path / "metrics.csv")

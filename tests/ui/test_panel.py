@@ -156,7 +156,6 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     page.get_by_role("button", name="Cancel").click()
     panel.press("Restart rank 1")
     panel.says("Ready. 2 ranks wait for a cell.")
-    panel.node.get_by_text("Run a cell that begins with").wait_for()
     run_cell(page, 5)
     output(page, 5).get_by_text("back 0 True").wait_for()
     output(page, 5).get_by_text("back 1 False").wait_for()
