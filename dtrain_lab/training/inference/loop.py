@@ -28,8 +28,10 @@ AHEAD = 4
 """Messages that a rank may be ahead of another: ranks that are slow in turn don't wait for each other."""
 TELL_EVERY_S = 0.5
 """Ranks tell one another so often where rounds are shorter: each message wakes threads on all of them."""
-FEWEST_MESSAGES = 16
+FEWEST_MESSAGES = 4
 """Ranks tell one another at least so often in a call, where it has as many rounds."""
+GROWTH = 4
+"""Between two messages the number of rounds grows at most by this factor."""
 
 
 @dataclass
@@ -150,9 +152,10 @@ class _Told:
     """What ranks tell one another after rounds: whether one failed, and how many samples it took.
 
     They tell after each of the first two rounds, and where rounds are short after several, as many on all
-    ranks: messages tell how long one takes. Since later ones may be longer, their number at most doubles with
-    each message heard, and `FEWEST_MESSAGES` are told. A rank hears of a message no later than `AHEAD`
-    messages after it, and all ranks stop after the same round: they have then begun the same collectives.
+    ranks: messages tell how long one takes. Since later ones may be longer, their number grows at most by
+    `GROWTH` with each message heard, and `FEWEST_MESSAGES` are told. A rank hears of a message no later than
+    `AHEAD` messages after it, and all ranks stop after the same round: they have then begun the same
+    collectives.
     Ranks that call the model in step tell of each round, and hear of it before the next.
     """
 
@@ -195,7 +198,7 @@ class _Told:
         failed = self._heard(one, sums)
         if not self._in_step:  # all ranks hear the same, after the same message
             round_ms = sums.wait()[2] / self._ranks.size / one.rounds
-            self._each = max(1, min(int(TELL_EVERY_S * 1000 / round_ms), 2 * self._each, self._most))
+            self._each = max(1, min(int(TELL_EVERY_S * 1000 / round_ms), GROWTH * self._each, self._most))
             self._ahead = AHEAD
         return failed
 
