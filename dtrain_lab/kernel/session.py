@@ -265,7 +265,7 @@ class Session:
         if not wait:
             self.call(target.start_order(order))
             self._detached.append((target, order.cell))
-            print(f"Cell {order.label} goes on by itself. See it: %distributed wait")
+            print(f"Cell {order.label} runs in the background. To follow it: %distributed wait")
             return
         ran = numbers or range(target.size)
         shown = Shown(self._shell, self.portal, target, order.cell, ran, by_rank)

@@ -124,4 +124,4 @@ def _number(name: str, value: Any) -> float:
     try:
         return float(item() if callable(item) else value)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"dt.log: {name} is not a number but {type(value).__name__}") from error
+        raise TypeError(f"dt.log: {name} is of type {type(value).__name__}; it must be a number") from error

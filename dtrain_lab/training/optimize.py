@@ -167,7 +167,9 @@ def _check(model: Any, optimizer: Any, every: object, cap: object) -> None:
     import torch
 
     if not isinstance(model, torch.nn.Module):
-        raise BadRequest(f"dt.optimize: {type(model).__name__} is not a torch.nn.Module.")
+        raise BadRequest(
+            f"dt.optimize: the model is of type {type(model).__name__}; it must be a torch.nn.Module."
+        )
     if any(hasattr(module, "set_requires_gradient_sync") for module in model.modules()):
         raise BadRequest(
             "dt.optimize: the model is sharded by FSDP2, which averages gradients in its own way.",
@@ -181,7 +183,10 @@ def _check(model: Any, optimizer: Any, every: object, cap: object) -> None:
             "Use model.no_sync() in the batches between.",
         )
     if not isinstance(optimizer, torch.optim.Optimizer):
-        raise BadRequest(f"dt.optimize: {type(optimizer).__name__} is not an optimizer of torch.")
+        raise BadRequest(
+            f"dt.optimize: the optimizer is of type {type(optimizer).__name__}; "
+            "it must be one of torch.optim."
+        )
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise BadRequest(
             f"dt.optimize: gradient_accumulation_steps is {every!r}; it must be a whole number of 1 or more."

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { formatRanks } from '../ui/format';
+import { formatRanks, formatValue } from '../ui/format';
 import { AcrossRow, DebugModel } from './model';
 
 interface IProps {
@@ -87,7 +87,7 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
               {formatRanks(group.ranks)}: {group.text}
               {group.nans > 0 && `, ${trans.__('%1 NaN', group.nans)}`}
               {group.max_abs !== null &&
-                `, ${trans.__('largest difference %1', group.max_abs.toPrecision(2))}`}
+                `, ${trans.__('largest difference %1', formatValue(group.max_abs, 2))}`}
             </b>{' '}
             {group.outlier && (
               <button
@@ -134,7 +134,7 @@ function details(
     group.device ?? ''
   ];
   if (group.norm !== null) {
-    parts.push(trans.__('norm %1', group.norm.toPrecision(4)));
+    parts.push(trans.__('norm %1', formatValue(group.norm)));
   }
   return parts.filter(Boolean).join(' · ');
 }

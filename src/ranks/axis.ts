@@ -1,4 +1,4 @@
-import { formatClock } from '../ui/format';
+import { formatClock, formatDigits } from '../ui/format';
 
 /** Seconds between ticks of a time axis, from a quarter of a minute to a day. */
 const STEPS = [
@@ -76,12 +76,12 @@ export function valueTicks(from: number, to: number): number[] {
 export function formatTick(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e6) {
-    return `${Number((value / 1e6).toPrecision(3))}M`;
+    return `${formatDigits(value / 1e6, 3, false)}M`;
   }
   if (size >= 1e3) {
-    return `${Number((value / 1e3).toPrecision(3))}k`;
+    return `${formatDigits(value / 1e3, 3, false)}k`;
   }
-  return `${Number(value.toPrecision(3))}`;
+  return formatDigits(value, 3, false);
 }
 
 /**

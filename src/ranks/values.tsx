@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { IPoint } from '../tokens';
+import { formatValue, UNKNOWN } from '../ui/format';
 import { TimeChart } from './chart';
 import { IAxis } from './charts';
 
@@ -20,14 +21,6 @@ export function namesOf(points: readonly IPoint[]): string[] {
   return [...names];
 }
 
-/** Three significant digits; small and large ones as powers of ten. */
-export function formatValue(value: number): string {
-  const size = Math.abs(value);
-  return value !== 0 && (size < 1e-3 || size >= 1e5)
-    ? value.toExponential(2)
-    : String(Number(value.toPrecision(3)));
-}
-
 /** A chart of each value that the user logs with `dt.log`. */
 export function OwnValues(props: {
   points: readonly IPoint[];
@@ -44,7 +37,7 @@ export function OwnValues(props: {
       {names.slice(0, MOST_CHARTS).map(name => {
         const values = points.map(p => p.values[name] ?? null);
         const last = [...values].reverse().find(v => v !== null) ?? null;
-        const text = last === null ? '–' : formatValue(last);
+        const text = last === null ? UNKNOWN : formatValue(last, 3);
         return (
           <section key={name}>
             <h3>

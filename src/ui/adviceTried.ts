@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN, TIMES_GAIN } from '../api/told';
 import { Advice, Tried } from '../tokens';
-import { errorPercent, formatRate, formatShare } from './format';
+import { errorPercent, formatFixed, formatRate, formatShare } from './format';
 
 /** How well a gain is known: well, roughly, or only that there may be one. */
 type Sureness = 'sure' | 'rough' | 'unsure';
@@ -69,7 +69,9 @@ function timesTitle(
   trans: TranslationBundle
 ): string {
   const { gain, gain_error: error } = tried ?? promised;
-  const [least, most] = [gain - error, gain + error].map(g => g.toFixed(1));
+  const [least, most] = [gain - error, gain + error].map(g =>
+    formatFixed(g, 1)
+  );
   if (sureness(gain, error) === 'rough') {
     return tried
       ? trans.__('%1: %2 to %3 times as fast, measured', change, least, most)
@@ -79,10 +81,10 @@ function timesTitle(
     ? trans.__(
         '%1: %2 ± %3 times as fast, measured',
         change,
-        gain.toFixed(1),
-        Math.max(0.1, error).toFixed(1)
+        formatFixed(gain, 1),
+        formatFixed(Math.max(0.1, error), 1)
       )
-    : trans.__('%1: about %2 times as fast', change, gain.toFixed(1));
+    : trans.__('%1: about %2 times as fast', change, formatFixed(gain, 1));
 }
 
 /**
@@ -128,10 +130,10 @@ export function rateText(
 export function triedText(tried: Tried, trans: TranslationBundle): string {
   const values = [
     batchesText(tried, trans),
-    tried.gain.toFixed(2),
-    tried.gain_error.toFixed(2),
-    tried.predicted.toFixed(2),
-    tried.predicted_error.toFixed(2)
+    formatFixed(tried.gain, 2),
+    formatFixed(tried.gain_error, 2),
+    formatFixed(tried.predicted, 2),
+    formatFixed(tried.predicted_error, 2)
   ];
   return tried.steps < FEW_BATCHES
     ? trans.__(

@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest';
 
 import {
+  formatDigits,
+  formatFixed,
   formatGiB,
   formatMegabytes,
   formatRanks,
   formatRate,
   formatShare,
   formatTime,
+  formatValue,
   UNKNOWN,
   unbroken
 } from './format';
@@ -36,6 +39,7 @@ it('never shows the unknown as zero', () => {
   for (const format of [
     formatRate,
     formatTime,
+    formatValue,
     formatGiB,
     formatMegabytes,
     formatShare,
@@ -63,4 +67,13 @@ it('keeps numbers beside their units', () => {
     'step 65\u00a0ms · 977\u00a0samples/s, 28\u00a0%\u00a0±\u00a010 for 1\u00a0min 1\u00a0s'
   );
   expect(unbroken('2 ranks, 4 seconds')).toBe('2 ranks, 4 seconds');
+});
+
+it('writes numbers in one way, whatever their size', () => {
+  expect(formatFixed(1234.5, 2)).toBe('1,234.50');
+  expect(formatDigits(0.03451, 2)).toBe('0.035');
+  expect(formatDigits(1.2, 3)).toBe('1.20');
+  expect(formatDigits(1.2, 3, false)).toBe('1.2');
+  expect(formatValue(0.00001234, 2)).toBe('1.2e-5');
+  expect(formatValue(123456)).toBe('123,500');
 });

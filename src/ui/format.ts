@@ -36,12 +36,36 @@ export function formatRate(value: number | null): string {
     return UNKNOWN;
   }
   if (value >= 999_500) {
-    return `${(value / 1e6).toPrecision(3)}M`;
+    return `${formatDigits(value / 1e6, 3)}M`;
   }
   if (value >= 9_999.5) {
     return `${plain.format(value / 1e3)}k`;
   }
   return value < 99.95 ? oneDecimal.format(value) : plain.format(value);
+}
+
+/** A number with so many digits behind the point, in the user's way of writing it: 1.80. */
+export function formatFixed(value: number, digits: number): string {
+  return value.toLocaleString(undefined, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits
+  });
+}
+
+/**
+ * A number with so many significant digits, in the user's way of writing it: 1.20, 0.0345.
+ *
+ * @param zeros Are zeros at its end shown?
+ */
+export function formatDigits(
+  value: number,
+  digits: number,
+  zeros = true
+): string {
+  return value.toLocaleString(undefined, {
+    minimumSignificantDigits: zeros ? digits : 1,
+    maximumSignificantDigits: digits
+  });
 }
 
 /** A whole number, in the user's way of writing it: 8, 1,024. */
@@ -55,7 +79,7 @@ export function formatTime(seconds: number | null): string {
     return UNKNOWN;
   }
   if (seconds < 0.0995) {
-    return `${(seconds * 1e3).toPrecision(2)}${NBSP}ms`;
+    return `${formatDigits(seconds * 1e3, 2)}${NBSP}ms`;
   }
   if (seconds < 0.9995) {
     return `${plain.format(seconds * 1e3)}${NBSP}ms`;
@@ -138,8 +162,8 @@ export function errorPercent(error: number): number {
   return Math.max(1, Math.round(error * 100));
 }
 
-/** A number of an objective or parameter, four digits of it: 0.2134, 1.2e-5, 4,096. */
-export function formatValue(value: unknown): string {
+/** A number that a user's code has made, so many digits of it: 0.2134, 1.2e-5, 4,096. */
+export function formatValue(value: unknown, digits = 4): string {
   if (value === null || value === undefined) {
     return UNKNOWN;
   }
@@ -149,13 +173,11 @@ export function formatValue(value: unknown): string {
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     return value
-      .toExponential(3)
+      .toExponential(digits - 1)
       .replace(/\.?0+e/, 'e')
       .replace('e+', 'e');
   }
-  return Number(value.toPrecision(4)).toLocaleString(undefined, {
-    maximumFractionDigits: 6
-  });
+  return formatDigits(value, digits, false);
 }
 
 const minutes = new Intl.DateTimeFormat(undefined, {

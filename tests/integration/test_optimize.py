@@ -339,7 +339,7 @@ REFUSED = {
     "complex": "only real floating-point",
     "steps": "gradient_accumulation_steps is 0",
     "cap": "bucket_cap_mb is 'large'",
-    "model": "NoneType is not a torch.nn.Module",
+    "model": "the model is of type NoneType",
     "optimizer": "NoneType is not an optimizer",
 }
 

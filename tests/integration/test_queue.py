@@ -33,7 +33,7 @@ def test_a_cell_goes_on_by_itself_and_is_waited_for(notebook: Notebook) -> None:
         "while not globals().get('go'):\n    time.sleep(0.02)\n    go = __import__('os').path.exists('GO')\n"
         "print('last', rank)".replace("GO", f"/tmp/dtrain-go-{id(notebook)}")
     )
-    assert "goes on by itself" in ran.stdout
+    assert "runs in the background" in ran.stdout
     assert notebook.run("print('free')").stdout == "free\n"
     wait_until(lambda: "first" in notebook.run("%distributed output").stdout, 10, "its first line")
     assert "is running" in notebook.run("%distributed output").stdout

@@ -85,11 +85,13 @@ def test_samples_that_are_dicts() -> None:
     ("call", "words"),
     [
         (lambda n: dt.evaluate(n, X, right), "needs samples with a target, and the dataset's have none"),
-        (lambda n: dt.evaluate(n, DATA, "accuracy"), "str is not a metric: its type is str"),
+        (lambda n: dt.evaluate(n, DATA, "accuracy"), "dt.evaluate: 'accuracy' is not a metric"),
         (
             lambda n: dt.evaluate(n, DATA, {"acc": MulticlassAccuracy}),
-            "acc is not a metric: its type is",
+            "MulticlassAccuracy is a class, not a metric",
         ),
+        (lambda n: dt.evaluate(n, DATA, None), "dt.evaluate: None is not a metric"),
+        (lambda n: dt.evaluate(n, DATA, {"f1": [1]}), "an object of type list, under the name f1, is not"),
         (lambda n: dt.evaluate(n, DATA, {}), "no metric to compute"),
         (lambda n: dt.evaluate(n, DATA, [right, right]), "Two metrics are called right"),
         (lambda n: dt.evaluate(n, [], right), "is empty"),

@@ -77,7 +77,9 @@ def scale_lr(
     """
     given: Any = optimizer
     if not isinstance(given, Optimizer):
-        raise BadRequest(f"dt.scale_lr: {type(given).__name__} is not an optimizer of torch.")
+        raise BadRequest(
+            f"dt.scale_lr: the optimizer is of type {type(given).__name__}; it must be one of torch.optim."
+        )
     if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 < factor < math.inf:
         raise BadRequest(f"dt.scale_lr: the factor is {factor!r}; a factor is a number greater than 0.")
     if rule not in ("linear", "sqrt"):

@@ -34,11 +34,7 @@ class Metrics:
             elif callable(metric) and not isinstance(metric, type):
                 self.functions[name] = metric
             else:
-                raise BadRequest(
-                    f"{name} is not a metric: its type is {type(metric).__name__}.",
-                    "Pass metrics of torchmetrics, or functions of (predictions, targets).",
-                    code="not_a_metric",
-                )
+                raise _refused(name, metric)
 
     @property
     def names(self) -> list[str]:
@@ -100,6 +96,24 @@ def _named(metrics: Any) -> list[tuple[str, Any]]:
 
 def _name(metric: Any) -> str:
     return _collection_name(metric) or str(getattr(metric, "__name__", type(metric).__name__))
+
+
+def _refused(name: str, metric: Any) -> BadRequest:
+    """The error of something that is not a metric."""
+    kind = type(metric).__name__
+    if isinstance(metric, type):
+        return BadRequest(
+            f"dt.evaluate: {metric.__name__} is a class, not a metric.",
+            f"Pass an instance of it: {metric.__name__}(…).",
+            code="not_a_metric",
+        )
+    given = f"{metric!r}" if isinstance(metric, str | int | float | None) else f"an object of type {kind}"
+    where = "" if name == kind else f", under the name {name},"
+    return BadRequest(
+        f"dt.evaluate: {given}{where} is not a metric.",
+        "Pass metrics of torchmetrics, or functions of (predictions, targets).",
+        code="not_a_metric",
+    )
 
 
 def _collection_name(metric: Any) -> str:

@@ -5,6 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
 import { batchFact } from '../../ui/batch';
+import { formatValue } from '../../ui/format';
 import { moment } from '../model/words';
 
 /** What is known of a job, in short: where, how large, when, how it ended. */
@@ -81,10 +82,7 @@ export function Facts(props: {
     ],
     ...Object.entries(job.metrics.values)
       .filter(([name]) => name !== 'step')
-      .map(([name, value]): [string, string] => [
-        name,
-        typeof value === 'number' ? value.toPrecision(4) : String(value)
-      ]),
+      .map(([name, value]): [string, string] => [name, formatValue(value)]),
     [trans.__('Folder'), job.directory]
   ];
   return (

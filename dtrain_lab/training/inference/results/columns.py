@@ -61,8 +61,10 @@ def _column(pa: ModuleType, name: str, part: Part) -> Any:
     try:
         return pa.array([_plain(value) for value in part.value])
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        kinds = sorted({type(value).__name__ for value in part.value})
         raise BadRequest(
-            f"{name} of the model's output can't be a column: {error}.",
+            f"{name} of the model's output can't be a column: its values are of the type "
+            f"{' or '.join(kinds)}.",
             "Let the model return tensors, text, numbers, or lists and dicts of these; or leave output out.",
             code="no_column",
         ) from error

@@ -118,8 +118,10 @@ def _schema(pa: Any, parts: Sequence[Path]) -> Any:
     try:
         return pa.unify_schemas(found, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        kinds = {name: sorted({str(schema.field(name).type) for schema in found}) for name in found[0].names}
+        changed = (f"{name} ({' and '.join(some)})" for name, some in kinds.items() if len(some) > 1)
         raise BadRequest(
-            f"The model's output changes its type between batches: {error}.",
+            f"The model's output changes its type between batches: {', '.join(changed)}.",
             "Let the model return values of one type for every batch.",
             code="outputs_differ",
         ) from error
