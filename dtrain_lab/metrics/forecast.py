@@ -122,12 +122,12 @@ def weak_scaling(each: int, ranks_now: int, ranks: int, batches: int | None, acc
     Returns:
         A sentence.
     """
-    grows = f"the global batch is {each * ranks:,} in place of {each * ranks_now:,}"
+    grows = f"the global batch is {each * ranks:,} instead of {each * ranks_now:,}"
     share = "half" if ranks == 2 * ranks_now else f"{ranks_now / ranks:.2g} times"
     shrinks = f"an epoch has {share} the steps"
     if batches:
         then, now = (-(-n // accumulated) for n in (-(-batches * ranks_now // ranks), batches))
-        shrinks = f"an epoch has {counted(then, 'step')} in place of {now:,}"
+        shrinks = f"an epoch has {counted(then, 'step')} instead of {now:,}"
     return (
         f"On {ranks} ranks with the same batch on each (weak scaling) {grows}, and {shrinks} where each rank "
         "reads its own part of the data."

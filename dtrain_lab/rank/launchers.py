@@ -205,7 +205,7 @@ class Launchers:
                 raise Conflict(
                     f"{_name(target or type(process).run)} in a process of its own would make another "
                     f"process group; {_ranks(self._here.size)} there already.",
-                    "Call it in the cell, with the variables `rank` and `world_size`, in place of "
+                    "Call it in the cell, with the variables `rank` and `world_size`, instead of "
                     "starting processes.",
                     code="world_size_differs",
                 )

@@ -246,7 +246,9 @@ function addIgnoreCommands(
 ): void {
   commands.addCommand(CommandIDs.ignoreVerdict, {
     label: trans.__('Ignore the Verdict'),
-    caption: trans.__('Hide it in this browser until it changes or ends'),
+    caption: trans.__(
+      'Hide the verdict in this browser until it changes or ends'
+    ),
     isEnabled: args => !!target(args)?.metrics.verdicts.some(isHang),
     execute: args => {
       const cluster = target(args);

@@ -17,10 +17,10 @@ it('says of a server that was stopped what its clusters do', () => {
       />
     );
   expect(said('with clusters')).toContain(
-    'It was stopped, and with it the clusters on its machine'
+    'The server was stopped, and with it the clusters on its machine'
   );
   expect(said('alone')).toContain(
-    'It was stopped. The clusters on its machine wait ten minutes for your next server'
+    'The server was stopped. The clusters on its machine wait ten minutes for your next server'
   );
   expect(said(null)).not.toContain('It was stopped');
 });

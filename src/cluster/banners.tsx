@@ -48,11 +48,11 @@ function goesOn(stopped: Stopped | null, trans: TranslationBundle): string {
   switch (stopped) {
     case 'with clusters':
       return trans.__(
-        'It was stopped, and with it the clusters on its machine that nothing else uses. Jobs go on.'
+        'The server was stopped, and with it the clusters on its machine that nothing else uses. Jobs go on.'
       );
     case 'alone':
       return trans.__(
-        'It was stopped. The clusters on its machine wait ten minutes for your next server there. Jobs go on.'
+        'The server was stopped. The clusters on its machine wait ten minutes for your next server there. Jobs go on.'
       );
     case null:
       return trans.__(

@@ -71,7 +71,7 @@ function ofPause(
         {
           label: trans.__('Continue'),
           command: CommandIDs.continueRanks,
-          title: trans.__('Let all ranks run that the debugger has stopped'),
+          title: trans.__('Resume all ranks that the debugger has stopped'),
           primary: true
         },
         {

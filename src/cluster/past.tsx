@@ -17,7 +17,7 @@ export function PastEmpty(props: {
     <p className="jp-DtrainUi-note" role="status">
       {seen
         ? trans.__('At %1 no cluster was running.', formatClock(seen, true))
-        : trans.__('Which clusters run is not known.')}
+        : trans.__('The running clusters are not known.')}
     </p>
   );
 }
@@ -32,7 +32,7 @@ export function PastNoJobs(props: {
     <p className="jp-DtrainUi-note">
       {seen
         ? trans.__('At %1 there was no job.', formatClock(seen, true))
-        : trans.__('Which jobs there are is not known.')}
+        : trans.__('The jobs are not known.')}
     </p>
   );
 }

@@ -150,7 +150,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     });
     commands.addCommand(CommandIDs.continueRanks, {
       label: trans.__('Continue on All Ranks'),
-      caption: trans.__('Let all ranks run that the debugger has stopped'),
+      caption: trans.__('Resume all ranks that the debugger has stopped'),
       isEnabled: args => !!model.view?.on || !!args.id,
       execute: async args => {
         const cluster = clusters.clusters.find(c => c.id === args.id);
@@ -183,7 +183,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     });
     commands.addCommand(CommandIDs.compareVariable, {
       label: trans.__('Compare Across Ranks'),
-      caption: trans.__('Lay a value of all ranks side by side'),
+      caption: trans.__('Compare a value across all ranks, side by side'),
       isEnabled: () => !!model.view?.on,
       execute: async args => {
         const selected = args.selected

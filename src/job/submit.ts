@@ -59,7 +59,7 @@ export function addSubmit(around: IAround): void {
   const confirmLarge = async (ranks: number): Promise<boolean> => {
     const { button } = await showDialog({
       title: trans.__('Submit %1 ranks?', ranks),
-      body: trans.__('They use so many GPUs until the job ends.'),
+      body: trans.__('They hold that many GPUs until the job ends.'),
       buttons: [
         Dialog.cancelButton(),
         Dialog.okButton({ label: trans.__('Submit') })

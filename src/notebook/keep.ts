@@ -119,7 +119,7 @@ export function keepChange(
   if (!target) {
     Notification.warning(
       trans.__(
-        'The cell isn’t in an open notebook as it ran, or isn’t the only one. Show the change, and copy its lines.'
+        'No open notebook has exactly one cell with the code that ran. Show the change, and copy its lines.'
       ),
       { autoClose: TOAST_MS }
     );

@@ -131,7 +131,7 @@ export function Bar(props: {
           />
           <Action
             label={trans.__('Stacks')}
-            title={trans.__('Where each rank stands')}
+            title={trans.__('Where each rank is')}
             act={actions.stacks}
             why={trans.__('You may not see the stacks of this cluster.')}
           />

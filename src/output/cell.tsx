@@ -223,7 +223,7 @@ export class CellOutputView extends ReactWidget {
           ? gone
           : lost
             ? trans.__('Rank %1 was lost.', rank)
-            : trans.__('There is no debugger here.');
+            : trans.__('The debugger is not available here.');
         return { act, why };
       },
       compare: () => ({

@@ -178,7 +178,7 @@ function throughputTexts(
 ): string[] {
   const { tokens_per_s, epoch, step_s, unsure } = metrics;
   const parts = [
-    unsure ? trans.__('samples/s (a guess)') : trans.__('samples/s'),
+    unsure ? trans.__('samples/s (estimated)') : trans.__('samples/s'),
     tokens_per_s !== null && trans.__('%1 tokens/s', formatRate(tokens_per_s)),
     epoch !== null && epochText(epoch, trans),
     step_s !== null && trans.__('step %1', formatTime(step_s))

@@ -55,7 +55,7 @@ it('folds equal stacks, the culprit first', () => {
     ['Rank 5', 'the others wait for it'],
     ['Ranks 0–4, 6–63', 'in all_reduce']
   ]);
-  expect(sentenceOf(groups, trans)).toBe('64 ranks stand at 2 places.');
+  expect(sentenceOf(groups, trans)).toBe('64 ranks are at 2 places.');
   expect(groups[1].runs.map(r => [r.library, r.frames.length])).toEqual([
     [false, 1],
     [true, 2]

@@ -75,11 +75,7 @@ export function sentenceOf(
 ): string {
   const count = groups.reduce((sum, g) => sum + g.ranks.length, 0);
   if (groups.length === 1) {
-    return trans._n(
-      'One rank.',
-      'All %1 ranks stand at the same place.',
-      count
-    );
+    return trans._n('One rank.', 'All %1 ranks are at the same place.', count);
   }
-  return trans.__('%1 ranks stand at %2 places.', count, groups.length);
+  return trans.__('%1 ranks are at %2 places.', count, groups.length);
 }

@@ -71,7 +71,7 @@ it('alarms where a rank has failed and others still run the cell', () => {
     summary: { code: 'failing', values, text: 'Worded in another way.' }
   });
   expect(statusOf(cluster, 'open', trans)).toMatchObject({
-    text: 'local-2: rank 1 failed, rank 0 still works',
+    text: 'local-2: rank 1 failed, rank 0 is still running',
     glyph: 'failed',
     trouble: true
   });

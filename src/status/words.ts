@@ -46,8 +46,8 @@ export function troubleWords(
         formatRanks(failed)
       ),
       trans._n(
-        'rank %2 still works',
-        'ranks %2 still work',
+        'rank %2 is still running',
+        'ranks %2 are still running',
         still.length,
         formatRanks(still)
       )

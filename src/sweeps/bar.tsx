@@ -43,7 +43,7 @@ export function SweepBar(props: {
         </p>
       }
       icon={sweepIcon}
-      words={[trans.__('Begin sweep'), trans.__('Beginning…')]}
+      words={[trans.__('Start sweep'), trans.__('Starting…')]}
       extra="jp-DtrainSweep-begin"
     />
   );

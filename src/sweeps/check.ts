@@ -60,7 +60,7 @@ export function refusedIn(
 /** What the check of a sweep says. */
 export function wordsOfSweep(trans: TranslationBundle): IReportWords {
   return {
-    ready: trans.__('Ready to begin'),
+    ready: trans.__('Ready to start'),
     warned: count =>
       trans._n('Ready, with %1 warning', 'Ready, with %1 warnings', count),
     stopped: count =>
@@ -69,7 +69,7 @@ export function wordsOfSweep(trans: TranslationBundle): IReportWords {
         '%1 problems stop this sweep',
         count
       ),
-    refused: trans.__("This sweep can't begin.")
+    refused: trans.__("This sweep can't start.")
   };
 }
 

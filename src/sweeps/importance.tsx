@@ -22,7 +22,9 @@ function missingText(sweep: Sweep, trans: TranslationBundle): string {
         Number(missing.values.least)
       );
     case 'all_alike':
-      return trans.__('No parameter matters: the trials do not differ.');
+      return trans.__(
+        'All trials have the same value, so no parameter stands out.'
+      );
     default:
       return missing?.text ?? trans.__('Reading…');
   }
@@ -53,7 +55,7 @@ export function Importance(props: {
           </ul>
           <p className="jp-DtrainSweep-legend">
             {trans.__(
-              'What sets the best trials apart from all; the more trials, the surer.'
+              'How clearly each parameter separates the best trials from the rest. More trials make it more certain.'
             )}
           </p>
         </>

@@ -136,7 +136,9 @@ export function Parallel(props: {
         </svg>
       </div>
       <p className="jp-DtrainSweep-legend" aria-hidden="true">
-        <span data-dot="line">{trans.__('the better, the stronger')}</span>
+        <span data-dot="line">
+          {trans.__('stronger lines are better trials')}
+        </span>
         <span>
           {trans.__(
             'Drag along an axis, or use the arrow keys, to choose trials.'

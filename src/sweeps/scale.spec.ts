@@ -76,8 +76,8 @@ it('follows the best of those that succeeded, and ranks all', () => {
 it('writes values in few digits', () => {
   expect(
     [0.21345, 1.2e-5, 1e-5, 4096, 3.2e9, 0, null, 'sgd', true].map(value =>
-        formatValue(value)
-      )
+      formatValue(value)
+    )
   ).toEqual([
     '0.2135',
     '1.2e-5',

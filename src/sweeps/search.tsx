@@ -146,7 +146,7 @@ export function Search(
           {trans.__('Stop bad trials early')}
           <span className="jp-DtrainUi-under">
             {trans.__(
-              'After 1/27, 1/9 and 1/3 of the steps, those that are not among the best third. Their checkpoints stay (ASHA).'
+              'ASHA stops the trials outside the best third after 1/27, 1/9 and 1/3 of the steps. Their checkpoints are kept.'
             )}
           </span>
         </span>

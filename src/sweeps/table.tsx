@@ -94,7 +94,9 @@ export function Trials(props: {
         </table>
       </div>
       {shown.length === 0 && sweep.trials.length > 0 && (
-        <p className="jp-DtrainUi-under">{trans.__('No trial is so.')}</p>
+        <p className="jp-DtrainUi-under">
+          {trans.__('No trial matches this filter.')}
+        </p>
       )}
       {shown.length > most && (
         <p className="jp-DtrainUi-open">

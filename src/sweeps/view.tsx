@@ -222,7 +222,7 @@ function Facts(props: { sweep: Sweep; trans: TranslationBundle }): JSX.Element {
     ],
     [trans.__('Profile'), sweep.profile],
     [trans.__('Fixed'), fixed.join(', ') || null],
-    [trans.__('Begun'), moment(sweep.created_at)],
+    [trans.__('Started'), moment(sweep.created_at)],
     [
       trans.__('Ended'),
       sweepEnded(sweep) && sweep.ended_at !== null

@@ -199,7 +199,7 @@ function Try(props: IAdviceProps & { item: Advice }): JSX.Element {
         runs && !trying
           ? trans.__('The ranks are busy: try it once the cell has ended')
           : trans.__(
-              'Run some steps with the change and without it, and take them back'
+              'Run some steps with and without the change, then undo them'
             )
       }
       onClick={() => {

@@ -29,8 +29,8 @@ export function adviceTitle(
   const { tried } = advice;
   if (tried && !helped(tried)) {
     return tried.gain < 1 + LEAST_GAIN
-      ? trans.__('%1: no faster when it was tried', change)
-      : trans.__('%1: not surely faster when it was tried', change);
+      ? trans.__('%1: no faster when tried', change)
+      : trans.__('%1: not clearly faster when tried', change);
   }
   const { gain, gain_error: error } = tried ?? advice;
   if (gain <= 1) {

@@ -28,15 +28,15 @@ export function words(
       return {
         change: trans.__('Send gradients in bf16'),
         cost: trans.__(
-          '2 bytes in place of %1 for each of the gradients, which are rounded by up to 0.4 %.',
+          'Each gradient takes 2 bytes instead of %1 and is rounded by up to 0.4 %.',
           number('item')
         )
       };
     case 'float32':
       return {
-        change: trans.__('Train in float32 in place of float64'),
+        change: trans.__('Train in float32 instead of float64'),
         cost: trans.__(
-          'Numbers have 7 digits in place of 16. Computation becomes faster, too, which is not counted.'
+          'Numbers keep 7 digits instead of 16. Computation also becomes faster, which the estimate leaves out.'
         )
       };
     case 'workers':
@@ -48,11 +48,11 @@ export function words(
         ),
         cost: number('before')
           ? trans.__(
-              'In place of %1. Each needs a core while it reads, and memory for 2 batches.',
+              'Instead of %1. Each process needs a core while it reads, and memory for 2 batches.',
               number('before')
             )
           : trans.__(
-              'On each rank. Each needs a core while it reads, and memory for 2 batches.'
+              'On each rank. Each process needs a core while it reads, and memory for 2 batches.'
             )
       };
     case 'more_ranks':

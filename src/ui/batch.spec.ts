@@ -58,7 +58,7 @@ it('says the effective batch where gradients are accumulated', () => {
   expect(weakScalingShort(eight, trans)).toBe(
     'With 4 ranks: 256, 7 steps an epoch'
   );
-  expect(weakScaling(eight, trans)).toContain('has 7 steps in place of 13');
+  expect(weakScaling(eight, trans)).toContain('has 7 steps instead of 13');
 });
 
 it('says both batches beside their name', () => {
@@ -79,7 +79,7 @@ it('says what more ranks do in a few words', () => {
 
 it('says what more ranks do to batch and epoch', () => {
   expect(weakScaling(trains, trans)).toBe(
-    'On 4 ranks with the same batch on each (weak scaling) the global batch is 128, and an epoch has 51 steps in place of 101 where each rank reads its own part of the data.'
+    'On 4 ranks with the same batch on each (weak scaling) the global batch is 128, and an epoch has 51 steps instead of 101 where each rank reads its own part of the data.'
   );
   expect(
     weakScaling(cluster({ rank_batch: 32, global_batch: 64 }), trans)

@@ -131,8 +131,8 @@ export function weakScaling(
     grown &&
     (grown.steps
       ? trans._n(
-          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 step in place of %5 where each rank reads its own part of the data.',
-          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 steps in place of %5 where each rank reads its own part of the data.',
+          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 step instead of %5 where each rank reads its own part of the data.',
+          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 steps instead of %5 where each rank reads its own part of the data.',
           grown.steps,
           grown.ranks,
           grown.batch,

@@ -76,8 +76,8 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
       );
     case 'rebuilding':
       return trans._n(
-        'Connecting %2 rank again.',
-        'Connecting %2 ranks again.',
+        'Reconnecting %2 rank.',
+        'Reconnecting %2 ranks.',
         number('total'),
         count('total')
       );
@@ -196,7 +196,7 @@ export function stateWord(state: string, trans: TranslationBundle): string {
     ready: trans.__('ready'),
     paused: trans.__('paused'),
     degraded: trans.__('degraded'),
-    rebuilding: trans.__('connecting again'),
+    rebuilding: trans.__('reconnecting'),
     stopping: trans.__('stopping'),
     stopped: trans.__('stopped'),
     failed: trans.__('failed'),

@@ -70,8 +70,11 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
       );
     case 'too_busy':
       return values.node
-        ? trans.__('%1 is too busy to say who is slow', String(values.node))
-        : trans.__('this machine is too busy to say who is slow');
+        ? trans.__(
+            '%1 is too busy to tell which rank is slow',
+            String(values.node)
+          )
+        : trans.__('this machine is too busy to tell which rank is slow');
     default:
       return bare(text);
   }

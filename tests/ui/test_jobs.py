@@ -210,7 +210,7 @@ def test_a_job_is_cancelled(lab: Lab, page: Any) -> None:
         "last => [...document.querySelectorAll('.jp-DtrainJob-logRow')].at(-1).innerText !== last", arg=last
     )
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
-    page.get_by_text("Slots: who holds them, and who waits").click()
+    page.get_by_text("Slots: in use, and waited for").click()
     slots = page.locator(".jp-DtrainJob-slots")
     slots.get_by_text("slots are free").wait_for()
     shot(page, "slots")
@@ -279,7 +279,7 @@ def test_a_process_that_keeps_a_gpu_is_stopped(tmp_path: Path, page: Any) -> Non
             there = "() => window.jupyterapp?.commands.hasCommand('dtrain-lab:show-jobs')"
             page.wait_for_function(there)
             page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
-            page.get_by_text("Slots: who holds them, and who waits").click()
+            page.get_by_text("Slots: in use, and waited for").click()
             slots = page.locator(".jp-DtrainJob-slots")
             slots.get_by_text("1 of 2 slots are free").wait_for()
             slots.get_by_text(f"process {process.pid} python (prototype.ipynb)").wait_for()
@@ -339,7 +339,7 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     page.locator(".jp-DtrainJob-submitBar").get_by_role("button", name="Saved").wait_for()
     page.locator(".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible").last.click()
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
-    page.locator(".jp-DtrainJob-submitHead").get_by_text("as you saved it for later").wait_for()
+    page.locator(".jp-DtrainJob-submitHead").get_by_text("what you saved for later").wait_for()
     assert page.locator(".jp-DtrainJob-submitForm").get_by_label("Time limit").input_value() == "01:00:00"
     parameters(page, "steps = 10000\nfails = -1\npause = 0.02")
     fill(page, "Name", "by-srun")

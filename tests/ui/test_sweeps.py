@@ -42,7 +42,7 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     execute(page, "dtrain-lab:sweep-notebook")
     form = page.locator(".jp-DtrainSweep-formView:visible")
     assert form.get_by_label("Name of the objective").input_value() == "loss", "as dt.log has it"
-    begin = form.get_by_role("button", name="Begin sweep")
+    begin = form.get_by_role("button", name="Start sweep")
     nothing = "Nothing varies. Give a parameter values or a range."
     check(form, nothing)
     assert bar(form) == nothing
@@ -55,7 +55,7 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     form.get_by_label("Ranks on each", exact=True).fill("2")
     form.get_by_label("At once").fill("1")
     form.get_by_text("2 trials × 2 ranks").wait_for()
-    check(form, "Ready to begin")
+    check(form, "Ready to start")
 
     # what would keep it from beginning is told before anything starts
     form.get_by_label("Ranks on each", exact=True).fill("4000")
@@ -68,10 +68,10 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     form.get_by_label("Ranks on each", exact=True).fill("2")
     form.get_by_label("Name of the objective").fill("accuracy")
     form.get_by_role("status").get_by_text('No trial would report "accuracy": dt.log gets loss.').wait_for()
-    assert form.get_by_role("button", name="Begin sweep").get_attribute("aria-disabled") == "true"
+    assert form.get_by_role("button", name="Start sweep").get_attribute("aria-disabled") == "true"
     form.get_by_label("Name of the objective").fill("loss")
-    check(form, "Ready to begin")
-    form.locator("button[aria-disabled='false']", has_text="Begin sweep").click()
+    check(form, "Ready to start")
+    form.locator("button[aria-disabled='false']", has_text="Start sweep").click()
 
     view = page.locator(".jp-DtrainSweep-view:visible")
     view.get_by_role("status").get_by_text("2 of 2 trials done; best loss 0.45 in trial 1.").wait_for(

@@ -119,7 +119,7 @@ def test_gradients_that_are_put_aside_take_time_on_a_cpu() -> None:
 
 def test_a_loop_that_accumulates_already_accumulates_more() -> None:
     found = by_id(replace(BOUND, batches=2))["accumulate"]
-    assert found.change == "Average gradients once in 8 batches in place of 2"
+    assert found.change == "Average gradients once in 8 batches instead of 2"
     assert found.values["batch"] == 1024
     assert "gradient_accumulation_steps=8" in found.values["code"]
 
@@ -137,7 +137,7 @@ def test_half_the_bytes_save_half_of_averaging_beyond_what_computation_hides() -
     on_cpu = by_id(replace(BOUND, gradient_bytes=8_000_000))["bf16"]
     assert on_cpu.gain == pytest.approx(0.1 / (0.1 - (0.0495 / 2 - 2e6 * 3e-9)))
     assert on_cpu.gain_error > on_gpu.gain_error
-    assert "2 bytes in place of 4" in on_cpu.cost
+    assert "takes 2 bytes instead of 4" in on_cpu.cost
     hidden = by_id(replace(BOUND, gpu=True, averaging_s=None))["bf16"]
     assert hidden.gain == pytest.approx(0.1 / (0.1 - 0.0395 / 2))
     assert hidden.gain_error > on_gpu.gain_error, "computation may hide more than is known"
@@ -184,7 +184,7 @@ def test_workers_that_do_not_keep_up_become_more() -> None:
     # two of them need 200 ms for a batch
     found = by_id(replace(HUNGRY, workers=2))["workers"]
     assert found.values["workers"] == 8
-    assert found.change == "Read batches ahead with 8 worker processes in place of 2"
+    assert found.change == "Read batches ahead with 8 worker processes instead of 2"
     assert found.gain == pytest.approx(2.5)
 
 
@@ -415,8 +415,8 @@ def test_the_effective_batch_is_told_where_gradients_are_accumulated() -> None:
         "batch 15 on 2 ranks × 4 accumulated = 60"
     )
     told = advice_text.batches(four, cluster())
-    assert "the global batch is 128 in place of 64" in told
-    assert "an epoch has 13 steps in place of 25 where" in told, "of the optimizer"
+    assert "the global batch is 128 instead of 64" in told
+    assert "an epoch has 13 steps instead of 25 where" in told, "of the optimizer"
     samples = [replace(s, step_s=0.1, batch=8, batches=4) for s in SAMPLES]
     found = world_metrics(samples, 2, crowded=False)
     assert (found.rank_batch, found.global_batch, found.accumulated) == (8, 16, 4)

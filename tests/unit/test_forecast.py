@@ -41,7 +41,7 @@ def test_more_ranks_with_the_same_batch_make_shorter_epochs_of_larger_batches() 
     known = forecast(replace(LOOP, rank_batch=32, epoch_steps=101), 1, 2, 4, GIGABIT)
     assert known.text.endswith(
         "with the same batch on each rank. On 4 ranks with the same batch on each (weak scaling) the global "
-        "batch is 128 in place of 64, and an epoch has 51 steps in place of 101 where each rank reads its "
+        "batch is 128 instead of 64, and an epoch has 51 steps instead of 101 where each rank reads its "
         "own part of the data."
     )
     assert "an epoch has half the steps" in forecast(replace(LOOP, rank_batch=32), 1, 2, 4, GIGABIT).text

@@ -141,7 +141,7 @@ def test_where_threads_wait_for_cores_it_says_so_instead_of_who_is_slow(world: W
     for _ in range(120):
         found = world.tick((luck.choice([0.0, 0.02]), luck.choice([0.0, 0.02])), runnable=9.0)
     [verdict] = found.metrics.verdicts
-    assert verdict.text == "This machine is too busy to say who is slow: 9 threads want its 2 cores."
+    assert verdict.text == "This machine is too busy to tell which rank is slow: 9 threads want its 2 cores."
     assert found.summary.text == "Training on 2 ranks."
     assert not any(rank.slow for rank in found.ranks)
     assert found.metrics.advice == ()
@@ -177,7 +177,7 @@ def test_both_batches_are_known_while_it_trains_and_afterwards(world: World) -> 
     assert (ended.metrics.last.rank_batch, ended.metrics.last.global_batch) == (32, 64)
     assert advice_text.lines([], ended)[-1] == (
         "Batch 32 × 2 ranks = 64. On 4 ranks with the same batch on each (weak scaling) the global batch is "
-        "128 in place of 64, and an epoch has 50 steps in place of 100 where each rank reads its own part of "
+        "128 instead of 64, and an epoch has 50 steps instead of 100 where each rank reads its own part of "
         "the data."
     )
 

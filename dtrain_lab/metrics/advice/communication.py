@@ -56,7 +56,7 @@ def accumulate(of: Measured) -> Advice | None:
     return Advice(
         id="accumulate",
         change=f"Average gradients once in {every} batches"
-        + (f" in place of {of.batches}" if of.batches > 1 else ""),
+        + (f" instead of {of.batches}" if of.batches > 1 else ""),
         gain=gain,
         gain_error=_gain_error(gain, hypot(of.error * saved, unsure)),
         cost=f"{effective}; scale the learning rate by {times} (linear) or {times**0.5:.2g} (square root).",
@@ -111,8 +111,8 @@ def compress(of: Measured) -> Advice | None:
         change="Send gradients in bf16",
         gain=gain,
         gain_error=_gain_error(gain, doubt),
-        cost=f"{HALF_BITS} bytes in place of {of.gradient_item} for each of the gradients, which are rounded "
-        "by up to 0.4 %.",
+        cost=f"Each gradient takes {HALF_BITS} bytes instead of {of.gradient_item} and is rounded by up to "
+        "0.4 %.",
         diff="",
         values={"item": of.gradient_item, "code": optimize(gradient_compression="bf16")},
     )
@@ -126,10 +126,11 @@ def single(of: Measured) -> Advice | None:
     gain = 1 / (1 - share / 2)
     return Advice(
         id="float32",
-        change="Train in float32 in place of float64",
+        change="Train in float32 instead of float64",
         gain=gain,
         gain_error=_gain_error(gain, of.error / 2),
-        cost="Numbers have 7 digits in place of 16. Computation becomes faster, too, which is not counted.",
+        cost="Numbers keep 7 digits instead of 16. Computation also becomes faster, which the estimate "
+        "leaves out.",
         diff="",
         values={"code": "model = model.float()  # before DDP wraps it, and inputs as float32\n"},
     )

@@ -45,7 +45,7 @@ def workers(of: Measured) -> Advice | None:
     return Advice(
         id="workers",
         change=f"Read batches ahead with {count} worker process{'es' if count > 1 else ''}"
-        + (f" in place of {of.workers}" if of.workers else ""),
+        + (f" instead of {of.workers}" if of.workers else ""),
         gain=gain,
         gain_error=hypot(ERROR * gain**2, (SPREAD if of.utilization is not None else 0.5) * (gain - 1)),
         cost=f"{count} more processes on each rank, with a core each while they read, and memory for "

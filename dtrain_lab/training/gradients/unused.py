@@ -117,7 +117,7 @@ def unfinished(model: Any, names: Sequence[str]) -> UnusedParameters:
 def _changed(told: str) -> UnusedParameters:
     return UnusedParameters(
         f"{told}: static_graph=True needs the same parameters in each step.",
-        f"Write {WRAP} in place of static_graph=True.",
+        f"Write {WRAP} instead of static_graph=True.",
     )
 
 

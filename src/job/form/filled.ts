@@ -33,7 +33,7 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
         ...kept,
         parameters: followed(kept.parameters, '', notebook.parameters)
       },
-      from: trans.__('Filled in as you saved it for later.')
+      from: trans.__('Filled in from what you saved for later.')
     };
   }
   const all = await jobs.all();

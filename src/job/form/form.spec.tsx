@@ -99,7 +99,7 @@ it('keeps a copy of a job beside the draft of the notebook’s own form', async 
   expect(await drafts.load(PATH, 'j2')).toBeNull();
   close();
   close = await open('j1');
-  expect(node.textContent).toContain('as you saved it for later');
+  expect(node.textContent).toContain('what you saved for later');
   await press('Submit');
   expect(submitted).toHaveBeenCalled();
   expect(await drafts.load(PATH, 'j1')).toBeNull();

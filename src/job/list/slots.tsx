@@ -53,7 +53,7 @@ export function SlotsSection(props: ISlotsProps): JSX.Element {
       open={open}
       onToggle={event => setOpen(event.currentTarget.open)}
     >
-      <summary>{trans.__('Slots: who holds them, and who waits')}</summary>
+      <summary>{trans.__('Slots: in use, and waited for')}</summary>
       {open && <Machines {...props} />}
     </details>
   );

@@ -45,7 +45,7 @@ export function LogToolbar(props: {
           value={text}
           placeholder={trans.__('Find (Enter)')}
           aria-label={trans.__('Find in the log')}
-          title={trans.__('Enter: the next one')}
+          title={trans.__('Enter: next match')}
           onChange={event => {
             setText(event.target.value);
             if (!event.target.value) {
@@ -63,7 +63,7 @@ export function LogToolbar(props: {
         type="button"
         className="jp-DtrainUi-chip"
         aria-pressed={fold}
-        title={trans.__('The same line again is counted, not shown')}
+        title={trans.__('Repeats of a line are counted, not shown')}
         onClick={() => props.setFold(!fold)}
       >
         {trans.__('Fold repeats')}
@@ -100,8 +100,8 @@ export function LogToolbar(props: {
         aria-label={props.ended ? trans.__('End') : trans.__('Follow')}
         title={
           props.ended
-            ? trans.__('To the last line; F on the keyboard')
-            : trans.__('F on the keyboard; scrolling up stops it')
+            ? trans.__('Go to the last line; F on the keyboard')
+            : trans.__('F on the keyboard; scrolling up stops following')
         }
         onClick={props.toggleFollow}
       >

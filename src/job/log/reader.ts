@@ -114,7 +114,11 @@ export function useLog(
         }
         setTrouble(
           ranks
-            ? trans.__('“%1” is in no line of ranks %2.', query.search, ranks)
+            ? trans.__(
+                'No line of ranks %2 contains “%1”.',
+                query.search,
+                ranks
+              )
             : trans.__('“%1” is not in the log.', query.search)
         );
         next.current.query = { offset: back, fresh: false };

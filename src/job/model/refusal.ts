@@ -15,7 +15,7 @@ export function refusalOf(
     return new RequestError(0, {
       code: 'no_server',
       message: trans.__('No connection to the server.'),
-      hint: trans.__('It is asked again when there is one.'),
+      hint: trans.__('The request is repeated once the server is back.'),
       details: {}
     });
   }

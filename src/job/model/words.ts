@@ -166,7 +166,7 @@ export function roomWords(
 export function whyNoError(job: Job, trans: TranslationBundle): string | null {
   if (job.state === 'cancelled') {
     // its error is how its ranks were ended, and that is in no line
-    return trans.__('The job was cancelled: that is no error of a rank.');
+    return trans.__('The job was cancelled; no rank failed.');
   }
   return (job.error?.rank ?? null) === null
     ? trans.__('No rank has failed.')

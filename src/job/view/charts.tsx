@@ -51,7 +51,7 @@ export function Charts(props: {
         label={trans.__('samples/s')}
         values={points.map(p => p.samples_per_s)}
         summary={trans.__(
-          'Throughput: %1 samples per second at last',
+          'Throughput: %1 samples per second at the end',
           formatRate(last.samples_per_s)
         )}
       />
@@ -65,7 +65,7 @@ export function Charts(props: {
           p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
         )}
         summary={trans.__(
-          'Memory: %1 GiB at last',
+          'Memory: %1 GiB at the end',
           formatGiB(last.memory_bytes)
         )}
       />

@@ -212,7 +212,7 @@ def _too_large(stage: Stage) -> None:
     refused = Error("bad_size", message, "Ask for fewer ranks a trial.", {"field": "ranks_per_node"})
     stage.answers("POST", "sweeps", refused, 400)
     form = stage.page.locator(FORM)
-    form.locator("button[aria-disabled='false']", has_text="Begin sweep").click()
+    form.locator("button[aria-disabled='false']", has_text="Start sweep").click()
     form.get_by_text(message).first.wait_for()
     form.locator("h1").first.click()
     stage.page.mouse.move(0, 0)
