@@ -5,6 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from dtrain_lab.world.events import Timer
+from dtrain_lab.world.state import State
+
+JOIN_WITHIN_S = 120.0
+"""Time that new processes have until they join."""
 
 
 class Base(Struct, frozen=True):
@@ -103,3 +107,11 @@ Action = (
     | StopTimer
     | EndWorld
 )
+
+Moved = tuple[State, list[Action]]
+"""Result of a transition: the new state, and the actions to take, in order."""
+
+
+def fork(ranks: tuple[int, ...]) -> list[Action]:
+    """Actions that start processes for ranks, and limit the time until they join."""
+    return [ForkRanks(ranks), StartTimer("join", JOIN_WITHIN_S)]

@@ -15,8 +15,8 @@ from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
+from dtrain_lab.world.exits import how_it_ended
 from dtrain_lab.world.state import Loss, State
-from dtrain_lab.world.transitions import how_it_ended
 
 SOON_S = 600.0
 IN_PLACE = {
