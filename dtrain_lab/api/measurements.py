@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.handle import Handle
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.metrics.advice import text
 from dtrain_lab.metrics.forecast import check_numbers
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import requests
 from dtrain_lab.services.export import write
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import speeds
@@ -58,16 +58,8 @@ class AdviceList(list[dict[str, Any]]):
             printer.text(f"[]: {self._why}")
 
 
-class Measurements:
+class Measurements(Handle):
     """Measurements of a cluster's training loops; part of `Cluster`."""
-
-    def __init__(self, portal: Portal, connection: Connection) -> None:
-        self._portal = portal
-        self._connection = connection
-
-    async def ask(self, body: clients.AnyBody, within_s: float | None = 30.0) -> Any:
-        """Send a request to the head; only in the portal's loop."""
-        return await self._connection.ask(body, within_s)
 
     def history(self, since: float = 0.0) -> list[dict[str, Any]]:
         """Return the metric history, oldest first: one point per second while a training loop runs.
@@ -113,11 +105,11 @@ class Measurements:
             BadRequest: No training has run yet, or the model can't be run again.
             Conflict: A cell that does not train is running, or a rank failed.
         """
-        return self._portal.call(self._connection.diagnose())
+        return self._portal.call(requests.diagnose(self._connection))
 
     async def diagnose_async(self) -> Diagnosis:
         """Async twin of `diagnose`."""
-        return await self._portal.wrap(self._connection.diagnose())
+        return await self._portal.wrap(requests.diagnose(self._connection))
 
     def advise(self) -> list[dict[str, Any]]:
         """Return advice on the training loop that runs, or ran last; nothing is applied.
@@ -199,5 +191,5 @@ class Measurements:
         return await self._portal.wrap(self._try_advice(advice))
 
     async def _try_advice(self, advice: str) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.to_builtins(await self._connection.try_advice(advice))
+        found: dict[str, Any] = msgspec.to_builtins(await requests.try_advice(self._connection, advice))
         return found

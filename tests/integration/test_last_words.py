@@ -192,12 +192,12 @@ def test_a_clients_connection_that_breaks_is_made_again(pair: dt.Cluster) -> Non
     thread = threading.Thread(target=lambda: result.append(pair.run(COUNTS, timeout=60)))
     thread.start()
     wait_until(lambda: sum(connection._cells.shown.values()) > 40, 20, "some lines")
-    broken = connection._stream
+    broken = connection._transport._stream
     assert broken is not None
     broken._socket.shutdown(socket.SHUT_WR)
     thread.join(60)
     assert result
     lines = "".join(f"line {number}\n" for number in range(400))
     assert result[0].stdout == {0: lines, 1: lines}
-    assert connection._stream not in (None, broken)
+    assert connection._transport._stream not in (None, broken)
     assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}

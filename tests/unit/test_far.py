@@ -72,7 +72,7 @@ class Client:
     def send(self, call: clients.Call) -> None:
         raise AssertionError(call)
 
-    def tell(self, cluster: Cluster) -> None:
+    def notify(self, cluster: Cluster) -> None:
         self.told.put_nowait(cluster)
 
     def waits_for(self, _: int | None) -> None:

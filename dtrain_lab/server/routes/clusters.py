@@ -16,7 +16,7 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.server import recovery
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services import notebooks
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import Connection, requests
 from dtrain_lab.services.worlds import heads
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
@@ -175,7 +175,7 @@ class StacksHandler(_ClusterHandler):
     async def get(self, identity: str) -> None:
         """Return the current stacks of all ranks, or of `ranks`."""
         connection = await self.connection(identity)
-        ranks = await connection.rank_set(self.get_query_argument("ranks", None))
+        ranks = await requests.rank_set(connection, self.get_query_argument("ranks", None))
         self.answer(await connection.ask(clients.Stacks(ranks)))
 
 
@@ -195,7 +195,7 @@ class AdviseHandler(_ClusterHandler):
         """Try advice: steps are run with the change and without it, and their changes are undone."""
         wanted = self.body(AdviceToTry)
         connection = await self.connection(identity)
-        self.answer(await connection.try_advice(wanted.advice))
+        self.answer(await requests.try_advice(connection, wanted.advice))
 
 
 class DiagnoseHandler(_ClusterHandler):
@@ -206,7 +206,7 @@ class DiagnoseHandler(_ClusterHandler):
     async def post(self, identity: str) -> None:
         """Measure what takes a step's time; steps are repeated for it, and their changes are undone."""
         connection = await self.connection(identity)
-        self.answer(await connection.diagnose())
+        self.answer(await requests.diagnose(connection))
 
 
 class ActionHandler(_ClusterHandler):
@@ -218,7 +218,7 @@ class ActionHandler(_ClusterHandler):
         """Interrupt (done when it returns), or restart (answers 202; progress arrives as events)."""
         wanted = self.body(RankSet)
         connection = await self.connection(identity)
-        ranks = await connection.rank_set(wanted.ranks)
+        ranks = await requests.rank_set(connection, wanted.ranks)
         if action == "interrupt":
             self.answer(await connection.ask(clients.Interrupt(ranks)))
             return
@@ -237,7 +237,7 @@ class LeaveOutHandler(_ClusterHandler):
         """Continue without the lost ranks; answers 202, progress arrives as events."""
         wanted = self.body(RankSet)
         connection = await self.connection(identity)
-        lost = await connection.rank_set(wanted.ranks) or ()
+        lost = await requests.rank_set(connection, wanted.ranks) or ()
         await self.begin(connection, recovery.leave_out(connection, lost))
 
 

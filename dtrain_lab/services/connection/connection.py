@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
 import logging
-import secrets
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import msgspec
-import zmq
 from msgspec.structs import replace
 
 from dtrain_lab.backends.base import Way
-from dtrain_lab.cells import rank_sets
-from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch, from_dict
+from dtrain_lab.errors import Unreachable, WireMismatch
 from dtrain_lab.machine import supervision
-from dtrain_lab.machine.net import listener
-from dtrain_lab.machine.net.curve import introduce
-from dtrain_lab.machine.net.streams import Stream
-from dtrain_lab.machine.net.zmq_drain import Drain
+from dtrain_lab.services.connection.calls import Calls
 from dtrain_lab.services.connection.cells import Cells, OnOutput
 from dtrain_lab.services.connection.far import Far
 from dtrain_lab.services.connection.presence import Near, Presence
+from dtrain_lab.services.connection.transport import Transport
+from dtrain_lab.services.connection.watchers import Watchers
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.codec import chunks, clock, decode
+from dtrain_lab.wire.codec import clock, decode
 from dtrain_lab.wire.links import CellOutput
-from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.processes.record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.client")
 ANSWER_WITHIN_S = 30.0
 LOST_S = 1.0
 """Time in which a head that has closed its end ends; otherwise it lives, and only the connection is lost."""
-LINGER_MS = 200
-HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
-"""Network connections only: the heartbeat interval, and the silence after which ZeroMQ reconnects."""
-MOST_WAITING = 64
-"""Receive high-water mark, in messages: unread messages stay in the head, which has them on disk."""
 NO_ANSWER, BROKE = "no_answer", "connection_broke"
 """Codes of a request that got no answer in time, and of one whose head lives but may not have heard it."""
 OnDebug = Callable[[int, bytes], None]
@@ -61,19 +47,14 @@ class Connection:
         self.presence = _presence(self, way)
         self.closed = False
         self.on_close: list[Callable[[], None]] = []
-        self.socket: Any = None
-        self._numbers = itertools.count(1)
+        self._transport = Transport(self._take, self._lost)
         self._loop: asyncio.AbstractEventLoop | None = None
         """The loop that reads, once it does."""
-        self._answers: dict[int, tuple[Any, asyncio.Future[Any]]] = {}
+        self._calls = Calls()
         self._cells = Cells()
-        self._watchers: list[Callable[[Cluster], None]] = []
+        self._watchers = Watchers(self)
         self.on_debug: OnDebug | None = None
         """Called with messages of the ranks' debuggers while this client holds them."""
-        self._drain: Drain | None = None
-        self._stream: Stream | None = None
-        """Takes the place of `socket` to a cluster's head on this machine."""
-        self._renewer: supervision.Handle | None = None
         self._gone_event = asyncio.Event()
 
     async def open(self) -> None:
@@ -85,29 +66,9 @@ class Connection:
         await self.presence.open()
 
     def connect(self, way: Way, *, stream: bool = False) -> None:
-        """Connect a socket to the head.
-
-        Args:
-            way: Address of the head.
-            stream: Use a stream where the head has one. A stream doesn't connect again, so its head's process
-                has to be watched; ZeroMQ finds a head that takes the place of this one.
-        """
+        """Connect to the head; arguments as those of `Transport.connect`."""
         self._loop = asyncio.get_running_loop()
-        near = listener.connect(way.url) if stream else None
-        if near is not None:
-            self._stream = Stream(near, self._take, partial(self._lost, way))
-            return
-        self.socket = zmq.Context.instance().socket(zmq.DEALER)
-        self.socket.linger = LINGER_MS
-        self.socket.sndhwm = 0
-        self.socket.rcvhwm = MOST_WAITING
-        if way.keys is not None:
-            introduce(self.socket, way.url, way.keys)
-            # a dead network sends no error, so heartbeats detect it; missed messages are requested again
-            self.socket.heartbeat_ivl = HEARTBEAT_MS
-            self.socket.heartbeat_timeout = self.socket.heartbeat_ttl = SILENT_MS
-        self.socket.connect(way.url)
-        self._drain = Drain(self.socket, self._take)
+        self._transport.connect(way, stream=stream)
 
     async def ask(self, body: clients.AnyBody, within_s: float | None = ANSWER_WITHIN_S) -> Any:
         """Send a request to the head, or to its stand-in while the head is not up.
@@ -135,9 +96,9 @@ class Connection:
         """
         if self.closed:
             raise self.presence.gone()
-        number = next(self._numbers)
+        number = self._calls.number()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._answers[number] = (clients.RESULTS[type(body)], future)
+        self._calls.add(number, clients.RESULTS[type(body)], future)
         self.send(clients.Call(number, body))
         try:
             async with asyncio.timeout(within_s):
@@ -149,7 +110,7 @@ class Connection:
                 code=NO_ANSWER,
             ) from None
         finally:
-            self._answers.pop(number, None)
+            self._calls.drop(number)
 
     async def run(self, order: clients.Run, on_output: OnOutput) -> CellResult:
         """Run a cell.
@@ -190,14 +151,14 @@ class Connection:
         """
         if self.closed:
             raise self.presence.gone()
-        number = next(self._numbers)
+        number = self._calls.number()
         loop = self._loop or asyncio.get_running_loop()
         done: asyncio.Future[CellResult] = loop.create_future()
         done.add_done_callback(lambda _: self._leave(number, cell))
         if on_end is not None:
             done.add_done_callback(on_end)
         self._cells.begin(cell, on_output, done)
-        self._answers[number] = (CellResult, done)
+        self._calls.add(number, CellResult, done)
         try:
             self.send(clients.Call(number, order))
             if self.closed:  # meanwhile, by the loop, which may not have known of this cell
@@ -208,13 +169,18 @@ class Connection:
         return done
 
     def _leave(self, number: int, cell: str) -> None:
-        if self._answers.pop(number, None) is not None:
+        if self._calls.drop(number):
             self._cells.leave(cell)
+
+    @property
+    def socket(self) -> Any:
+        """ZeroMQ's socket, while it leads to the head."""
+        return self._transport.socket
 
     @property
     def near(self) -> bool:
         """Whether a stream leads to the head, so that a thread can send without the loop."""
-        return self._stream is not None
+        return self._transport.near
 
     async def follow(self, cell: str, on_output: OnOutput) -> CellResult:
         """Receive all output of a running cell from its start, and its result, as if this client had run it.
@@ -232,56 +198,13 @@ class Connection:
         if not self.closed and not self.presence.up:
             await self.presence.stand_in(order)  # refuses it
 
-    async def diagnose(self) -> Diagnosis:
-        """Measure what takes a training step's time.
-
-        Raises:
-            BadRequest: No training has run yet, or the model can't be run again.
-            Conflict: A cell that does not train is running, or the ranks failed.
-            Unreachable: The head ended.
-        """
-        found: Diagnosis = await self.ask(clients.Diagnose(secrets.token_hex(8)), within_s=None)
-        return found
-
-    async def try_advice(self, advice: str) -> Tried:
-        """Measure what advice gains, in steps that are run with the change and taken back.
-
-        Args:
-            advice: Id of the advice.
-
-        Raises:
-            NotFound: There is no such advice now.
-            BadRequest: The change can't be tried on this model.
-            Conflict: A cell is running, or the ranks failed.
-            Unreachable: The head ended.
-        """
-        found: Tried = await self.ask(clients.TryAdvice(secrets.token_hex(8), advice), within_s=None)
-        return found
-
-    async def rank_set(self, ranks: rank_sets.Asked) -> tuple[int, ...] | None:
-        """Parse a set of the cluster's ranks; None for all.
-
-        Raises:
-            BadRankSet: The set can't be parsed, or names ranks that the cluster does not have.
-        """
-        if ranks is None:
-            return None
-        cluster: Cluster = await self.ask(clients.Info())
-        return rank_sets.asked(ranks, cluster.world.size)
-
     def watch(self, changed: Callable[[Cluster], None], period_s: float) -> None:
         """Call `changed` on changes, at most every `period_s` seconds, until the connection closes."""
-        self._watchers.append(changed)
-        if self._renewer is None:
-            self._renewer = supervision.here().keep("client.watch", partial(self._renew, period_s))
+        self._watchers.add(changed, period_s)
 
     async def unwatch(self, changed: Callable[[Cluster], None] | None = None) -> None:
         """Remove this watcher, or all watchers."""
-        self._watchers = [w for w in self._watchers if changed is not None and w != changed]
-        if self._renewer is not None and not self._watchers:
-            self._renewer.cancel()
-            self._renewer = None
-            await self.ask(clients.Watch(0.0))
+        await self._watchers.remove(changed)
 
     async def ended(self) -> None:
         """Wait until the head's process is gone."""
@@ -300,11 +223,9 @@ class Connection:
             return
         log.warning("the connection to %s broke, and is made again", self.record.name)
         self.disconnect()
+        text = f"The connection to {self.record.name} broke."
         cells = {done for _, done in self._cells.running.values()}
-        for _, future in self._answers.values():
-            if future not in cells and not future.done():
-                text = f"The connection to {self.record.name} broke."
-                future.set_exception(Unreachable(text, "Ask again.", code=BROKE))
+        self._calls.fail(lambda: Unreachable(text, "Ask again.", code=BROKE), apart_from=cells)
         self.connect(way, stream=True)
         supervision.here().once("client.task", self.catch_up())
 
@@ -314,25 +235,15 @@ class Connection:
             return
         self.closed = True
         self.presence.close()
-        if self._renewer is not None:
-            self._renewer.cancel()
+        self._watchers.close()
         self.disconnect()
-        for _, future in [*self._answers.values(), *self._cells.running.values()]:
-            if not future.done():
-                future.set_exception(self.presence.gone())
-                future.exception()  # mark as retrieved: the caller may be gone already
+        self._calls.fail(self.presence.gone)
         for hook in self.on_close:
             hook()
 
     def disconnect(self) -> None:
         """Close the socket; pending requests stay pending."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-        if self._drain is not None:
-            self._drain.close()
-            self.socket.close()
-            self.socket = self._drain = None
+        self._transport.close()
 
     def has_ended(self) -> None:
         """Record that the head is gone."""
@@ -344,30 +255,22 @@ class Connection:
         After a reconnect the head knows this end by another identity, so those messages are not delivered.
         """
         for cell, (_, done) in list(self._cells.running.items()):
-            number = next(self._numbers)
-            self._answers[number] = (CellResult, done)
+            number = self._calls.number()
+            self._calls.add(number, CellResult, done)
             self.send(clients.Call(number, clients.Follow(cell, self._cells.shown[cell])))
         await self.watch_again()
 
     async def watch_again(self) -> None:
         """Subscribe to changes again, if there are watchers."""
-        if self._watchers:
-            await self.ask_head(clients.Watch(0.5))
+        await self._watchers.subscribe_again()
 
-    def tell(self, cluster: Cluster) -> None:
+    def notify(self, cluster: Cluster) -> None:
         """Call all watchers with the cluster's state."""
-        for watcher in list(self._watchers):
-            watcher(cluster)
+        self._watchers.notify(cluster)
 
     def waits_for(self, number: int | None) -> asyncio.Future[Any] | None:
         """Return the future of a call's answer; None if it is not awaited any more."""
-        return self._answers[number][1] if number is not None and number in self._answers else None
-
-    async def _renew(self, period_s: float) -> None:
-        while not self.closed:
-            with contextlib.suppress(DtrainError):  # the head is slow, or not up yet
-                await self.ask(clients.Watch(period_s))
-            await asyncio.sleep(4.0)
+        return self._calls.get(number)
 
     def keep(self, cell: str, on_output: OnOutput | None) -> None:
         """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
@@ -376,16 +279,8 @@ class Connection:
     def send(self, call: clients.Call) -> None:
         """Send a call, which waits while the head is not connected or does not read."""
         self.presence.sent(call)
-        frame = clients.encode(call)
-        stream = self._stream
-        if stream is not None:
-            stream.send((frame,))
-            return
-        if self.socket is None:
+        if not self._transport.send(clients.encode(call)):
             raise self.presence.gone()
-        self.socket.send_multipart(chunks.split(frame))
-        assert self._drain is not None
-        self._drain.sent()
 
     def _take(self, frames: list[bytes]) -> None:
         for frame in frames:
@@ -396,10 +291,7 @@ class Connection:
         try:
             self._received(self.presence.received(clients.decode_to_client(frame)))
         except WireMismatch as error:
-            future = self.waits_for(decode.asked(frame)[0])
-            if future is not None and not future.done():
-                future.set_exception(error)
-            else:
+            if not self._calls.refuse(decode.asked(frame)[0], error):
                 log.warning("dropped %s bytes: %s (%s)", len(frame), error, error.details.get("why"))
         except Exception as error:  # noqa: BLE001 # one message must not cost those that come after it
             supervision.here().fault("client.message", error)
@@ -413,28 +305,12 @@ class Connection:
             case clients.CellEnded(result):
                 self._cells.ended(result)
             case clients.Changed(cluster):
-                self.tell(cluster)
+                self.notify(cluster)
             case clients.DebugEvent(rank, data):
                 if self.on_debug is not None:
                     self.on_debug(rank, data)
             case clients.Answer():
-                self._answered(message)
-
-    def _answered(self, answer: clients.Answer) -> None:
-        kind, future = self._answers.get(answer.id, (None, None))
-        if future is None or future.done():
-            return
-        if answer.error is not None:
-            future.set_exception(from_dict(answer.error))
-        elif kind is None:
-            future.set_result(None)
-        else:
-            try:
-                result = msgspec.msgpack.decode(answer.result, type=kind)
-            except decode.BROKEN as error:
-                future.set_exception(decode.mismatch(answer.result, "The cluster's head", error))
-            else:
-                future.set_result(result)
+                self._calls.answered(message)
 
 
 def _presence(connection: Connection, way: Way | None) -> Presence:

@@ -57,7 +57,6 @@ class Far(Presence):
         self._coming: supervision.Handle | None = None
         self._up = asyncio.Event()
         self._stopping = False
-        """Cell → number of output pieces received."""
         self._monitored: Any = None
         self._unanswered = Unanswered(connection)
         self._since = time.monotonic()
@@ -137,7 +136,7 @@ class Far(Presence):
                 host = problem.details.get("host") if isinstance(problem, SignInNeeded) else None
                 reason = Reason(problem.code, problem.message, problem.hint, host=host)
                 self._status = Status("pending", reason)
-            self._connection.tell(self._cluster())
+            self._connection.notify(self._cluster())
             await asyncio.sleep(LOOK_S)
 
     async def _found(self) -> bool:
@@ -261,7 +260,7 @@ class Far(Presence):
         hint = f"Its log ends: {telling[-1]}" if last else (reason.hint if reason is not None else "")
         self._remote = replace(self._remote, problem=(message, hint))
         self._note()
-        self._connection.tell(self._cluster())
+        self._connection.notify(self._cluster())
 
     async def _cancel(self) -> None:
         if self._remote.problem is None:
