@@ -17,8 +17,8 @@ PATIENT = ("peers",)
 """Timers that are suspended while ranks are paused: what their peers wait for may still come."""
 
 
-class Hands(Protocol):
-    """What the state machine's actions do to the world; implemented by the owner."""
+class Executor(Protocol):
+    """Carries out the state machine's actions; implemented in `ownership.executor`."""
 
     def fork(self, ranks: tuple[int, ...]) -> None:
         """Fork processes for ranks."""
@@ -44,19 +44,22 @@ class Hands(Protocol):
     def end(self) -> None:
         """End the world."""
 
-    def moved(self, state: State) -> None:
-        """Called whenever the world has a new state."""
-
     def paused(self) -> bool:
         """Whether a debugger holds ranks."""
 
 
 class Membership:
-    """A world's state and its timers."""
+    """A world's state and its timers.
 
-    def __init__(self, hands: Hands) -> None:
+    Args:
+        executor: Carries out the actions.
+        moved: Called whenever the world has a new state, after the actions.
+    """
+
+    def __init__(self, executor: Executor, moved: Callable[[State], None]) -> None:
         self.state: State = initial()
-        self._hands = hands
+        self._executor = executor
+        self._moved = moved
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
         self._waiting: list[tuple[Callable[[State], bool], asyncio.Future[State]]] = []
 
@@ -65,7 +68,7 @@ class Membership:
         before = self.state
         self.state, actions = step(before, event)
         failures = [failure for action in actions if (failure := self._try(action)) is not None]
-        self._hands.moved(self.state)
+        self._moved(self.state)
         for wanted, future in list(self._waiting):
             if wanted(self.state) and not future.done():
                 future.set_result(self.state)
@@ -109,31 +112,31 @@ class Membership:
         self._timers.clear()
 
     def _do(self, action: do.Action) -> None:
-        hands = self._hands
+        executor = self._executor
         match action:
             case do.ForkRanks(ranks):
-                hands.fork(ranks)
+                executor.fork(ranks)
             case do.FormGroup(generation, joining):
-                hands.form(generation, joining)
+                executor.form(generation, joining)
             case do.SignalRanks(ranks):
-                hands.signal(ranks, signal.SIGINT)
+                executor.signal(ranks, signal.SIGINT)
             case do.AbortRanks(ranks, hooks):
-                hands.abort(ranks, hooks)
+                executor.abort(ranks, hooks)
             case do.EndRanks(ranks):
-                hands.end_ranks(ranks)
+                executor.end_ranks(ranks)
             case do.KillRanks(ranks):
-                hands.signal(ranks, signal.SIGKILL)
+                executor.signal(ranks, signal.SIGKILL)
             case do.FailCell(rank, message, stopped):
-                hands.fail_cell(rank, message, stopped=stopped)
+                executor.fail_cell(rank, message, stopped=stopped)
             case do.GiveUp(ranks):
-                hands.give_up(ranks)
+                executor.give_up(ranks)
             case do.StartTimer():
                 self._start(action)
             case do.StopTimer(timer):
                 for key in [key for key in self._timers if key[0] == timer]:
                     self._timers.pop(key).cancel()
             case do.EndWorld():
-                hands.end()
+                executor.end()
 
     def _start(self, order: do.StartTimer) -> None:
         key = order.timer, order.interrupt
@@ -142,7 +145,7 @@ class Membership:
         self._timers[key] = asyncio.get_running_loop().call_later(order.seconds, self._fired, order)
 
     def _fired(self, order: do.StartTimer) -> None:
-        if order.timer in PATIENT and self._hands.paused():
+        if order.timer in PATIENT and self._executor.paused():
             self._start(order)
         else:
             del self._timers[order.timer, order.interrupt]

@@ -64,7 +64,7 @@ async def test_an_own_agent_without_ranks_is_started_again(
 @pytest.mark.asyncio
 async def test_all_ranks_have_one_master_port_also_after_a_restart(two: Owned) -> None:
     two.dies(1)
-    two.owner.fork((1,))
+    two.owner.ranks.fork((1,))
     specs = [spec for _, m in two.told if isinstance(m, links.Fork) for spec in m.ranks]
     assert [spec.rank for spec in specs] == [0, 1, 1]
     assert len({spec.master_port for spec in specs}) == 1

@@ -13,7 +13,7 @@ import msgspec
 from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.cells.diagnoses import Diagnoses
-from dtrain_lab.head.figures.advice import Changes
+from dtrain_lab.head.figures.advice_requests import AdviceRequests
 from dtrain_lab.head.figures.lost_ranks import Losses
 from dtrain_lab.head.figures.start_history import Starts
 from dtrain_lab.head.lifetime import record
@@ -22,19 +22,18 @@ from dtrain_lab.head.listen import Listening
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes.nodes import Nodes
 from dtrain_lab.head.ownership import orders
+from dtrain_lab.head.ownership.cell_limits import CellLimits
+from dtrain_lab.head.ownership.executor import Executor
 from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.head.ownership.ranks import Ranks
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.head.world_requests import WorldRequests
 from dtrain_lab.machine import supervision
-from dtrain_lab.metrics.forecast import forecast
-from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import WorldPhase
-from dtrain_lab.wire.metrics.forecast import Forecast
 from dtrain_lab.wire.metrics.history import Point
-from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.endpoints import Keys
 from dtrain_lab.wire.processes.settings import HeadSettings
@@ -48,12 +47,10 @@ from dtrain_lab.world.summary import soon
 log = logging.getLogger("dtrain_lab.head")
 LINGER_FAILED_S = 600.0
 END_WITHIN_S = 1.5
-PAUSED_S = 1.0
-"""Seconds between checks whether ranks are still paused, when a cell's time-out is due."""
 
 
 class Owner:
-    """Owns one world. Implements `policy.Policy`, `membership.Hands` and `nodes.World`."""
+    """Owns one world. Implements `policy.Policy` and `nodes.World`."""
 
     tick_s = 0.25
     point_s = 1.0
@@ -67,10 +64,8 @@ class Owner:
         self.figures, self.snapshot, self.peers = parts.figures, parts.snapshot, parts.peers
         directory = Path(settings.directory)
         self._losses = Losses()
-        self._changes = Changes()
         beside = Path(settings.record).parent if settings.record else directory.parent
         self._starts = Starts(beside / "starts.jsonl")
-        self.membership = Membership(self)
         self.cells = Cells(
             parts.journal,
             self.peers.to_rank,
@@ -79,9 +74,13 @@ class Owner:
             self._can_begin,
             self.snapshot.rests,
         )
+        self._limits = CellLimits(self, self.cells)
+        self._executor = Executor(self, parts, self.cells)
+        self.membership = Membership(self._executor, self.moved)
+        self._advice = AdviceRequests(self.figures, self.cells, self.cluster)
         self.lifetime = Lifetime(settings, self.membership, self.cells, self.snapshot, self.stop)
         self.nodes = Nodes(self, settings, self.snapshot, parts.link, self.peers.to_peer)
-        self._ranks = Ranks(settings.id, parts, self.membership, self.cells, self.nodes)
+        self.ranks = Ranks(settings.id, parts, self.membership, self.cells, self.nodes)
         self._former: Plan | None = None
         """While the world shrinks: the plan in which the ending ranks still are."""
         self._troubles: dict[int, tuple[Trouble, ...]] = {}
@@ -100,7 +99,7 @@ class Owner:
             self.membership,
             self.cluster,
             self.figures,
-            self._advice,
+            self._advice.advice,
             parts.moved,
         )
         leases = self.lifetime.leases
@@ -165,14 +164,20 @@ class Owner:
             **self._cell_requests.handlers,
             clients.Diagnose: self._diagnoses.diagnose,
             clients.TryAdvice: self._diagnoses.try_advice,
-            clients.Advise: self._advise,
-            clients.ForecastNodes: self._forecast,
+            **self._advice.handlers,
         }
 
     @property
     def ordered(self) -> Ordered:
         """Handlers of requests about cells that are handled in the order of arrival."""
         return {clients.Run: self._cell_requests.run, clients.Follow: self._cell_requests.follow}
+
+    @property
+    def living_plan(self) -> Plan:
+        """Plan by which ranks are found; while the world shrinks, the ending ones are in it, too."""
+        plan = self._former or self.plan
+        assert plan is not None
+        return plan
 
     def asked(self) -> None:
         """A client has connected to this head."""
@@ -183,13 +188,12 @@ class Owner:
         self.figures.link_bytes_per_s = self.nodes.link_bytes_per_s
         cluster = self.snapshot.cluster(self.state, self.cells.running, self.lifetime.leases.notebooks)
         limit = self.lifetime.limit.at
-        metrics = cluster.metrics
         return msgspec.structs.replace(
             cluster,
             ends_at=self.lifetime.ends_at,
             limit_at=limit,
             summary=soon(cluster.summary, limit, time.time()),
-            metrics=self._changes.shown(metrics, self.cells.orders),
+            metrics=self._advice.in_metrics(cluster.metrics),
             lost=self._losses.all,
             usual_start_s=None if self._was_ready else self._starts.usual_s,
             troubles=merged(supervision.here().troubles, *self._troubles.values()),
@@ -211,20 +215,8 @@ class Owner:
         """Called on each tick: check silent nodes, idle time and hangs."""
         self.nodes.look()
         self.lifetime.look()
-        if stuck is None:
-            return
-        if stuck.code == "not_in_cell":  # no action in a notebook could resolve this
-            self._end_hopeless(stuck, stuck.peers)
-        if stuck.kind in ALARMS and self.plan is not None and self.plan.watch.on_hang == "interrupt":
-            self._end_hopeless(stuck, (*stuck.ranks, *stuck.peers))
-
-    def _end_hopeless(self, verdict: Verdict, ranks: tuple[int, ...]) -> None:
-        """Interrupt the cells of these ranks on the head's own decision."""
-        for rank in ranks:
-            cell = self.cells.of_rank(rank)
-            if cell is not None and not cell.hopeless:
-                cell.hopeless = verdict.text
-                self.happened(on.InterruptAsked(tuple(cell.left)))
+        if stuck is not None:
+            self._limits.check_hang(stuck)
 
     def keep(self, point: Point) -> None:
         """Does nothing: a cluster's history ends with its head."""
@@ -259,7 +251,7 @@ class Owner:
         )
         nodes += plan.nodes[len(nodes) :]
         self.figures.plan = msgspec.structs.replace(self.plan, nodes=nodes)
-        self._ranks.resized(self.figures.plan)
+        self.ranks.resized(self.figures.plan)
         self.nodes.resized(len(nodes))
         self.happened(on.ResizeAsked(plan.size))
         for rank in range(plan.size, self._former.size):
@@ -283,55 +275,11 @@ class Owner:
 
     def pid(self, rank: int) -> int | None:
         """Process id of a rank."""
-        return self._ranks.pid(rank)
+        return self.ranks.pid(rank)
 
     def forget(self, rank: int) -> None:
         """Drop what is known of a rank whose process is gone."""
-        self._ranks.forget(rank)
-
-    # ---- Hands
-
-    def fork(self, ranks: tuple[int, ...]) -> None:
-        """Fork processes for ranks."""
-        self._ranks.fork(ranks)
-
-    def form(self, generation: int, joining: tuple[int, ...]) -> None:
-        """Tell all ranks to form the process group of a generation."""
-        self._ranks.form(generation, joining)
-
-    def signal(self, ranks: tuple[int, ...], number: int) -> None:
-        """Send a signal to ranks."""
-        if number == signal.SIGINT and self.parts.debugger.paused.intersection(ranks):
-            supervision.here().once("head.action", self._release_and_signal(ranks))
-        else:
-            self._signal(ranks, number)
-
-    async def _release_and_signal(self, ranks: tuple[int, ...]) -> None:
-        """A rank at a breakpoint would miss the interrupt (Python 3.12 and newer), so release it first."""
-        await self.parts.debugger.release(ranks)
-        self._signal(ranks, signal.SIGINT)
-
-    def _signal(self, ranks: tuple[int, ...], number: int) -> None:
-        plan = self._former or self.plan
-        assert plan is not None
-        self._ranks.signal(plan, ranks, number)
-
-    def end_ranks(self, ranks: tuple[int, ...]) -> None:
-        """Tell ranks to exit by themselves."""
-        for rank in ranks:
-            self.peers.to_rank(rank, links.End())
-
-    def abort(self, ranks: tuple[int, ...], hooks: bool) -> None:
-        """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""
-        self._ranks.abort(ranks, hooks)
-
-    def fail_cell(self, rank: int, message: str, *, stopped: bool) -> None:
-        """Fail the cell of a rank that will never reply."""
-        self.cells.lose(rank, message, stopped=stopped)
-
-    def give_up(self, ranks: tuple[int, ...]) -> None:
-        """End the cells of unresponsive ranks without them."""
-        self.cells.give_up(ranks)
+        self.ranks.forget(rank)
 
     def end(self) -> None:
         """End the world; after a failure the head stays for a while to tell clients why."""
@@ -360,7 +308,7 @@ class Owner:
         if state.phase in ("ready", "degraded") and not state.forming:
             # runs for every reply of every rank: avoid work that is linear in ranks
             if waiting := self.cells.waiting():
-                self._withdraw_blocked(waiting, state)
+                self._limits.withdraw_blocked(waiting, state)
             self.cells.go_on()
         elif state.phase in ("stopping", "failed"):
             self.cells.withdraw(self.cells.waiting(), "the cluster has ended.")
@@ -368,20 +316,10 @@ class Owner:
 
     def paused(self) -> bool:
         """Whether a debugger holds ranks."""
-        return bool(self.figures.paused)
+        return self._executor.paused()
 
     def _can_begin(self, ranks: frozenset[int]) -> bool:
         return self.state.can_begin(ranks)
-
-    def _withdraw_blocked(self, waiting: list[str], state: State) -> None:
-        """Remove queued cells that can't run: their ranks are lost or unresponsive, or there is no group."""
-        ranks = {n: c.ranks for n in waiting if (c := self.cells.get(n))}
-        kept = [n for n, of in ranks.items() if state.blocked(of)]
-        if kept and state.reason is not None:
-            self.cells.withdraw(kept, state.reason[1])
-        lost = [n for n, of in ranks.items() if n not in kept and not set(state.lost).isdisjoint(of)]
-        if lost:
-            self.cells.withdraw(lost, self.cluster().summary.text)
 
     # ---- link and cells
 
@@ -404,7 +342,7 @@ class Owner:
                 self._troubles[node] = troubles
                 self.parts.moved()
             case _:
-                self._ranks.received(peer, message, frame)
+                self.ranks.received(peer, message, frame)
 
     def _controller_ended(self, last: str) -> None:
         if self.ending:
@@ -416,34 +354,12 @@ class Owner:
             self.nodes.controller_ended()
             self._cell_requests.calls_lost()
 
-    async def _advise(self, _client: bytes, _order: clients.Advise) -> tuple[Advice, ...]:
-        self.cluster()  # looks at the newest samples
-        return self._advice()
-
-    def _advice(self) -> tuple[Advice, ...]:
-        """Advice on the loop that trains, or trained last, with its changes."""
-        return self._changes.given(self.figures.advice, self.cells.orders)
-
-    async def _forecast(self, _client: bytes, order: clients.ForecastNodes) -> Forecast:
-        nodes = len(self.cluster().nodes)  # looks at the newest samples
-        return forecast(self.figures.measured, nodes, order.nodes, order.ranks, order.speed, order.speed_now)
-
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
         self.parts.begins()
         running = self.cells.get(cell)
-        self._ranks.begin(ranks, running.order.code if running is not None else "")
+        self.ranks.begin(ranks, running.order.code if running is not None else "")
         self.happened(on.CellBegan(cell, ranks))
-        if running is not None and running.order.timeout_s is not None:
-            loop = asyncio.get_running_loop()
-            loop.call_later(running.order.timeout_s, self._timed_out, cell)
-
-    def _timed_out(self, cell: str) -> None:
-        running = self.cells.get(cell)
-        if running is not None and self.paused():  # the time-out does not count time in the debugger
-            asyncio.get_running_loop().call_later(PAUSED_S, self._timed_out, cell)
-        elif running is not None:
-            running.timed_out = True
-            self.happened(on.InterruptAsked(tuple(running.left)))
+        self._limits.began(cell)
 
     def _write_record(self) -> None:
         record.write(self.settings, self.snapshot.name, self.snapshot.created_at, warm=self.plan is None)

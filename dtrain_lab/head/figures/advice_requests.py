@@ -1,0 +1,53 @@
+"""Request handlers for advice and forecasts of a cluster's training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dtrain_lab.head.cells.cells import Cells
+from dtrain_lab.head.figures.advice import Changes
+from dtrain_lab.head.figures.figures import Figures
+from dtrain_lab.head.requests import Handlers
+from dtrain_lab.metrics.forecast import forecast
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.metrics.forecast import Forecast
+from dtrain_lab.wire.metrics.verdicts import Advice
+from dtrain_lab.wire.metrics.world import Metrics
+
+
+class AdviceRequests:
+    """Advice on the loop that trains, or trained last.
+
+    Args:
+        figures: Metrics of the world.
+        cells: Cells of the world, whose code is to be changed.
+        cluster: Takes a snapshot of the world, with the newest samples.
+    """
+
+    def __init__(self, figures: Figures, cells: Cells, cluster: Callable[[], Cluster]) -> None:
+        self._figures = figures
+        self._cells = cells
+        self._cluster = cluster
+        self._changes = Changes()
+
+    @property
+    def handlers(self) -> Handlers:
+        """Handlers by type of request."""
+        return {clients.Advise: self._advise, clients.ForecastNodes: self._forecast}
+
+    def advice(self) -> tuple[Advice, ...]:
+        """Return the advice, with the changes of the code."""
+        return self._changes.given(self._figures.advice, self._cells.orders)
+
+    def in_metrics(self, metrics: Metrics) -> Metrics:
+        """Return the metrics with the changes of the code added to their advice."""
+        return self._changes.shown(metrics, self._cells.orders)
+
+    async def _advise(self, _client: bytes, _order: clients.Advise) -> tuple[Advice, ...]:
+        self._cluster()  # takes the newest samples into account
+        return self.advice()
+
+    async def _forecast(self, _client: bytes, order: clients.ForecastNodes) -> Forecast:
+        nodes = len(self._cluster().nodes)  # takes the newest samples into account
+        return forecast(self._figures.measured, nodes, order.nodes, order.ranks, order.speed, order.speed_now)
