@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import hypot, sqrt
 from statistics import fmean, median
 
 from msgspec.structs import replace
 
+from dtrain_lab.metrics import diagnosis_text as text_of
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Report
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
@@ -24,9 +25,6 @@ ONCE = 0.5
 """Error of a share that was measured in one cycle, as a part of it: what it scatters is not known."""
 ELSEWHERE = 1.3
 """Ratio of a loop's step to the repeated step above which the loop's own code takes noticeable time."""
-TELLING = 0.10
-"""Share of a step below which neither communication nor data is worth a change."""
-
 GONE = (
     "The DDP model that trained last no longer exists: it was made inside a function. "
     "Keep it in a variable of a cell, and train a step."
@@ -41,9 +39,6 @@ WITHIN_S = 30.0
 """Longest time that all steps of one kind may take together, seconds."""
 FEWEST_STEPS = 4
 """Fewest steps that a loader must be able to feed."""
-
-Say = Callable[[float, float, float, float, float], str]
-"""Makes a sentence from share, error, and the seconds of a step with it, without it, and as a whole."""
 
 
 def scheme(step_s: float) -> tuple[int, int]:
@@ -105,19 +100,19 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosi
         elsewhere = loop_s - step_s
         own, step_s = elsewhere / loop_s, loop_s
         notes[
-            f"A step of your own loop took {_time(loop_s)}: {_time(elsewhere)} of it is neither the "
-            "model, nor averaging, nor the loader."
+            f"A step of your own loop took {text_of.step_time(loop_s)}: {text_of.step_time(elsewhere)} of it "
+            "is neither the model, nor averaging, nor the loader."
         ] = None
     if repeated and size > 1 and all(r.without_sync for r in reports):
         pairs = [(r.with_sync, r.without_sync) for r in reports]
-        communication = _check(pairs, step_s, loop_s, _communication)
+        communication = _check(pairs, step_s, loop_s, text_of.communication)
     if repeated and real:
-        data = _check([(r.real, r.with_sync) for r in reports], step_s, loop_s, _data)
-    text = _verdict(communication, data, size, own)
+        data = _check([(r.real, r.with_sync) for r in reports], step_s, loop_s, text_of.data)
+    text = text_of.verdict(communication, data, size, own)
     if slow is not None and step_s:
         late = min(1.0, slow.values["over_s"] / step_s)
         if late > max(c.share if c is not None else 0.0 for c in (communication, data)):
-            text, notes[slow.hint] = _slow(slow, late), None
+            text, notes[slow.hint] = text_of.slow_rank(slow, late), None
     return Diagnosis(text, "replayed", communication, data, tuple(notes))
 
 
@@ -136,20 +131,22 @@ def from_live(metrics: Metrics, note: str = RUNS) -> Diagnosis:
     if step and metrics.comm_overhead is not None:
         share, error = metrics.comm_overhead, metrics.comm_overhead_error or 0.0
         without = step * (1 - share)
-        communication = Check(share, error, step, without, _communication(share, error, step, without, step))
+        communication = Check(
+            share, error, step, without, text_of.communication(share, error, step, without, step)
+        )
     if step and metrics.data_s is not None:
         share, without = metrics.data_s / step, step - metrics.data_s
-        data = Check(share, LEAST_ERROR, step, without, _data(share, LEAST_ERROR, step, without, step))
+        data = Check(share, LEAST_ERROR, step, without, text_of.data(share, LEAST_ERROR, step, without, step))
     notes = [note]
     if metrics.comm_bound:
         notes.append(
             "Some communication can't be seen (compiled code, or a communication hook): it takes this share "
             "of a step, or more."
         )
-    text = _verdict(communication, data, 2)
+    text = text_of.verdict(communication, data, 2)
     slow = next((v for v in metrics.verdicts if v.kind == "slow"), None)
     if slow is not None and step:
-        text = _slow(slow, min(1.0, slow.values["over_s"] / step))
+        text = text_of.slow_rank(slow, min(1.0, slow.values["over_s"] / step))
         notes.append(slow.hint)
     return Diagnosis(text, "live", communication, data, tuple(notes))
 
@@ -235,7 +232,10 @@ def median_error(values: Sequence[float]) -> float:
 
 
 def _check(
-    pairs: Sequence[tuple[Sequence[float], Sequence[float]]], step_s: float, loop_s: float | None, text: Say
+    pairs: Sequence[tuple[Sequence[float], Sequence[float]]],
+    step_s: float,
+    loop_s: float | None,
+    text: text_of.Say,
 ) -> Check:
     cycles = min(len(side) for pair in pairs for side in pair)
     shares = [fmean(1 - without[i] / with_[i] for with_, without in pairs) for i in range(cycles)]
@@ -264,63 +264,3 @@ def _unsteady(share: float, step_s: float, loop_s: float | None) -> float:
     if loop_s >= step_s:
         return share * (1 - step_s / loop_s)
     return max(share, 1 - share) * (1 - loop_s / step_s)
-
-
-def _communication(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
-    if not share:
-        return f"Communication takes {_share(share, error)} of a step: a step without it is no faster."
-    if step_s == with_s:
-        return (
-            f"Communication takes {_share(share, error)} of a step: "
-            f"{_time(with_s)} with it, {_time(without_s)} without."
-        )
-    return (
-        f"Communication takes {_share(share, error)} of a step of {_time(step_s)}: "
-        f"the same batch again takes {_time(with_s)} with it, {_time(without_s)} without."
-    )
-
-
-def _data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
-    if not share:
-        same = "a step with the loader is no slower than one with the same batch again"
-        return f"Waiting for data takes {_share(share, error)} of a step: {same}."
-    of = "a step" if step_s == with_s else f"a step of {_time(step_s)}"
-    return (
-        f"Waiting for data takes {_share(share, error)} of {of}: "
-        f"{_time(with_s)} with the loader, {_time(without_s)} with the same batch again."
-    )
-
-
-def _verdict(communication: Check | None, data: Check | None, size: int, own: float = 0.0) -> str:
-    """The verdict in one sentence; `own` is the share of the loop's own code, outside model and loader."""
-    if communication is None and data is None:
-        return "Nothing could be measured."
-    shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
-    if own > max(shared, fed):
-        return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
-    if max(shared, fed) < TELLING:
-        neither = "neither communication nor data is" if size > 1 else "data is not"
-        return f"Computation takes the time: {neither} worth a change."
-    what, most = ("waiting for data", data) if fed > shared else ("communication", communication)
-    if most is not None and most.share <= most.error:
-        return (
-            f"Too unsure to say: {what} takes {_share(most.share, most.error)} of a step. "
-            "Diagnose again when the machine is less busy."
-        )
-    if fed > shared:
-        return f"Input-bound: {fed * 100:.0f} % of a step waits for data."
-    return f"Communication-bound: {shared * 100:.0f} % of a step."
-
-
-def _slow(slow: Verdict, share: float) -> str:
-    """The verdict on a loop with a slow rank; `share` is the part of a step by which this rank is later."""
-    waits = f"rank {slow.peers[0]} waits" if len(slow.peers) == 1 else "the others wait"
-    return f"Rank {slow.ranks[0]} is slow: {waits} for it, {share * 100:.0f} % of a step."
-
-
-def _share(share: float, error: float) -> str:
-    return f"{share * 100:.0f} % ± {max(1, round(error * 100))}"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"

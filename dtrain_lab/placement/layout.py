@@ -166,9 +166,7 @@ def make_plan(
         directory: working directory of the ranks if the profile has no workdir.
     """
     own_gpu = all(node.gpus >= per_node for node in nodes)
-    collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
-    if ascend.used(profile):
-        collectives = ascend.COLLECTIVES
+    collectives = ascend.COLLECTIVES if ascend.used(profile) else collectives_of(own_gpu)
     return Plan(
         profile=profile.name,
         backend=profile.backend,
@@ -192,6 +190,30 @@ def make_plan(
         interface=profile.network.interface,
         cpus_per_rank=profile.cpus_per_rank,
     )
+
+
+def collectives_of(own_gpu: bool) -> str:
+    """Return the back-ends of a process group; `own_gpu`: each rank has a GPU of its own."""
+    return "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
+
+
+def allocated(plan: Plan, index: int, name: str, facts: NodeFacts) -> Plan:
+    """Put a node that a scheduler has chosen into the plan: what it has is known only now.
+
+    Args:
+        plan: Plan of the world.
+        index: Number of the node.
+        name: Name of the node.
+        facts: What the node has.
+    """
+    node = plan.nodes[index]
+    threads = plan.cpus_per_rank or max(1, facts.cpus // node.ranks)
+    known = replace(node, name=name, gpus=facts.gpus, threads=threads)
+    nodes = (*plan.nodes[:index], known, *plan.nodes[index + 1 :])
+    plan = replace(plan, nodes=nodes)
+    if plan.collectives == ascend.COLLECTIVES:
+        return plan
+    return replace(plan, collectives=collectives_of(all(n.gpus >= n.ranks for n in nodes)))
 
 
 def among(plan: Plan, jobs: int, facts: Facts) -> Plan:

@@ -22,6 +22,7 @@ from dtrain_lab.head.nodes.world import World
 from dtrain_lab.head.ownership import orders
 from dtrain_lab.machine import supervision
 from dtrain_lab.placement import network as networks
+from dtrain_lab.placement.layout import allocated
 from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.plan import Plan
@@ -198,27 +199,11 @@ class Nodes:
         self._hellos[node] = hello if hello.link else replace(hello, link=self._link)
         if self._network is None:
             return
-        self._describe(node, hello)
+        if hello.check is not None and node < len(self._plan.nodes):
+            self._snapshot.replan(allocated(self._plan, node, hello.name, hello.check.facts))
         self._network.joined(hello)
         if self.count == len(self._plan.nodes):
             self._world.all_joined()
-
-    def _describe(self, node: int, hello: links.NodeHello) -> None:
-        """Update the plan: a scheduler chose the node, so what it has is known only now."""
-        plan = self._plan
-        if hello.check is None or node >= len(plan.nodes):
-            return
-        facts = hello.check.facts
-        known = replace(
-            plan.nodes[node],
-            name=hello.name,
-            gpus=facts.gpus,
-            threads=plan.cpus_per_rank or max(1, facts.cpus // plan.nodes[node].ranks),
-        )
-        nodes = tuple(known if index == node else other for index, other in enumerate(plan.nodes))
-        own_gpu = all(n.gpus >= n.ranks for n in nodes)
-        collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
-        self._snapshot.replan(replace(plan, nodes=nodes, collectives=collectives))
 
     def _connected(self) -> None:
         assert self._network is not None

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.diagnosis import TELLING, scaled
+from dtrain_lab.metrics.diagnosis import scaled
+from dtrain_lab.metrics.diagnosis_text import TELLING
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.world import Metrics

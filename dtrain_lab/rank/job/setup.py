@@ -10,6 +10,7 @@ from typing import Any
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs import variables
 from dtrain_lab.placement.frameworks import ascend
+from dtrain_lab.placement.layout import collectives_of
 from dtrain_lab.rank.group import elastic
 from dtrain_lab.wire.kinds import Framework
 
@@ -74,7 +75,7 @@ class Setup:
             local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
             self._tell_frameworks(size, local)
             own_gpu = torch.cuda.is_available() and local <= torch.cuda.device_count()
-            collectives = "cpu:gloo,cuda:nccl" if own_gpu else "gloo"
+            collectives = collectives_of(own_gpu)
             if npu:
                 collectives = ascend.COLLECTIVES
             store = elastic.init(dist.init_process_group, collectives, "first")

@@ -12,7 +12,8 @@ from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.batches import sizes
 from dtrain_lab.rank.monitor.checks.shards import Shards
 from dtrain_lab.rank.monitor.last_training import LastTraining
-from dtrain_lab.rank.monitor.recorder import DATA, Recorder, now
+from dtrain_lab.rank.monitor.recorder import DATA, Recorder
+from dtrain_lab.rank.monitor.waits import now
 from dtrain_lab.rank.torch import loaders
 from dtrain_lab.rank.torch.compiler import untraced
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,37 +10,18 @@ from dtrain_lab.metrics import ring
 from dtrain_lab.metrics.ring import BEAT, DOING, DOING_SINCE
 from dtrain_lab.metrics.steps import StepCycle
 from dtrain_lab.rank.monitor.fetches import Fetches
-from dtrain_lab.rank.monitor.stream import Event, StreamClock
+from dtrain_lab.rank.monitor.stream import Event
+from dtrain_lab.rank.monitor.waits import ANY, Waits, now
 
-now = time.monotonic_ns
 FORWARD, BACKWARD, OPTIMIZER, DATA = (
     ring.DOINGS.index(n) for n in ("forward", "backward", "optimizer", "data")
 )
 WITHOUT_OPTIMIZER = 32
 """After so many backward passes without an optimizer each pass is taken for a step, marked as a guess."""
-ANY = 1 << 30
-"""Number of collectives for a call that makes an unknown number of them."""
-SEVERAL = frozenset(
-    ring.OPERATION_INDEX[name]
-    for name in (
-        "all_gather_object",
-        "broadcast_object_list",
-        "gather_object",
-        "scatter_object_list",
-        "monitored_barrier",
-        "reduce_scatter",
-        "broadcast_buffers",
-        "backward_sync",
-        "all_gather_coalesced",
-        "all_reduce_coalesced",
-    )
-)
-"""Calls that make an unknown number of collectives."""
-BARRIER = ring.OPERATION_INDEX["barrier"]
 GUESSED_STEP, GUESSED_SAMPLES = 1, 2
 
 
-class Recorder:
+class Recorder(Waits):
     """Sums over the current step; writes a `StepRecord` at its end. Times are in ns of CLOCK_MONOTONIC.
 
     Args:
@@ -50,17 +29,12 @@ class Recorder:
     """
 
     def __init__(self, writer: ring.Writer) -> None:
-        self.writer = writer
-        self._cells = writer.cells
-        self._main = threading.main_thread().ident
-        self._depth = 0
+        super().__init__(writer)
         self._cycle = StepCycle()
         self._began = now()
         self._ran = time.thread_time_ns()
-        self._told = False
+        self._marked = False
         """Whether the user marks the ends of steps by `dt.step`."""
-        self.numbers: dict[int, int] = {}
-        """Collectives called from Python in this cell, by checksum of the group."""
         self._backwards = 0
         """Backward passes since the last step of an optimizer."""
         self.last_wall = 0
@@ -76,9 +50,6 @@ class Recorder:
         self._new_cell = False
         self.step_ended: Callable[[int], None] = lambda _: None
         """Called at the end of each step with the number of collectives that the hooks know of."""
-        self.stream: StreamClock | None = None
-        """Clock of the GPU's compute stream; None while no GPU trains."""
-        self.find_stream: Callable[[], StreamClock | None] = lambda: None
         self._clear()
 
     def _clear(self) -> None:
@@ -94,11 +65,6 @@ class Recorder:
         self._free = self._began, 0
         """As `_computes`, for the last moment after which computation may have begun unseen."""
 
-    @property
-    def watches(self) -> bool:
-        """Whether this is the training thread, and not inside another collective."""
-        return self._depth == 0 and threading.get_ident() == self._main
-
     @contextmanager
     def resting(self) -> Iterator[None]:
         """Ignore what this thread does inside the context, because it isn't the user's training."""
@@ -111,58 +77,10 @@ class Recorder:
             self._clear()
             self._known = ANY  # collectives that were made meanwhile are none of the next step's
 
-    @contextmanager
-    def harmless(self) -> Iterator[None]:
-        """Catch what a hook raises, so that hooks never break training; see `broke`."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 # hooks never break training
-            self.broke(error)
-
-    def broke(self, error: Exception) -> None:
-        """Count an exception of a hook, and tell the user of the first one.
-
-        Called directly by hooks that run in every step, where `harmless` costs too much.
-        """
-        self._cells[ring.ERRORS] += 1
-        if self._cells[ring.ERRORS] == 1:
-            print(
-                f"dtrain-lab: the monitor can't follow this code ({type(error).__name__}: {error}); "
-                "training goes on, some figures may be missing.",
-                file=sys.stderr,
-            )
-
-    @contextmanager
-    def collective(self, operation: int, *, counts: bool = True) -> Iterator[None]:
-        """Measure a collective that the training thread waits in.
-
-        Args:
-            operation: index into `ring.OPERATIONS`.
-            counts: whether it counts as a call of its own, unlike a wait.
-        """
-        cells = self._cells
-        self._depth = 1
-        if operation == BARRIER and (self._between or self._unused):
-            self._aside = True  # ranks wait for one that saves or validates
-        entered = now()
-        self._known += ANY if operation in SEVERAL else 1  # a wait counts too: its operation may be unseen
-        if counts:
-            self._calls += 1
-            cells[ring.SEQUENCE] += 1
-        cells[ring.ENTERED] = entered
-        cells[ring.OPERATION] = operation
-        stream = self.stream
-        begin = stream.mark() if stream is not None else None
-        try:
-            yield
-        finally:
-            self._depth = 0
-            cells[ring.OPERATION] = 0
-            left = now()
-            cells[ring.BEAT] = left
-            self.exposed += left - entered
-            if stream is not None:
-                stream.stood(begin, left - entered)
+    def at_barrier(self) -> None:
+        """Note that ranks wait for one that saves or validates, where this one does not compute."""
+        if self._between or self._unused:
+            self._aside = True
 
     @contextmanager
     def averaging(self, operation: int) -> Iterator[None]:
@@ -178,7 +96,7 @@ class Recorder:
     def begin_cell(self) -> None:
         """Reset everything: an interrupt may have come in the middle of our own bookkeeping."""
         self._depth = 0
-        self._told = False
+        self._marked = False
         self._backwards = 0
         self.numbers.clear()
         self._cycle = StepCycle()
@@ -196,17 +114,6 @@ class Recorder:
     def end_cell(self) -> None:
         """Mark this rank as idle until the next cell."""
         self._cells[ring.IDLE] = 1
-
-    def doing(self, what: int) -> None:
-        """Set what the training thread does, an index into `ring.DOINGS`."""
-        cells = self._cells
-        cells[DOING] = what
-        cells[DOING_SINCE] = cells[BEAT] = now()
-
-    @property
-    def doing_now(self) -> int:
-        """What the training thread does, an index into `ring.DOINGS`."""
-        return self._cells[ring.DOING]
 
     @property
     def _elsewhere(self) -> int:
@@ -347,7 +254,7 @@ class Recorder:
         self._backward += max(0, ended - began - (elsewhere - before))
         self._free = ended, elsewhere
         self._backwards += 1
-        if self._told or self._cycle.count or self._backwards < 2:
+        if self._marked or self._cycle.count or self._backwards < 2:
             return
         self._cells[ring.UNSURE] |= GUESSED_STEP  # no optimizer of torch
         if self._backwards > WITHOUT_OPTIMIZER:
@@ -390,7 +297,7 @@ class Recorder:
         Args:
             samples: samples of this rank in the step; 0 where unknown.
         """
-        self._told = True
+        self._marked = True
         self._cells[ring.UNSURE] = 0
         self._cells[ring.STEP] += 1
         self._write(samples)
@@ -402,7 +309,7 @@ class Recorder:
             optimizer: id of the optimizer.
         """
         self._backwards = 0
-        if self._told:
+        if self._marked:
             return
         before = self._cycle.count
         ends = self._cycle.ends(optimizer)
@@ -426,7 +333,7 @@ class Recorder:
             self._loader_samples += rest
             self._tokens += tokens
         samples = samples or self._loader_samples or self._forward_samples
-        if not samples and not self._told:
+        if not samples and not self._marked:
             self._cells[ring.UNSURE] |= GUESSED_SAMPLES
         wall = ended - self._began
         if self._new_cell:

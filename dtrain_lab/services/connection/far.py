@@ -68,11 +68,10 @@ class Far(Presence):
         """Start looking for the head; until it is found, `stand_in` answers requests."""
         self._coming = supervision.here().keep("client.reach", self._come_up)
         if self._remote.handle.endpoints is not None and self._remote.problem is None:
-            try:
+            # a network may be slow or gone: the search continues
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(OPEN_WITHIN_S):
                     await self._up.wait()
-            except TimeoutError:  # the network is slow or gone: the search continues
-                pass
 
     @property
     def up(self) -> bool:
@@ -107,8 +106,6 @@ class Far(Presence):
             if task is not None and task.task is not asyncio.current_task():
                 task.cancel()
         self._watch_no_link()
-
-    # ----
 
     async def _come_up(self) -> None:
         if self._up.is_set():  # the supervisor restarted this task
@@ -264,10 +261,8 @@ class Far(Presence):
 
     async def _cancel(self) -> None:
         if self._remote.problem is None:
-            try:
+            with contextlib.suppress(NotFound):
                 await self._backend.cancel(of_head(self._record))
-            except NotFound:
-                pass
         self._over()
 
     def gone(self) -> Unreachable:

@@ -275,8 +275,7 @@ class Jobs:
         Args:
             before: Seconds since 1970.
         """
-        found = await self.listing(100_000)
-        return prunable(found, await self._index.ask(self._store.checkpoints), before)
+        return prunable(await self.listing(100_000), await self._index.ask(self._store.checkpoints), before)
 
     async def request_of(self, name: str) -> tuple[JobRequest, Path]:
         """Return the request of a job, for duplicating it, and the file of its notebook."""

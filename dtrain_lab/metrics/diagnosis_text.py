@@ -1,0 +1,76 @@
+"""Sentences of a diagnosis: what communication and data take, and the verdict. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dtrain_lab.wire.metrics.diagnosis import Check
+from dtrain_lab.wire.metrics.verdicts import Verdict
+
+TELLING = 0.10
+"""Share of a step below which neither communication nor data is worth a change."""
+Say = Callable[[float, float, float, float, float], str]
+"""Makes a sentence from share, error, and the seconds of a step with it, without it, and as a whole."""
+
+
+def communication(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
+    """What communication takes; arguments as those of `Say`."""
+    if not share:
+        return f"Communication takes {_share(share, error)} of a step: a step without it is no faster."
+    if step_s == with_s:
+        return (
+            f"Communication takes {_share(share, error)} of a step: "
+            f"{step_time(with_s)} with it, {step_time(without_s)} without."
+        )
+    return (
+        f"Communication takes {_share(share, error)} of a step of {step_time(step_s)}: "
+        f"the same batch again takes {step_time(with_s)} with it, {step_time(without_s)} without."
+    )
+
+
+def data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
+    """What waiting for data takes; arguments as those of `Say`."""
+    if not share:
+        same = "a step with the loader is no slower than one with the same batch again"
+        return f"Waiting for data takes {_share(share, error)} of a step: {same}."
+    of = "a step" if step_s == with_s else f"a step of {step_time(step_s)}"
+    return (
+        f"Waiting for data takes {_share(share, error)} of {of}: "
+        f"{step_time(with_s)} with the loader, {step_time(without_s)} with the same batch again."
+    )
+
+
+def verdict(communication: Check | None, data: Check | None, size: int, own: float = 0.0) -> str:
+    """The verdict in one sentence; `own` is the share of the loop's own code, outside model and loader."""
+    if communication is None and data is None:
+        return "Nothing could be measured."
+    shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
+    if own > max(shared, fed):
+        return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
+    if max(shared, fed) < TELLING:
+        neither = "neither communication nor data is" if size > 1 else "data is not"
+        return f"Computation takes the time: {neither} worth a change."
+    what, most = ("waiting for data", data) if fed > shared else ("communication", communication)
+    if most is not None and most.share <= most.error:
+        return (
+            f"Too unsure to say: {what} takes {_share(most.share, most.error)} of a step. "
+            "Diagnose again when the machine is less busy."
+        )
+    if fed > shared:
+        return f"Input-bound: {fed * 100:.0f} % of a step waits for data."
+    return f"Communication-bound: {shared * 100:.0f} % of a step."
+
+
+def slow_rank(slow: Verdict, share: float) -> str:
+    """The verdict on a loop with a slow rank; `share` is the part of a step by which this rank is later."""
+    waits = f"rank {slow.peers[0]} waits" if len(slow.peers) == 1 else "the others wait"
+    return f"Rank {slow.ranks[0]} is slow: {waits} for it, {share * 100:.0f} % of a step."
+
+
+def _share(share: float, error: float) -> str:
+    return f"{share * 100:.0f} % ± {max(1, round(error * 100))}"
+
+
+def step_time(seconds: float) -> str:
+    """Format the time of a step, as "12.3 ms" or "1.2 s"."""
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
