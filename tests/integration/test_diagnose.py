@@ -322,7 +322,7 @@ import gc; gc.collect()"""
         "The DDP model that trained last no longer exists: it was made inside a function." in found.notes[0]
     )
     for one in world.advise():
-        with pytest.raises(BadRequest, match="keep it in a variable of a cell, and train a step"):
+        with pytest.raises(BadRequest, match="Keep it in a variable of a cell, and train a step"):
             world.try_advice(one["id"])
 
 

@@ -244,7 +244,13 @@ def test_a_killed_rank_ends_the_cell_at_once(world: dt.Cluster) -> None:
 
 def test_a_rank_that_stays_in_a_collective_is_named_when_another_is_replaced(world: dt.Cluster) -> None:
     """As gloo leaves a rank whose peer is killed in the middle of a large tensor."""
-    code = "if rank in (1, 3): os.kill(os.getpid(), signal.SIGSTOP if rank == 1 else signal.SIGKILL)"
+    pid = world.info()["ranks"][1]["pid"]
+    code = f"""
+if rank == 1: os.kill(os.getpid(), signal.SIGSTOP)
+if rank == 3:  # not before rank 1 has stopped: the interrupt would find it outside the collective
+    while open("/proc/{pid}/stat").read().rpartition(") ")[2][0] != "T": pass
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
     with pytest.raises(CellFailed, match="Rank 3 was lost"):
         world.run(BEFORE + code + AFTER, timeout=30)
     began = time.monotonic()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dtrain_lab.errors import BadSize, Conflict
-from dtrain_lab.placement.layout import among, plan_hosts
+from dtrain_lab.placement.layout import allocated, among, make_plan, plan_hosts
 from dtrain_lab.placement.plan import plan_local
 from dtrain_lab.wire.plan import HostsFacts, NodeFacts, Plan, Request
 from dtrain_lab.wire.profile import Profile
@@ -98,3 +98,19 @@ def test_hosts_with_free_slots_come_first_and_the_order_stays() -> None:
     assert used("n2", nodes=2, ranks_per_node=2) == ["n2", "n1"], "where it has to wait for another job"
     with pytest.raises(Conflict, match="n9 is not among the profile's hosts with room for 2 ranks"):
         used("n9", nodes=1, ranks_per_node=2)
+
+
+def test_a_node_that_a_scheduler_chose_brings_its_name_threads_and_gpus() -> None:
+    before = make_plan(Profile(), Request(), [CPU, CPU], 4, python="python", directory="/")
+    after = allocated(allocated(before, 0, "gpu-01", GPU), 1, "gpu-02", GPU)
+    assert [(n.name, n.first_rank, n.gpus, n.threads) for n in after.nodes] == [
+        ("gpu-01", 0, 4, 8),
+        ("gpu-02", 4, 4, 8),
+    ]
+    assert before.collectives == allocated(before, 0, "gpu-01", GPU).collectives == "gloo"
+    assert after.collectives == "cpu:gloo,cuda:nccl"
+
+
+def test_a_node_that_a_scheduler_chose_keeps_the_back_end_of_npus() -> None:
+    before = make_plan(Profile(accelerator="npu"), Request(), [CPU], 2, python="python", directory="/")
+    assert allocated(before, 0, "npu-01", CPU).collectives == before.collectives == "cpu:gloo,npu:hccl"
