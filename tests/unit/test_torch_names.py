@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import dtrain_lab
 from dtrain_lab.rank import ipykernel
-from dtrain_lab.rank.torch import names
+from dtrain_lab.rank.torch import fsdp, names
 
 PACKAGE = Path(dtrain_lab.__file__).parent
 FENCE = PACKAGE / "rank" / "torch"
@@ -166,3 +166,11 @@ def test_a_name_is_found_beneath_our_own_hook(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(DistributedDataParallel, "__init__", hooked)
     assert names.find(f"{names.DDP}.__init__ sets _module_parameters") is hooked
+
+
+def test_without_fsdp2_nobody_looks_through_all_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch below 2.13 has no list of sharded models."""
+    monkeypatch.setattr(fsdp, "FSDPModule", type("FSDPModule", (), {}))
+    monkeypatch.setattr(names, "has", lambda _: False)
+    monkeypatch.setattr("gc.get_objects", lambda: pytest.fail("it looked through all"))
+    assert fsdp.roots() == []
