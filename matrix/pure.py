@@ -1,7 +1,8 @@
-"""Runs tests of pure code on another Python in about a minute: `python -m matrix.pure 3.13`, in `make test`.
+"""Runs tests without torch on another Python in about two minutes: `python -m matrix.pure 3.13`, in `make test`.
 
 Its environment lends the packages of this one, and has compiled packages of its own. It has no torch, which
-would be 5 GB to load: whatever needs ranks is left to `make matrix`.
+would be 5 GB to load: without its CUDA packages `import torch` ends with "libcudnn.so.9: cannot open shared
+object file". So its ranks are those of jobs of other frameworks; the rest is left to `make matrix`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ COMPILED = (
     "cffi", "debugpy", "hypothesis", "markupsafe", "msgspec", "numpy", "psutil", "pyyaml", "pyzmq", "rpds-py",
 )  # fmt: skip
 """Packages that hold compiled code for one Python only, or other code for each."""
-TESTS = ("generated", "cells", "debug", "store")
-"""Where another Python has made a difference before."""
+TESTS = (
+    *(f"tests/unit/test_{name}.py" for name in ("generated", "cells", "debug", "store")),
+    "tests/integration/test_pretended_frameworks.py",
+)
+"""Where another Python has made a difference before, and jobs with real ranks."""
 LIMIT_S = 600
-"""For tests that hang: they take half a minute."""
+"""For tests that hang: they take about a minute."""
 
 
 def build(base: str, version: str) -> Path:
@@ -55,8 +59,7 @@ def main() -> int:
         print(f"SKIPPED: tests on Python {version}: this machine has none", flush=True)
         return 0
     print(f"Python {version}:", flush=True)
-    files = [f"tests/unit/test_{name}.py" for name in TESTS]
-    words = [str(build(base, version)), "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    words = [str(build(base, version)), "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
     return 1 if run(words, ROOT, dict(os.environ), LIMIT_S).failed else 0
 
 

@@ -99,6 +99,8 @@ def start(words: Sequence[str], folder: Path, environment: dict[str, str]) -> St
         folder: where it runs.
         environment: its environment; the mark is added.
     """
+    # a run that a shell has put in the background ignores interrupts, and so would its tests
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sign = str(uuid.uuid4())
     process = subprocess.Popen(
         words,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -25,6 +26,16 @@ open("pids.part", "w").write(" ".join(map(str, pids)))
 __import__("os").rename("pids.part", "pids")
 time.sleep(600)
 """
+
+
+def test_tests_can_be_interrupted_where_the_run_ignores_interrupts(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+        started = start([sys.executable, "-c", code], tmp_path, dict(os.environ))
+        assert started.process.communicate(timeout=60)[0].strip() == "False"
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_part_that_is_ended_leaves_no_process_not_even_one_of_another_session(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ def in_ipython(sources: list[str]) -> tuple[str, object]:
                 return type(error).__name__, shell.user_ns.get("out")
         return "", shell.user_ns.get("out")
     finally:
-        shell.magics_manager.registry["ScriptMagics"].stop_event_loop()
+        magics = shell.magics_manager.registry["ScriptMagics"]
+        getattr(magics, "stop_event_loop", str)()  # older IPythons have none
 
 
 def as_script(sources: list[str]) -> tuple[str, object]:
