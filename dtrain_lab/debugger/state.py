@@ -195,6 +195,17 @@ def rank_of(arguments: Dap) -> int | None:
     return None
 
 
+def to_rank(state: State, request: Dap) -> Dap:
+    """Direct a request for the stack of thread 1 to the focused rank, if that is paused.
+
+    JupyterLab 4.2 asks for that thread, whichever has stopped. The kernel's own must not be paused.
+    """
+    focus, arguments = state.focus, request.get("arguments") or {}
+    if request["command"] != "stackTrace" or arguments.get("threadId") != 1 or focus not in state.paused:
+        return request
+    return {**request, "arguments": {**arguments, "threadId": FIRST_THREAD + focus}}
+
+
 def path_in(request: Dap) -> str:
     """Return the path of the source in a request."""
     return str(request["arguments"]["source"].get("path", ""))

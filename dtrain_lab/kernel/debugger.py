@@ -21,7 +21,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import events
 from dtrain_lab.debugger.replies import refused
 from dtrain_lab.debugger.requests import MAGIC, knows_job
-from dtrain_lab.debugger.state import Breakpoint, Dap, JobCode, State
+from dtrain_lab.debugger.state import Breakpoint, Dap, JobCode, State, to_rank
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.debugging import Debugging
@@ -232,6 +232,8 @@ class KernelDebugger:
             self._later.clear()
         if command == "dtrain/postmortem":
             return await self._portal.wrap(self._post_mortem(message))
+        if not self._own.stopped_threads:
+            message = to_rank(self._debugging.state, message)
         answer: Dap = await self._portal.wrap(self._debugging.request(message, own))
         if command == "debugInfo" and self._wanted:
             answer["body"]["isStarted"] = True

@@ -129,7 +129,11 @@ export class CellNames {
 
   /** The name of the cell whose text this is; its path where it is not a distributed cell, or not open. */
   getDisplayName(source: IDebugger.Source): string {
-    const path = source.path ?? '';
+    return this.nameOf(source.path ?? '');
+  }
+
+  /** The same of its path. */
+  nameOf(path: string): string {
     const all = this._cellsOf(path);
     const found = all.find(({ cell }) => isRunning(cell)) ?? all.at(-1);
     if (!found) {

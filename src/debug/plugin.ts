@@ -65,11 +65,11 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       onError(error);
       return false;
     };
-    const args = { model, debug, clusters, trans, onError };
+    const ours = new CellNames(debug, tracker, clusters, trans);
+    const args = { model, debug, clusters, names: ours, trans, onError };
     new RankMarks(model, debug, tracker, trans);
     addSections(sidebar, args);
     // the last one that was registered is heard: JupyterLab's own says "Cell [*]" of a cell that runs
-    const ours = new CellNames(debug, tracker, clusters, trans);
     void app.restored.then(() => names?.register(ours));
 
     /** Turn on the debugger of the notebook whose cell a cluster runs; false where there is none. */

@@ -25,10 +25,18 @@ it('gives a breakpoint one name, with what ranks are asked', () => {
     line: 3,
     condition: ''
   };
-  const found = pointsOf(known, [asked, elsewhere]);
+  const found = pointsOf(known, [asked, elsewhere], () => '');
   expect(found.map(p => [p.name, p.asks?.condition ?? null, !!p.own])).toEqual([
     ['model.py:3', '', false],
     ['Cell [9]:6', 'rank == 5', true],
     ['Cell [9]:12', null, true]
   ]);
+});
+
+it('names places where JupyterLab 4.2 has no names for them', () => {
+  const known: Known = {
+    breakpoints: new Map([['/t/1.py', [at('/t/1.py', 5)]]])
+  };
+  const found = pointsOf(known, [], path => `cell of ${path}`);
+  expect(found.map(p => p.name)).toEqual(['cell of /t/1.py:5']);
 });

@@ -14,19 +14,22 @@ export interface IPoint {
   own: IDebugger.IBreakpoint | null;
 }
 
-/** What is read of JupyterLab's model. */
-export type Known = Pick<
-  IDebugger.Model.IBreakpoints,
-  'breakpoints' | 'getDisplayName'
->;
+/** What is read of JupyterLab's model: 4.2 has no names for places. */
+export type Known = Pick<IDebugger.Model.IBreakpoints, 'breakpoints'> &
+  Partial<Pick<IDebugger.Model.IBreakpoints, 'getDisplayName'>>;
 
-/** All breakpoints: JupyterLab's own, and those that only ranks have. */
+/**
+ * All breakpoints: JupyterLab's own, and those that only ranks have.
+ *
+ * @param ours - names a place where JupyterLab does not.
+ */
 export function pointsOf(
   known: Known,
-  asked: readonly SetBreakpoint[]
+  asked: readonly SetBreakpoint[],
+  ours: (path: string) => string
 ): IPoint[] {
   const name = (point: IDebugger.IBreakpoint): string =>
-    `${known.getDisplayName(point)}:${point.line ?? ''}`;
+    `${known.getDisplayName?.(point) ?? ours(point.source?.path ?? '')}:${point.line ?? ''}`;
   const found: IPoint[] = [];
   for (const [file, points] of known.breakpoints) {
     for (const own of points) {

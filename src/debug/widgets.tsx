@@ -9,7 +9,7 @@ import { Across } from './across';
 import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './focus';
 import { DebugModel } from './model';
-import { runningOf } from './names';
+import { CellNames, runningOf } from './names';
 import { pointsOf } from './points';
 import { Ranks } from './ranks';
 
@@ -19,6 +19,7 @@ export interface IDebugWidgets {
   debug: IDebugger;
   /** They know the number of a cell that runs. */
   clusters: IClusters;
+  names: CellNames;
   trans: TranslationBundle;
   onError: (error: unknown) => void;
 }
@@ -119,7 +120,7 @@ export class PointsSection extends Section {
   private _running = '';
 
   protected content(): JSX.Element | null {
-    const { model, debug, trans } = this.args;
+    const { model, debug, names, trans } = this.args;
     const on = !!model.view?.on;
     this._panel.toggleClass('jp-DtrainDebug-own', on);
     if (!model.view || !on) {
@@ -129,7 +130,9 @@ export class PointsSection extends Section {
     return (
       <Breakpoints
         model={model}
-        points={pointsOf(breakpoints, model.view.points)}
+        points={pointsOf(breakpoints, model.view.points, path =>
+          names.nameOf(path)
+        )}
         show={({ own }) => own && breakpoints.clicked.emit(own)}
         trans={trans}
       />

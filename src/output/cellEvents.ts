@@ -1,6 +1,7 @@
 import { CodeCell, ICodeCellModel } from '@jupyterlab/cells';
 
 import { forgetRequest, isDistributed, requestOf, write } from './document';
+import { showState } from './olderCells';
 import { readOutputs } from './read';
 import { isOver, readRun, RUN_KEY } from './run';
 
@@ -50,6 +51,7 @@ export class CellWatch {
     model.stateChanged.connect((_, { name }) => {
       if (name === 'executionState') {
         markMagic(cell);
+        showState(cell);
         const before = asked.get(model);
         if (model.executionState === 'running') {
           this._endedAt.delete(cell);

@@ -12,6 +12,7 @@ import { IFailureActions } from './failure';
 import { labPath } from '../places/find';
 import { IOpener, openPlace, serverRoot } from '../places/open';
 import { requestOf } from './document';
+import { addCellStates } from './olderCells';
 import { CellRecords } from './records';
 import { NotebookRuns } from './notebookRuns';
 import { importedPath } from './traceback';
@@ -29,6 +30,7 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
     tracker: INotebookTracker,
     translator: ITranslator | null
   ): void => {
+    addCellStates();
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const known = new WeakSet<Cell>();
     const { commands, serviceManager } = app;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -33,6 +34,8 @@ def bad(n):
 bad(rank)
 dist.barrier()"""
 
+HAS_NAMES = version("jupyterlab") > "4.5"
+"""Before that JupyterLab's own call stack names files only, and its breakpoints are text."""
 IN_NOTEBOOK = "() => !!document.activeElement.closest('.jp-NotebookPanel')"
 COUNT_TAKEN = """() => {
     const taken = { count: 0 };
@@ -109,8 +112,10 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     ranks.get_by_text("Paused on 4 ranks.").wait_for()
     stack(page, 5)
     place = page.locator(".jp-DebuggerCallstackFrame-location").first.inner_text()
-    assert place.replace("\u00a0", " ") == "cell [2]:5", "the number that it will get"
-    points.get_by_role("button", name=place, exact=True).wait_for()  # and has one name
+    if HAS_NAMES:
+        assert place.replace("\u00a0", " ") == "cell [2]:5"
+    # one name, and the number that it will get
+    points.get_by_role("button", name=re.compile(r"^cell.\[2\]:5$")).wait_for()
     for line in (6, 7):
         # JupyterLab activates the notebook when a stack has come, some time later
         ranks.locator("[aria-selected='true']").focus()
@@ -192,7 +197,8 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     edit.get_by_label("Stop if").fill("rank == 2 and i == 2")
     edit.get_by_role("button", name="Save").click()
     points.get_by_text("rank == 2 and i == 2").first.wait_for()
-    cell.locator(".jp-DtrainDebug-asks .cm-breakpoint-icon").wait_for()
+    asks = cell.locator(".cm-breakpoint-gutter .jp-DtrainDebug-asks")
+    (asks.locator(".cm-breakpoint-icon") if HAS_NAMES else asks).wait_for()
     execute(page, "debugger:continue")
     ranks.get_by_text("Paused on 1 rank.").wait_for()
     ranks.locator("[data-rank='2'][data-phase='paused'][aria-selected='true']").wait_for()

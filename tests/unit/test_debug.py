@@ -11,7 +11,17 @@ from msgspec.structs import replace
 
 from dtrain_lab.debugger import compared, conditions, events, replies, requests
 from dtrain_lab.debugger.places import runs_at
-from dtrain_lab.debugger.state import FIRST_THREAD, Breakpoint, Collective, Dap, State, inward, outward, sized
+from dtrain_lab.debugger.state import (
+    FIRST_THREAD,
+    Breakpoint,
+    Collective,
+    Dap,
+    State,
+    inward,
+    outward,
+    sized,
+    to_rank,
+)
 from dtrain_lab.debugger.view import view
 from dtrain_lab.debugger.waiting import waits_for
 from dtrain_lab.errors import BadRequest, Conflict
@@ -266,6 +276,16 @@ def test_frames_variables_and_scopes_are_numbered_by_rank() -> None:
     }
     _, _, got, _ = serve(state, ask("variables", variablesReference=outward(1, 7)), {1: variables})
     assert [v["name"] for v in got["body"]["variables"]] == ["x"]
+
+
+def test_a_stack_of_thread_1_is_that_of_the_focused_rank_while_it_is_paused() -> None:
+    """JupyterLab 4.2 knows no other thread."""
+    asked = ask("stackTrace", threadId=1)
+    state = replace(paused(), focus=2)
+    assert to_rank(state, asked)["arguments"] == {"threadId": FIRST_THREAD + 2}
+    assert to_rank(attached(), asked) == asked
+    other = ask("stackTrace", threadId=FIRST_THREAD)
+    assert to_rank(state, other) == other
 
 
 def test_rank_that_is_not_there_is_refused() -> None:

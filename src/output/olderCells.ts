@@ -1,0 +1,56 @@
+import { CodeCell, CodeCellModel, ICodeCellModel } from '@jupyterlab/cells';
+
+type State = ICodeCellModel['executionState'];
+
+/** JupyterLab 4.2 does not say in a cell's model whether the cell runs, as newer ones do. */
+const IS_OLDER = !('executionState' in CodeCellModel.prototype);
+
+/** Where JupyterLab does not, let the models of cells say whether they run. */
+export function addCellStates(): void {
+  if (!IS_OLDER || 'executionState' in CodeCellModel.prototype) {
+    return; // JupyterLab's own, or ours from before
+  }
+  const states = new WeakMap<CodeCellModel, State>();
+  Object.defineProperty(CodeCellModel.prototype, 'executionState', {
+    configurable: true,
+    get(this: CodeCellModel): State {
+      return states.get(this) ?? 'idle';
+    },
+    set(this: CodeCellModel, newValue: State) {
+      const oldValue = this.executionState;
+      if (newValue !== oldValue) {
+        states.set(this, newValue);
+        this.stateChanged.emit({ name: 'executionState', oldValue, newValue });
+      }
+    }
+  });
+  const { execute } = CodeCell;
+  const told: typeof execute = async (cell, ...more) => {
+    const { model, outputArea } = cell;
+    const before = outputArea.future;
+    const reply = execute(cell, ...more); // which asks the kernel at once
+    const { future } = outputArea;
+    if (future === before) {
+      return reply; // a cell without text, or no kernel
+    }
+    model.executionState = 'running';
+    try {
+      return await reply;
+    } finally {
+      // it may have been run again meanwhile
+      if (!cell.isDisposed && outputArea.future === future) {
+        model.executionState = 'idle';
+      }
+    }
+  };
+  Object.assign(CodeCell, { execute: told });
+}
+
+/** Where JupyterLab does not, show whether a cell runs. */
+export function showState(cell: CodeCell): void {
+  if (IS_OLDER) {
+    const { executionCount, executionState } = cell.model;
+    const runs = executionState === 'running';
+    cell.setPrompt(runs ? '*' : String(executionCount ?? ''));
+  }
+}
