@@ -1,4 +1,4 @@
-"""Runs tests without torch on another Python in about two minutes: `python -m matrix.pure 3.13`, in `make test`.
+"""Runs tests without torch on another Python in about a minute: `python -m matrix.pure 3.13`, in `make test`.
 
 Its environment lends the packages of this one, and has compiled packages of its own. It has no torch, which
 would be 5 GB to load: without its CUDA packages `import torch` ends with "libcudnn.so.9: cannot open shared
