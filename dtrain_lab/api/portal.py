@@ -42,7 +42,7 @@ class Portal:
 
     def __init__(self, kind: LeaseKind, notebook: str | None, server: int | None, pid: int | None) -> None:
         self.pid = os.getpid()
-        options.hold()
+        options.apply()
         self.worlds = Worlds(kind, notebook=notebook, server=server, pid=pid)
         self._jobs: Jobs | None = None
         self._sweeps: Sweeps | None = None

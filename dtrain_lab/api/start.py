@@ -74,7 +74,7 @@ def connect(name: str) -> Cluster:
 
     async def reach() -> Cluster:
         connection = await portal.worlds.connect(name)
-        await portal.worlds.hold(connection, attach=True)
+        await portal.worlds.take_lease(connection, attach=True)
         return Cluster(portal, connection)
 
     return portal.call(reach())

@@ -109,7 +109,7 @@ class Views:
         self._portal = portal
         self._connection = connection
         self._client: Any = None
-        self._kept: set[str] = set()
+        self._held_turns: set[str] = set()
         """Turns in use at a head on another machine."""
         self._begun = 0
         """Number of the controller that the client is connected to."""
@@ -143,14 +143,14 @@ class Views:
         )
 
     def _give(self, turn: str) -> None:
-        self._kept.discard(turn)
+        self._held_turns.discard(turn)
         self._portal.post(self._connection.ask(clients.GiveTurn(turn)))
 
     async def _keep(self, order: clients.TakeTurn) -> None:
         """Renew a turn while it is in use: a head on another machine can't watch this process."""
         while True:
             await asyncio.sleep(clients.TURN_KEPT_S / 4)
-            if order.turn not in self._kept or self._connection.closed:
+            if order.turn not in self._held_turns or self._connection.closed:
                 return
             with contextlib.suppress(DtrainError):  # the connection is restored, or the turn expires
                 await self._connection.ask(order, None)
@@ -179,7 +179,7 @@ class Views:
         try:
             self._portal.call(self._connection.ask(order, None))
             if self._connection.record.remote is not None:
-                self._kept.add(turn)
+                self._held_turns.add(turn)
                 self._portal.post(self._keep(order))
         except BaseException:  # also an interrupt: give the turn back
             self._portal.post(self._connection.ask(clients.GiveTurn(turn)))

@@ -128,20 +128,20 @@ def client(attempt: SignIn) -> Any:
     class Client(asyncssh.SSHClient):
         def __init__(self) -> None:
             self.tries = 0
-            self.heard = True
+            self.prompted = True
 
         def kbdint_auth_requested(self) -> str | None:
             # retry after a wrong answer, but not if the host refuses without a question
-            if not self.heard or self.tries == TRIES:
+            if not self.prompted or self.tries == TRIES:
                 return None
-            self.heard = False
+            self.prompted = False
             self.tries += 1
             return ""
 
         async def kbdint_challenge_received(
             self, name: str, instructions: str, lang: str, prompts: Any
         ) -> list[str] | None:
-            self.heard = True
+            self.prompted = True
             return await attempt.ask(name, instructions, prompts)
 
         async def password_auth_requested(self) -> str | None:

@@ -23,7 +23,7 @@ from dtrain_lab.services import slots as service_slots
 @reports_errors
 def slots(profile: str, stop: str | None, as_json: bool) -> None:
     """Show who holds the slots of this machine, or of a profile's hosts, and who waits."""
-    wanted = service_slots.look(profile) if stop is None else service_slots.stop(stop, profile)
+    wanted = service_slots.listing(profile) if stop is None else service_slots.stop(stop, profile)
     found = Portal.get().call(wanted)
     if as_json:
         print_json(found)

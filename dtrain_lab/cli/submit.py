@@ -141,7 +141,7 @@ def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
     except (OSError, UnicodeDecodeError) as error:
         raise BadRequest(f"{file} can't be read: {error}.", "Check the path.") from error
     cells = read(text, str(file))
-    code = Code.here(cells, file.parent)
+    code = Code.local_files(cells, file.parent)
     told = imported(code.everywhere)
     made = convert(
         cells,

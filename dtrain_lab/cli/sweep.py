@@ -16,7 +16,7 @@ from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.typed import once
 from dtrain_lab.metrics.units import duration
-from dtrain_lab.sweeps.importance import told
+from dtrain_lab.sweeps.importance import sentence
 from dtrain_lab.sweeps.space import from_text
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.finding import problems
@@ -137,7 +137,7 @@ def show(identity: str, as_json: bool) -> None:
         console.print(f"Best: {_parameters(info.best)}; job {info.best.job}")
     if info.importance is not None:
         of = "Importance of parameters: " if info.importance.shares else ""  # else a sentence of its own
-        console.print(f"{of}{told(info.importance)}")
+        console.print(f"{of}{sentence(info.importance)}")
     console.print(f"Folder: {info.directory}")
 
 

@@ -32,7 +32,7 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
         return state, ()
     if event == "loaded":  # a file with breakpoints
         return state, (loaded(path_of(state, str(body.get("path", "")))),) if state.editor else ()
-    state = state.gone_on((rank,))
+    state = state.resumed((rank,))
     match event:
         case "stopped":
             place = _place(state, body.get("place"))
@@ -72,10 +72,10 @@ def settled(state: State) -> Moved:
     """Once ranks have had time to stop, focus a paused one if the focused rank still runs."""
     if not state.paused or state.focus in state.paused or state.moving == "step" or state.editor:
         return state, ()
-    return looked_at(state, state.paused[0])
+    return focus(state, state.paused[0])
 
 
-def looked_at(state: State, rank: int) -> Moved:
+def focus(state: State, rank: int) -> Moved:
     """Focus a rank: the front end shows its stack and variables from now on."""
     before = state.focus
     state = replace(state, focus=rank, depth=0)
@@ -95,7 +95,7 @@ def stands(state: State, rank: int, body: Dap) -> State:
     found = msgspec.convert(operation, Collective) if operation else None
     place = _place(state, body.get("place"))
     if found is None or found.name != state.held.get(rank, found.name):
-        state = state.gone_on((rank,))
+        state = state.resumed((rank,))
     if place is None:  # between cells: a cluster's rank is idle, a job's goes on by itself
         return state.rank(rank, phase="running" if state.texts else "idle", place=None, operation=None)
     return state.rank(rank, phase="running", place=place, operation=found)
@@ -118,7 +118,7 @@ def cell_ended(state: State, ranks: Sequence[int], *, failed: bool, raised: Sequ
         failed: whether it failed on any rank.
         raised: ranks on which it raised an error.
     """
-    state = replace(state, failed=failed, raised=tuple(raised)).gone_on(ranks)
+    state = replace(state, failed=failed, raised=tuple(raised)).resumed(ranks)
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "running":
             state = state.rank(rank, phase="idle", place=None, operation=None)

@@ -70,7 +70,7 @@ def reply(
             rank = int(arguments["rank"])
             if not 0 <= rank < len(state.ranks):
                 raise BadRequest(f"There is no rank {rank}.", f"There are ranks 0 to {len(state.ranks) - 1}.")
-            state, told = events.looked_at(state, rank)
+            state, told = events.focus(state, rank)
             return state, _ok(request, {}), told
         case "dtrain/mode":
             state = replace(
@@ -228,7 +228,7 @@ def _numbered(state: State, rank: int, body: Dap) -> Dap:
             one["variablesReference"] = outward(rank, one["variablesReference"])
     if "variables" in made:
         made["variables"] = [
-            v if state.editor else _told(v) for v in made["variables"] if not _hidden(v["name"])
+            v if state.editor else _typed_variable(v) for v in made["variables"] if not _hidden(v["name"])
         ]
     return made
 
@@ -237,7 +237,7 @@ MOST_TOLD = 60
 """Characters of a tensor that are shown; of a larger one, its type."""
 
 
-def _told(variable: Dap) -> Dap:
+def _typed_variable(variable: Dap) -> Dap:
     """A variable for JupyterLab, which shows types: that of a small tensor is its value."""
     text = " ".join(str(variable.get("value", "")).split())
     tensor = variable.get("type") in ("Tensor", "Parameter", "ndarray")

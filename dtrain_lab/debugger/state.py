@@ -144,7 +144,7 @@ class State(Struct, frozen=True):
         """Running ranks that wait in a collective → the collective."""
         return {r.rank: r.operation for r in self.ranks if r.phase == "running" and r.operation is not None}
 
-    def gone_on(self, ranks: Sequence[int]) -> State:
+    def resumed(self, ranks: Sequence[int]) -> State:
         """Return a copy in which these ranks are not in their first collective any more."""
         if not any(rank in self.held for rank in ranks):
             return self

@@ -124,19 +124,19 @@ class Head:
         cells: frozenset[str] = frozenset()
         while True:
             await asyncio.sleep(policy.tick_s)
-            self._debugger.look()
+            self._debugger.check_client()
             stuck = figures.stuck(policy.state)
-            policy.look(stuck)
-            await self._stacks.look_for(stuck, figures.suspects(policy.state))
+            policy.tick(stuck)
+            await self._stacks.locate(stuck, figures.suspects(policy.state))
             cells, before = frozenset(m.cell for m in policy.state.members if m.cell is not None), cells
             self._keep_history(ended=bool(before - cells))
-            self._watchers.tell()
+            self._watchers.notify()
 
     def _keep_history(self, *, ended: bool) -> None:
         """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
         at, policy = time.time(), self._policy
         if self._history.wants(at, self._figures.values, busy=bool(policy.state.busy), ended=ended):
-            self._history.look(at, policy.cluster(), ended=ended)
+            self._history.add(at, policy.cluster(), ended=ended)
 
     # ---- link
 
@@ -146,7 +146,7 @@ class Head:
             case links.Samples(node, samples, host):
                 self._figures.sampled(samples, node, host)
             case links.Here():
-                self._stacks.heard(message)
+                self._stacks.received(message)
             case links.Debugged():
                 self._debugger.answered(message)
             case links.DebugEvent():
@@ -170,7 +170,7 @@ class Head:
             clients.Watch: self._watchers.watch,
             clients.ReadHistory: self._read_history,
             clients.Stacks: self._read_stacks,
-            clients.HoldDebugger: self._hold_debugger,
+            clients.HoldDebugger: self._acquire_debugger,
         }
 
     async def _info(self, _: bytes, __: clients.Info) -> Cluster:
@@ -185,8 +185,8 @@ class Head:
     async def _read_stacks(self, _: bytes, order: clients.Stacks) -> list[Stack]:
         return await self._stacks.of(chosen(self._policy.state, order.ranks))
 
-    async def _hold_debugger(self, client: bytes, order: clients.HoldDebugger) -> int:
-        self._debugger.hold(client, order)
+    async def _acquire_debugger(self, client: bytes, order: clients.HoldDebugger) -> int:
+        self._debugger.acquire(client, order)
         return self._policy.state.size  # the size counts lost ranks too: they keep their numbers
 
     def _to_client(self, client: bytes, frames: list[bytes]) -> Sent:

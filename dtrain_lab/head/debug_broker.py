@@ -55,7 +55,7 @@ class DebugBroker:
         self._attached: set[int] = set()
         self.paused: set[int] = set()
 
-    def hold(self, client: bytes, order: clients.HoldDebugger) -> None:
+    def acquire(self, client: bytes, order: clients.HoldDebugger) -> None:
         """Take or keep the debugger for a client.
 
         Raises:
@@ -72,24 +72,24 @@ class DebugBroker:
             self._watched.hold(NAME, order.pid, order.system)
         self._holder = Holder(client, order.who, time.monotonic())
 
-    async def _leave(self, client: bytes, _: clients.LeaveDebugger) -> None:
+    async def _detach_and_wait(self, client: bytes, _: clients.LeaveDebugger) -> None:
         """Release the debugger; returns once the ranks have detached."""
         if self._holder is not None and self._holder.client == client:
-            futures = self.let_go()
+            futures = self.detach()
             if futures:
                 await asyncio.wait(futures, timeout=LET_GO_WITHIN_S)
 
     @property
     def handlers(self) -> Handlers:
         """Request type → handler."""
-        return {clients.LeaveDebugger: self._leave, clients.Debug: self._ask}
+        return {clients.LeaveDebugger: self._detach_and_wait, clients.Debug: self._ask}
 
-    def look(self) -> None:
+    def check_client(self) -> None:
         """Release the debugger of a silent client."""
         if self._holder is not None and time.monotonic() - self._holder.heard > HELD_S:
-            self.let_go()
+            self.detach()
 
-    def let_go(self) -> list[asyncio.Future[bytes]]:
+    def detach(self) -> list[asyncio.Future[bytes]]:
         """Release the debugger: ranks continue. Returns the futures of their answers."""
         self._holder = None
         self._watched.drop(NAME)
@@ -101,7 +101,7 @@ class DebugBroker:
 
     def _gone(self, _: str) -> None:
         """The debugging client's process has ended."""
-        self.let_go()
+        self.detach()
 
     async def _ask(self, client: bytes, order: clients.Debug) -> dict[int, bytes]:
         """Send a request to the debuggers of ranks; a rank that does not answer in time gets an error answer.
@@ -147,7 +147,7 @@ class DebugBroker:
         """A rank's debugger has sent an event."""
         rank = message.rank
         self._set_paused(self.paused | {rank} if message.paused else self.paused - {rank})
-        self._tell(rank, message.data)
+        self._notify(rank, message.data)
 
     def forget(self, rank: int) -> None:
         """A rank's process has ended."""
@@ -159,7 +159,7 @@ class DebugBroker:
         self._set_paused(self.paused - {rank})
         if rank in self._attached:
             self._attached.discard(rank)
-            self._tell(rank, json.dumps({"event": "gone", "body": {}}).encode())
+            self._notify(rank, json.dumps({"event": "gone", "body": {}}).encode())
 
     def _send(self, rank: int, command: str, arguments: bytes) -> asyncio.Future[bytes]:
         self._number += 1
@@ -170,7 +170,7 @@ class DebugBroker:
         self._peers.to_rank(rank, links.Debug(rank=rank, id=number, command=command, arguments=arguments))
         return future
 
-    def _tell(self, rank: int, data: bytes) -> None:
+    def _notify(self, rank: int, data: bytes) -> None:
         if self._holder is not None:
             self._to_client(self._holder.client, clients.encode(clients.DebugEvent(rank, data)))
 

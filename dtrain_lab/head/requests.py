@@ -34,7 +34,7 @@ class Requests:
     def __init__(self, handlers: Handlers, ordered: Ordered, say: Callable[[bytes, bytes], None]) -> None:
         self._handlers = handlers
         self._ordered = ordered
-        self._say = say
+        self._send = say
 
     def received(self, client: bytes, frame: bytes) -> None:
         """Decode a client's frame, and answer its request."""
@@ -99,7 +99,7 @@ class Requests:
         except WireMismatch as error:  # output of a whole session, asked for at once
             self._answer(client, number, error)
             return
-        self._say(client, frame)
+        self._send(client, frame)
 
 
 def _internal(error: Exception) -> Unreachable:

@@ -40,7 +40,7 @@ class Stacks:
         self._looked: dict[int, float] = {}
         """Rank that others wait for → when it was asked last; monotonic seconds."""
 
-    def heard(self, here: links.Here) -> None:
+    def received(self, here: links.Here) -> None:
         """A rank, or its agent, has answered where it is."""
         asked = self._asked.get(here.id)
         if asked is None:
@@ -57,7 +57,7 @@ class Stacks:
         known = await self._ask(tuple(ranks), stacks=True, within_s=STACKS_WITHIN_S)
         return [self._stack(rank, known.get(rank)) for rank in ranks]
 
-    async def look_for(self, stuck: Verdict | None, suspects: Sequence[int]) -> None:
+    async def locate(self, stuck: Verdict | None, suspects: Sequence[int]) -> None:
         """Locate ranks that others wait for: before a verdict names them, and every `LOOK_AGAIN_S` after.
 
         Args:

@@ -41,7 +41,7 @@ class Watchers:
         """The world has a new state: notify watchers with the next tick."""
         self._changed = True
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Notify the clients that are due."""
         now = time.monotonic()
         changed, self._changed = self._changed, False

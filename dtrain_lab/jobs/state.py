@@ -156,7 +156,7 @@ def _state(
         failed = found.errors and not from_outside(found)
         if failed or any(end.code for end in found.node_exits):
             return "failed", None
-        if now - _heard_at(record, found) < late_s:
+        if now - _last_alive_at(record, found) < late_s:
             hint = f"It is lost {late_s:.0f} s after its last sign of life, unless its exit code appears."
             return "running", Reason("ending", "The job's processes have ended without an exit code.", hint)
         return ("failed" if found.node_exits else "lost"), None
@@ -196,7 +196,7 @@ def _not_taken(record: JobRecord, status: Status | None, now: float) -> tuple[Jo
     return ("cancelled" if cancelled else "lost"), None
 
 
-def _heard_at(record: JobRecord, found: Found) -> float:
+def _last_alive_at(record: JobRecord, found: Found) -> float:
     """Return the time of the job's last sign of life, in seconds since 1970."""
     seen = (found.live, found.doing)
     times = [found.started_at or 0.0, *(sign.at for sign in seen if sign is not None)]

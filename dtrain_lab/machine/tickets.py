@@ -95,7 +95,7 @@ def hold(identity: str, name: str, size: int, usable: Sequence[str] = ()) -> tup
     return devices
 
 
-def look() -> NodeSlots:
+def all_slots() -> NodeSlots:
     """All slots of this machine with their holders, including other users' processes on its GPUs."""
     facts, running = local_facts(), gpus.processes()
     ours = living()
@@ -106,7 +106,7 @@ def look() -> NodeSlots:
         if others:  # the process with the most memory
             foreign[device] = _stranger(max(others)[1])
     memory = {device: sum(size for _, size in users) for device, users in running.items()}
-    return slots.shown(ours, facts, gpus.usable(), foreign, memory)
+    return slots.listing(ours, facts, gpus.usable(), foreign, memory)
 
 
 def stop(identity: str) -> NodeSlots:
@@ -123,7 +123,7 @@ def stop(identity: str) -> NodeSlots:
         Forbidden: The process is another user's, or that of a cluster or job, which are ended otherwise.
         Conflict: The process does not end.
     """
-    holder = slots.holder(look(), identity)
+    holder = slots.holder(all_slots(), identity)
     if not holder.may_stop or holder.pid is None:
         raise _not_yours(holder)
     with contextlib.suppress(psutil.NoSuchProcess):  # it has ended by itself
@@ -132,11 +132,11 @@ def stop(identity: str) -> NodeSlots:
         for end in (process.terminate, process.kill):
             end()
             if processes.gone(holder.pid, began, ENDS_WITHIN_S):
-                return look()
+                return all_slots()
         raise Conflict(
             f"Process {holder.pid} does not end.", "It may hang in the GPU's driver.", code="hangs"
         )
-    return look()
+    return all_slots()
 
 
 def _not_yours(holder: Holder) -> Forbidden:

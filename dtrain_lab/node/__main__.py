@@ -20,7 +20,7 @@ def slots(arguments: list[str]) -> int:
     from dtrain_lab.placement.slots import REFUSED
 
     try:
-        found = tickets.look() if len(arguments) < 2 else tickets.stop(arguments[1])
+        found = tickets.all_slots() if len(arguments) < 2 else tickets.stop(arguments[1])
     except DtrainError as error:
         told = {**error.as_dict(), "kind": type(error).default_code}
         sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")

@@ -70,7 +70,7 @@ class Agent:
         self.link = Link(f"node-{source.node}", self._obey)
         kept = supervision.here()
         kept.on_trouble.append(
-            lambda troubles: self.link.say(links.Troubled(node=source.node, troubles=troubles))
+            lambda troubles: self.link.send(links.Troubled(node=source.node, troubles=troubles))
         )
         self._samples = kept.keep("node.samples", self._measure)
 
@@ -86,7 +86,7 @@ class Agent:
     def ended(self, process: Process) -> None:
         """Report what a rank that has ended did since its last sample."""
         last = sample(process.rank, process.ring, self._uses.get(process.rank, Use()))
-        self.link.say(links.Samples(node=self._source.node, samples=(last,), host=None))
+        self.link.send(links.Samples(node=self._source.node, samples=(last,), host=None))
 
     def close(self) -> None:
         """Stop sampling and close the link; queued messages still leave."""
@@ -97,13 +97,13 @@ class Agent:
         if isinstance(order, links.AskStacks):
             for process in self._source.processes():
                 if process.rank in order.ranks:
-                    supervision.here().once("node.task", self._tell_stacks(order.id, process))
+                    supervision.here().once("node.task", self._send_stacks(order.id, process))
         else:
             self._source.obey(order)
 
-    async def _tell_stacks(self, number: int, process: Process) -> None:
+    async def _send_stacks(self, number: int, process: Process) -> None:
         text = await process.stacks()
-        self.link.say(links.Here(rank=process.rank, id=number, frames=main_frames(text), text=text))
+        self.link.send(links.Here(rank=process.rank, id=number, frames=main_frames(text), text=text))
 
     async def _measure(self) -> None:
         period_s = self._source.tick_s
@@ -115,6 +115,6 @@ class Agent:
             self._uses.update((p.rank, self._devices.use(p.pid, p.gpu)) for p in found)
             samples = [sample(p.rank, p.ring, self._uses[p.rank]) for p in found]
             host = self._host.use()
-            self.link.say(links.Samples(node=self._source.node, samples=tuple(samples), host=host))
+            self.link.send(links.Samples(node=self._source.node, samples=tuple(samples), host=host))
             moves = any(s.operation is not None or (s.cpu_utilization or 0.0) > IDLE_CPU for s in samples)
             period_s = self._source.tick_s if moves else max(IDLE_TICK_S, self._source.tick_s)

@@ -90,7 +90,7 @@ class ForkServer:
         try:
             self._load()
         except (ImportError, RuntimeError, OSError) as error:
-            self._say(Loaded(error=f"{type(error).__name__}: {error}"))
+            self._send(Loaded(error=f"{type(error).__name__}: {error}"))
             raise
         try:
             self._serve()
@@ -116,7 +116,7 @@ class ForkServer:
             raise RuntimeError("this build of torch has no torch.distributed")
         on_gpus = torch.version.cuda is not None or torch.version.hip is not None
         self._loaded = Loaded(time.monotonic() - began, str(torch.__version__), on_gpus)
-        self._say(self._loaded)
+        self._send(self._loaded)
 
     def _serve(self) -> None:
         for end in self._wake:
@@ -151,20 +151,20 @@ class ForkServer:
                         os.kill(pid, number)
             case HandOn():
                 processes.end_with_parent(0)
-                self._say(self._loaded)
+                self._send(self._loaded)
 
     def _fork(self, key: int, log: str, child: Callable[[], None]) -> None:
         try:
             pid = os.fork()
         except OSError as error:  # no memory, or the process limit is reached: the other ranks live on
             how = f"could not be made: {error.strerror}"
-            self._say(Born(key, NO_PROCESS))
-            self._say(Died(key, NO_PROCESS, 1, "", how))
+            self._send(Born(key, NO_PROCESS))
+            self._send(Died(key, NO_PROCESS, 1, "", how))
             return
         if pid == 0:
             self._become(log, child)
         self._children[pid] = (key, log)
-        self._say(Born(key, pid))
+        self._send(Born(key, pid))
 
     def _become(self, log: str, child: Callable[[], None]) -> NoReturn:
         code = 1
@@ -205,9 +205,9 @@ class ForkServer:
             if known is None:  # an orphaned grandchild, reparented to this subreaper
                 continue
             key, log = known
-            self._say(Died(key, pid, os.waitstatus_to_exitcode(status), _tail(log)))
+            self._send(Died(key, pid, os.waitstatus_to_exitcode(status), _tail(log)))
 
-    def _say(self, news: News) -> None:
+    def _send(self, news: News) -> None:
         self._channel.sendall(encode(news))
 
     def _end(self) -> None:

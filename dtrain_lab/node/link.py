@@ -68,7 +68,7 @@ class Link:
             keys: CURVE keys, for a link over TCP.
             hello: The agent's first message.
         """
-        self._leave(linger_ms=0)  # messages to the old head are dropped
+        self._disconnect(linger_ms=0)  # messages to the old head are dropped
         self._joined += 1
         made = self._context.socket(zmq.DEALER)
         made.sndhwm = made.rcvhwm = 0
@@ -86,9 +86,9 @@ class Link:
         self.connected.set()
         waiting, self._waiting = self._waiting, []
         for message in (hello, *waiting):
-            self.say(message)
+            self.send(message)
 
-    def say(self, message: links.Message) -> None:
+    def send(self, message: links.Message) -> None:
         """Send a message to the head, or queue it until there is a connection."""
         if self._socket is None:
             self._waiting.append(message)
@@ -107,10 +107,10 @@ class Link:
 
     def close(self) -> None:
         """Close the link; queued messages still leave."""
-        self._leave(LINGER_MS)
+        self._disconnect(LINGER_MS)
         self._context.term()
 
-    def _leave(self, linger_ms: int) -> None:
+    def _disconnect(self, linger_ms: int) -> None:
         if self._socket is None or self._socket.closed:
             return
         if self._monitor is not None:

@@ -220,7 +220,7 @@ class Keeper:
         lock, place = claim(self._place)
         try:
             threading.Thread(target=self._watch, daemon=True).start()
-            copy(found, place, self._tell, self.ended)
+            copy(found, place, self._report, self.ended)
             paths = {str(path.absolute()): name for name, path in found.items()}
             (place / INDEX).write_text(json.dumps(paths))
             os.write(1, f"{place}\n".encode())
@@ -243,7 +243,7 @@ class Keeper:
             if poll.poll(LOOK_S * 1e3):
                 self.ended.set()
 
-    def _tell(self, done: int, total: int) -> None:
+    def _report(self, done: int, total: int) -> None:
         now = time.monotonic()
         if now - self._at < SAY_S and done < total:
             return

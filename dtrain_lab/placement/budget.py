@@ -80,7 +80,7 @@ def _amount(row: str, field: str, name: str) -> tuple[float | None, float]:
     return (None if entry[1] == "N" else float(entry[1])), float(entry[2])
 
 
-def asked(budget: Budget, amount: int, limit_s: float | None) -> Budget:
+def with_job(budget: Budget, amount: int, limit_s: float | None) -> Budget:
     """Add the hours that a job may use to a budget.
 
     Args:

@@ -47,7 +47,7 @@ def begin(size: int, now: float) -> Gang:
 Word = Literal["go", "return", "heard"]
 
 
-def hear(gang: Gang, said: Stands, now: float) -> tuple[Gang, dict[int, Word]]:
+def receive(gang: Gang, said: Stands, now: float) -> tuple[Gang, dict[int, Word]]:
     """Handle a host's message.
 
     Args:

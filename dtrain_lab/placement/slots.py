@@ -203,7 +203,7 @@ def _reason(ticket: Ticket, free: int, room: int, ahead: int, holding: Sequence[
     )
 
 
-def shown(
+def listing(
     tickets: Sequence[Ticket],
     facts: NodeFacts,
     usable: Sequence[str],

@@ -93,7 +93,7 @@ def reason(code: str, state: str) -> Reason | None:
     return Reason(plain, f"Slurm says: {plain}.", "")
 
 
-def said(words: str) -> str:
+def last_line(words: str) -> str:
     """Return the last line of a Slurm command's output, without the command's name."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     last = re.sub(r"^[a-z]+: ((error|fatal): )?", "", lines[-1]) if lines else "it gave no reason"
@@ -108,7 +108,7 @@ def is_unsure(words: str) -> bool:
 def refusal(words: str) -> tuple[str, str]:
     """Turn `sbatch`'s refusal into a message and a hint."""
     lines = [line for line in words.splitlines() if "error" in line.lower()] or words.splitlines()
-    why = said("\n".join(lines))
+    why = last_line("\n".join(lines))
     # beside "violates accounting/QOS policy", which names all limits, Slurm says which one it was
     for part, hint in (
         ("MaxSubmit", "Wait until fewer of your jobs are queued."),

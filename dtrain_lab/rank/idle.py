@@ -58,13 +58,13 @@ class Turns:
 
         The handler interrupts the main thread's wait, and may itself wait for what only an order brings.
         """
-        asyncio.get_running_loop().add_reader(self._signals, self._heard)
+        asyncio.get_running_loop().add_reader(self._signals, self._read_signal)
 
     def tell_signals(self) -> None:
         """Have Python tell the IOPub thread of signals; on the main thread."""
         signal.set_wakeup_fd(self._signalled.fileno(), warn_on_full_buffer=False)
 
-    def _heard(self) -> None:
+    def _read_signal(self) -> None:
         with contextlib.suppress(BlockingIOError):
             self._signals.recv(1 << 12)
         self.to_both()

@@ -9,14 +9,14 @@ class Notes:
     """Prints each note at most once per cell."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._printed: set[str] = set()
 
     def say(self, text: str) -> None:
         """Print a note to stderr, unless this cell has printed it already."""
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._printed:
+            self._printed.add(text)
             print(f"dtrain-lab: {text}", file=sys.stderr)
 
     def forget(self) -> None:
         """Allow all notes again; called when a new cell begins."""
-        self._said.clear()
+        self._printed.clear()

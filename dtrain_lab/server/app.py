@@ -87,7 +87,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
 
     def initialize_settings(self) -> None:
         """Create the objects that handlers share."""
-        self._tell()
+        self._publish_settings()
         self.worlds = Worlds("server", server=os.getpid())
         self.jobs = Jobs()
         self.sweeps = Sweeps(self.jobs)
@@ -104,16 +104,16 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
 
     @observe(*LIMITS)
     def _limits_changed(self, _: Any) -> None:
-        self._tell()
+        self._publish_settings()
 
-    def _tell(self) -> None:
+    def _publish_settings(self) -> None:
         """Publish the traits' values for this server and its kernels and terminals."""
         try:
             output = output_limits(self.serverapp)
-            policy.tell(ServerSettings(self.limits(), warm=self.warm and self.allow_local, output=output))
+            policy.publish(ServerSettings(self.limits(), warm=self.warm and self.allow_local, output=output))
         except OSError as error:  # the limits still apply in this server
             self.log.error("dtrain-lab: kernels and terminals can't be told of limits: %s", error)
-        options.hold()
+        options.apply()
 
     def limits(self) -> Policy:
         """Return the policy that the traits define."""

@@ -37,9 +37,9 @@ class JobFeeds:
         self._changed = changed
         self._wanted: frozenset[str] = frozenset()
         self._connections: dict[str, Connection] = {}
-        self._told: dict[str, tuple[float, Cluster | None]] = {}
+        self._latest: dict[str, tuple[float, Cluster | None]] = {}
         """Job → time of its head's last message, and the state in it."""
-        self._tried: dict[str, float] = {}
+        self._tried_at: dict[str, float] = {}
         self._keeper: supervision.Handle | None = None
 
     def follow(self, seen: Sequence[Job]) -> None:
@@ -48,9 +48,9 @@ class JobFeeds:
         if self._keeper is None:
             self._keeper = supervision.here().keep("server.feeds", self._keep)
 
-    def told(self, job: Job) -> Job:
+    def with_live_state(self, job: Job) -> Job:
         """Return a job with the live state from its head, if that is recent."""
-        at, world = self._told.get(job.id, (0.0, None))
+        at, world = self._latest.get(job.id, (0.0, None))
         return job if world is None or time.monotonic() - at > STALE_S else with_figures(job, world)
 
     def stop(self) -> None:
@@ -60,18 +60,18 @@ class JobFeeds:
             self._keeper = None
         self._wanted = frozenset()
         for identity in list(self._connections):
-            self._leave(identity)
+            self._unfollow(identity)
 
     async def _keep(self) -> None:
         while True:
             now = time.monotonic()
-            for identity, (at, _) in list(self._told.items()):
+            for identity, (at, _) in list(self._latest.items()):
                 if identity not in self._wanted or now - at > STALE_S:
-                    self._leave(identity)
-            self._tried = {i: at for i, at in self._tried.items() if i in self._wanted}
-            new = {i for i in self._wanted if now - self._tried.get(i, -TRY_AGAIN_S) >= TRY_AGAIN_S}
+                    self._unfollow(identity)
+            self._tried_at = {i: at for i, at in self._tried_at.items() if i in self._wanted}
+            new = {i for i in self._wanted if now - self._tried_at.get(i, -TRY_AGAIN_S) >= TRY_AGAIN_S}
             new -= set(self._connections)
-            self._tried |= dict.fromkeys(new, now)
+            self._tried_at |= dict.fromkeys(new, now)
             await asyncio.gather(*map(self._connect, new))
             await asyncio.sleep(LOOK_S)
 
@@ -85,15 +85,15 @@ class JobFeeds:
             supervision.here().fault("server.feeds", error)
             return
         self._connections[identity] = connection
-        self._told[identity] = time.monotonic(), None
-        connection.watch(partial(self._hear, identity), self._period_s)
+        self._latest[identity] = time.monotonic(), None
+        connection.watch(partial(self._follow, identity), self._period_s)
 
-    def _hear(self, identity: str, world: Cluster) -> None:
-        self._told[identity] = time.monotonic(), world
+    def _follow(self, identity: str, world: Cluster) -> None:
+        self._latest[identity] = time.monotonic(), world
         self._changed()
 
-    def _leave(self, identity: str) -> None:
-        self._told.pop(identity, None)
+    def _unfollow(self, identity: str) -> None:
+        self._latest.pop(identity, None)
         connection = self._connections.pop(identity, None)
         if connection is not None:
             connection.close()

@@ -58,7 +58,7 @@ class Hub:
         self.sockets: set[WebSocketHandler] = set()
         """Open sockets of pages."""
         self._keeper: supervision.Handle | None = None
-        self._said: dict[str, str] = {}
+        self._last_error: dict[str, str] = {}
         """Cluster → last log message about it, so that it is not repeated every second."""
 
     async def keep(self) -> None:
@@ -91,7 +91,7 @@ class Hub:
         self.start()
         self._viewers.add(viewer)
         if self._looker is None:
-            self._looker = supervision.here().keep("server.jobs", self._look)
+            self._looker = supervision.here().keep("server.jobs", self._poll_jobs)
 
     async def remove(self, viewer: asyncio.Event) -> None:
         """Remove a viewer; after the last one, heads stop sending."""
@@ -111,7 +111,7 @@ class Hub:
         if not self._viewers:
             return
         try:
-            await self._look_once()
+            await self._poll_jobs_once()
         except DtrainError as error:  # an error in listing jobs must not hide clusters
             self._log.warning("dtrain-lab: %s", error)
         except Exception as error:  # noqa: BLE001 # nor must a bug of ours
@@ -129,18 +129,18 @@ class Hub:
 
     def jobs(self) -> tuple[Job, ...]:
         """Return jobs that run or ended recently, newest first."""
-        return tuple(map(self._feeds.told, self._seen))
+        return tuple(map(self._feeds.with_live_state, self._seen))
 
-    async def _look(self) -> None:
+    async def _poll_jobs(self) -> None:
         """Poll for jobs while there are viewers: no process announces them."""
         while True:
             await asyncio.sleep(JOBS_S)
             try:
-                await self._look_once()
+                await self._poll_jobs_once()
             except DtrainError as error:
                 self._log.warning("dtrain-lab: %s", error)
 
-    async def _look_once(self) -> None:
+    async def _poll_jobs_once(self) -> None:
         found = await self._jobs.listing(MOST_JOBS)
         if self._viewers:
             self._feeds.follow(found)
@@ -162,17 +162,17 @@ class Hub:
         found = await asyncio.to_thread(self._ours)
         for record in found:  # separately: an unreachable head must not cost the other clusters their lease
             try:
-                await self.worlds.hold(await self.worlds.reach(record))
-                self._said.pop(record.id, None)
+                await self.worlds.take_lease(await self.worlds.reach(record))
+                self._last_error.pop(record.id, None)
             except DtrainError as error:
-                self._say(record, error)
+                self._send(record, error)
             except Exception as error:  # noqa: BLE001 # one cluster must not cost the leases of others
                 supervision.here().fault("server.keep", error)
         await self.refresh()
 
-    def _say(self, record: HeadRecord, error: DtrainError) -> None:
-        if self._said.get(record.id) != str(error):
-            self._said[record.id] = str(error)
+    def _send(self, record: HeadRecord, error: DtrainError) -> None:
+        if self._last_error.get(record.id) != str(error):
+            self._last_error[record.id] = str(error)
             self._log.warning("dtrain-lab: %s", error)
 
     def _ours(self) -> list[HeadRecord]:

@@ -30,7 +30,7 @@ async def restart(connection: Connection, ranks: tuple[int, ...] | None, source:
     return found
 
 
-async def leave_out(connection: Connection, lost: tuple[int, ...]) -> Cluster:
+async def exclude(connection: Connection, lost: tuple[int, ...]) -> Cluster:
     """Shrink a world to exclude lost ranks; the remaining ranks keep their variables.
 
     Args:
@@ -48,7 +48,7 @@ async def leave_out(connection: Connection, lost: tuple[int, ...]) -> Cluster:
         raise BadRequest(f"{info.name} has lost no rank.", "Change its size instead.")
     nodes = len(info.nodes)
     plan = leave.without(gone, info.world.size, info.world.size // nodes if nodes > 1 else 1)
-    await asyncio.to_thread(_leave_out, info.id, gone, plan)
+    await asyncio.to_thread(_exclude, info.id, gone, plan)
     found: Cluster = await connection.ask(clients.Info())
     return found
 
@@ -62,7 +62,7 @@ def _restart(identity: str, ranks: tuple[int, ...] | None, source: int) -> None:
     _handle(identity).restart(ranks, source)
 
 
-def _leave_out(identity: str, gone: tuple[int, ...], plan: leave.Leave) -> None:
+def _exclude(identity: str, gone: tuple[int, ...], plan: leave.Leave) -> None:
     cluster = _handle(identity)
     if plan.moves:
         # a process group can't have gaps: restart the lost ranks first, then shrink the world

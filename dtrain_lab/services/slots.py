@@ -7,7 +7,7 @@ from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import files as profiles
 
 
-async def look(profile: str = "local") -> Slots:
+async def listing(profile: str = "local") -> Slots:
     """Return all slots, each with its holder.
 
     Args:
@@ -39,4 +39,4 @@ async def stop(identity: str, profile: str = "local") -> Slots:
     """
     loaded, backend = limits.allowed(profiles.load(profile))
     await backend.stop(loaded, identity)
-    return await look(profile)
+    return await listing(profile)

@@ -51,7 +51,7 @@ class Refused(Struct, frozen=True):
     at: float
 
 
-class Looked(Struct, frozen=True):
+class Polled(Struct, frozen=True):
     """A trial's job was looked at.
 
     `error`: why it failed or waits. `killed`: it has failed through no fault of its code. `reports`: all
@@ -83,7 +83,7 @@ class Judged(Struct, frozen=True):
     behind: bool
 
 
-Event = Woke | Wished | Suggested | HandingOver | Refused | Looked | Missing | Judged
+Event = Woke | Wished | Suggested | HandingOver | Refused | Polled | Missing | Judged
 
 # ---- actions: what the driver has to do; each is answered by an event
 

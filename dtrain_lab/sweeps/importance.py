@@ -54,7 +54,7 @@ def importance(record: SweepRecord) -> Importance:
     return Importance({name: share / total for name, share in sorted(found.items(), key=lambda i: -i[1])})
 
 
-def told(found: Importance) -> str:
+def sentence(found: Importance) -> str:
     """Return an importance in a line, as "lr 82 %, width 15 %", or why it can't be told."""
     if found.missing is not None:
         return found.missing.text

@@ -20,8 +20,8 @@ from dtrain_lab.sweeps.events import (
     HandingOver,
     Judge,
     Judged,
-    Looked,
     Missing,
+    Polled,
     Refused,
     Submit,
     Suggest,
@@ -79,12 +79,12 @@ def step(record: SweepRecord, event: Event) -> tuple[SweepRecord, tuple[Action, 
             record, now = _refused(record, event), event.at
         case Missing(number, at):
             record, now = _with(record, _missing(record.trials[number], at)), at
-        case Looked():
-            record = _looked(record, event)
+        case Polled():
+            record = _polled(record, event)
         case Judged(number, behind):
             record = _judged(record, number, behind)
     record = _ended(record)
-    if isinstance(event, Looked) and _reached_rung(before, record, event.number):
+    if isinstance(event, Polled) and _reached_rung(before, record, event.number):
         return record, (Judge(event.number),)
     return record, _due(record, now)
 
@@ -144,7 +144,7 @@ def _missing(trial: Trial, at: float) -> Trial:
     return replace(trial, state="failed", handed=False, ended_at=at, ending=None, reason=reasons.DELETED)
 
 
-def _looked(record: SweepRecord, event: Looked) -> SweepRecord:
+def _polled(record: SweepRecord, event: Polled) -> SweepRecord:
     trial = record.trials[event.number]
     if not trial.handed:
         return record
@@ -169,7 +169,7 @@ def _looked(record: SweepRecord, event: Looked) -> SweepRecord:
     return _job_ended(record, trial, event)
 
 
-def _job_ended(record: SweepRecord, trial: Trial, event: Looked) -> SweepRecord:
+def _job_ended(record: SweepRecord, trial: Trial, event: Polled) -> SweepRecord:
     trial = replace(trial, handed=False, ended_at=event.ended_at)
     if event.state == "succeeded":
         return _succeeded(record, replace(trial, ending=None), event)
@@ -184,7 +184,7 @@ def _job_ended(record: SweepRecord, trial: Trial, event: Looked) -> SweepRecord:
     return _with(record, replace(trial, state="failed", reason=event.error or reasons.FAILED))
 
 
-def _succeeded(record: SweepRecord, trial: Trial, event: Looked) -> SweepRecord:
+def _succeeded(record: SweepRecord, trial: Trial, event: Polled) -> SweepRecord:
     name = record.request.objective
     last = event.reports[-1] if event.reports else None
     if last is not None and not math.isfinite(last.value):

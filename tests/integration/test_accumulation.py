@@ -205,7 +205,7 @@ def test_a_group_goes_on_after_steps_that_were_taken_back(
     optimizer.zero_grad()
     plain(model, one).backward()
     optimizer.step()
-    with accumulation.resting(), saved_state.kept():  # as dt.largest_batch does
+    with accumulation.resting(), saved_state.restored():  # as dt.largest_batch does
         optimizer.zero_grad()
         plain(model, two).backward()
         optimizer.step()

@@ -189,7 +189,7 @@ def test_a_file_that_only_the_ranks_have_is_shown_as_their_source(
         ask("disconnect")
         assert cell.end().stdout == RIGHT
     finally:
-        portal.call(session.leave())
+        portal.call(session.close())
 
 
 def test_what_is_no_protocol_ends_in_one_line_on_stderr() -> None:

@@ -83,7 +83,7 @@ def test_a_world_spans_hosts_whose_interfaces_have_other_names(cluster: Any, hos
 
 def test_its_slots_are_seen_to_be_held_on_each_host(cluster: Any) -> None:
     portal = Portal.get()
-    nodes = portal.call(slots.look("hosts")).nodes
+    nodes = portal.call(slots.listing("hosts")).nodes
     held = [[slot.held_by.name for slot in node.slots if slot.held_by] for node in nodes]
     assert held == [["far", "far"], ["far", "far"], []]
 

@@ -63,8 +63,8 @@ def test_a_job_that_may_take_more_is_told() -> None:
     assert budget.sentence(left) == "The account proj has 50.0 of 200.0 GPU-hours left."
     named = budget.sentence(Budget("CPU", 1.0, 2.0, "the QOS Long"))
     assert named == "The QOS Long has 1.0 of 2.0 CPU-hours left."
-    assert budget.asked(left, 8, None) == left
-    enough, short = budget.asked(left, 8, 3600.0 * 6), budget.asked(left, 8, 3600.0 * 24)
+    assert budget.with_job(left, 8, None) == left
+    enough, short = budget.with_job(left, 8, 3600.0 * 6), budget.with_job(left, 8, 3600.0 * 24)
     assert budget.finding(enough) is None
     found = budget.finding(short)
     assert found is not None

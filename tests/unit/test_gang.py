@@ -20,30 +20,30 @@ FULL = Reason("slots", "It needs 1 slots; 0 of 1 are free: job other holds 1.")
 
 
 def test_all_go_once_the_last_has_room() -> None:
-    made, answers = gang.hear(gang.begin(2, 0.0), wire.Holds(1, 1), 1.0)
+    made, answers = gang.receive(gang.begin(2, 0.0), wire.Holds(1, 1), 1.0)
     assert (made.gone, answers) == (False, {1: "heard"})
-    made, answers = gang.hear(made, wire.Waits(0, FULL), 1.0)
+    made, answers = gang.receive(made, wire.Waits(0, FULL), 1.0)
     assert gang.why(made, NAMES, 2.0, 1).message == f"a: {FULL.message}"
-    made, answers = gang.hear(made, wire.Holds(0, 1), 2.0)
+    made, answers = gang.receive(made, wire.Holds(0, 1), 2.0)
     assert (made.gone, answers) == (True, {0: "go", 1: "go"})
 
 
 def test_what_is_held_is_given_back_until_all_go() -> None:
-    made, _ = gang.hear(gang.begin(2, 0.0), wire.Holds(1, 1), 1.0)
-    made, answers = gang.hear(made, wire.Holds(1, 1, True), 2.0)
+    made, _ = gang.receive(gang.begin(2, 0.0), wire.Holds(1, 1), 1.0)
+    made, answers = gang.receive(made, wire.Holds(1, 1, True), 2.0)
     assert answers == {1: "return"}
-    made, _ = gang.hear(made, wire.Holds(0, 1), 3.0)
+    made, _ = gang.receive(made, wire.Holds(0, 1), 3.0)
     assert not made.gone
-    made, answers = gang.hear(made, wire.Holds(1, 1), 3.5)
+    made, answers = gang.receive(made, wire.Holds(1, 1), 3.5)
     assert (made.gone, answers) == (False, {1: "return"}), "said before it heard"
-    made, _ = gang.hear(made, wire.Holds(1, 2), 4.0)
+    made, _ = gang.receive(made, wire.Holds(1, 2), 4.0)
     # it asked just before it heard that all go
-    made, answers = gang.hear(made, wire.Holds(1, 2, True), 5.0)
+    made, answers = gang.receive(made, wire.Holds(1, 2, True), 5.0)
     assert answers == {1: "go"}
 
 
 def test_a_host_that_is_never_heard_of_is_named_with_the_port_to_open() -> None:
-    made, _ = gang.hear(gang.begin(2, 0.0), wire.Holds(0, 1), 50.0)
+    made, _ = gang.receive(gang.begin(2, 0.0), wire.Holds(0, 1), 50.0)
     assert not gang.why(made, NAMES, 59.0, 20_005).final
     reason = gang.why(made, NAMES, 61.0, 20_005)
     assert reason.final
@@ -121,7 +121,7 @@ class Part:
             return
         said = self.up.pop(0)
         before = self.site.gangs[self.job]
-        self.site.gangs[self.job], answers = gang.hear(before, said, 1.0)
+        self.site.gangs[self.job], answers = gang.receive(before, said, 1.0)
         for part in self.site.parts:
             if part.job == self.job and part.node in answers:
                 part.down.append((answers[part.node], said))

@@ -106,13 +106,13 @@ def test_the_headline_of_a_machine_as_recorded_does_not_flip(
     world: World, monkeypatch: pytest.MonkeyPatch, *, crowded: bool
 ) -> None:
     raw: list[str] = []
-    look = Steady.look
+    update = Steady.update
 
     def noted(steady: Steady, found: Verdict | None, now: float) -> Verdict | None:
         raw.append(found.id if found is not None else "")
-        return look(steady, found, now)
+        return update(steady, found, now)
 
-    monkeypatch.setattr(Steady, "look", noted)
+    monkeypatch.setattr(Steady, "update", noted)
     began, said, episodes = world.now, [], []
     for after, runnable, *ranks in NOISY["ticks"]:
         world.now = began + after

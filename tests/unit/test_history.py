@@ -81,7 +81,7 @@ def test_a_head_keeps_the_own_times_of_ranks_for_the_last_points(monkeypatch: py
     kept: list[Point] = []
     found = history.History(1.0, kept.append)
     for at in (10.0, 11.0, 12.0):
-        found.look(at, cluster)
+        found.add(at, cluster)
     assert [p.own_s for p in found.since(0)] == [(), (0.375, None), (0.375, None)]
     assert [p.own_s for p in kept] == [(), (), ()], "the history of a job is a line of text a point"
 
@@ -98,13 +98,13 @@ def test_the_last_values_of_a_cell_are_kept_whenever_it_ends() -> None:
     found = history.History(1.0, kept.append)
     first, last, late = world(4), world(39), world(139)
     assert found.wants(10.0, first.metrics.values, busy=True, ended=False)
-    found.look(10.0, first)
+    found.add(10.0, first)
     assert not found.wants(10.8, last.metrics.values, busy=True, ended=False), "a second has not passed"
     assert found.wants(10.8, last.metrics.values, busy=False, ended=True)
-    found.look(10.8, last, ended=True)
+    found.add(10.8, last, ended=True)
     assert not found.wants(12.0, last.metrics.values, busy=False, ended=False), "nothing is new"
     assert not found.wants(12.0, last.metrics.values, busy=False, ended=True)
     # averages come in after the cell's end
     assert found.wants(12.0, late.metrics.values, busy=False, ended=False)
-    found.look(12.0, late)
+    found.add(12.0, late)
     assert [p.values["step"] for p in kept] == [4, 39, 139]

@@ -17,7 +17,7 @@ from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.sweeps import study
 from dtrain_lab.sweeps.importance import importance
-from dtrain_lab.sweeps.importance import told as told_in_a_line
+from dtrain_lab.sweeps.importance import sentence as told_in_a_line
 from dtrain_lab.wire.sweeps import SweepRecord, Trial
 from tests.unit.test_sweeps import sweep
 

@@ -287,7 +287,7 @@ def test_only_regular_files_of_the_notebooks_folder_are_read(tmp_path: Path, cel
     (folder / "large.py").write_text(f"{TORCH}{' ' * (1 << 20)}")
     (folder / "latin.py").write_bytes(b"# \xff")
     os.mkfifo(folder / "pipe.py")
-    assert Code.here(cells(cell.format(root=tmp_path)), folder).files == ()
+    assert Code.local_files(cells(cell.format(root=tmp_path)), folder).files == ()
 
 
 def test_files_below_the_folder_are_read_also_by_links(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_files_below_the_folder_are_read_also_by_links(tmp_path: Path) -> None:
     (real / "link.py").symlink_to("src/m.py")
     (tmp_path / "project").symlink_to(real)
     source = "import sys, link\nsys.path.append('src')\nimport m"
-    found = Code.here(cells(source, "%run src/../link.py"), tmp_path / "project")
+    found = Code.local_files(cells(source, "%run src/../link.py"), tmp_path / "project")
     assert {module.path for module in found.files} == {"link.py", "src/m.py"}
 
 

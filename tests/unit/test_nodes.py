@@ -35,12 +35,12 @@ async def test_a_node_that_a_resize_removed_may_fall_silent_and_come_back(
     two.resizes(1)
     two.forms()
     now[0] += 2 * rooms.SILENT_S
-    two.owner.nodes.heard(0)
-    two.owner.nodes.look()
+    two.owner.nodes.note_alive(0)
+    two.owner.nodes.check_silence()
     two.owner.received(b"n1b", links.NodeHello(1, "node1", 99), b"")
     assert two.owner.phase == "ready"
     two.resizes(2)
-    two.owner.nodes.look()
+    two.owner.nodes.check_silence()
     two.joins(1)
     two.forms()
     assert (two.owner.phase, two.owner.state.size) == ("ready", 2)

@@ -101,7 +101,7 @@ async def test_a_rank_that_others_wait_for_is_named_by_the_same_verdict(job: Job
     for _ in range(3):
         job.tick(waits, RankSample(rank=1, beat_s=STUCK_AFTER_S + 1))
     assert job.parts.figures.suspects(job.observer.state) == (1,)
-    looking = asyncio.ensure_future(job.stacks.look_for(job.parts.figures.stuck(job.observer.state), (1,)))
+    looking = asyncio.ensure_future(job.stacks.locate(job.parts.figures.stuck(job.observer.state), (1,)))
     while not job.said:
         await asyncio.sleep(0)
     assert {peer for peer, _ in job.said} == {*AGENTS}  # rank 0 waits: it is asked once, too
@@ -143,7 +143,7 @@ async def test_what_outlives_the_head_lies_in_the_folder(job: Job) -> None:
     job.begin()
     lines = '{"step": 1, "values": {"lo\n{"step": 2, "values": {"loss": 0.5, "rate": "nan"}}\n{"step": 3'
     (job.folder / job_files.VALUES).write_text(lines)
-    job.observer.look(None)
+    job.observer.tick(None)
     live = msgspec.json.decode((job.folder / job_files.LIVE).read_bytes(), type=Live)
     assert live.values == {"loss": 0.5, "rate": "nan", "step": 2}
     assert [r.pid for r in live.ranks] == [10, 11]

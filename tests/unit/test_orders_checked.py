@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from dtrain_lab.api import cluster as api
+from dtrain_lab.api.cluster import cells
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.kernel import areas
 from dtrain_lab.wire import clients
@@ -30,7 +31,7 @@ def cluster() -> Any:
 
 def test_a_cell_is_checked_once_by_who_makes_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
     checks: list[str] = []
-    monkeypatch.setattr(api, "check_source", lambda code, *_: checks.append(code))
+    monkeypatch.setattr(cells, "check_source", lambda code, *_: checks.append(code))
     order = clients.Run(cell="c", code="pass", label="[1]")
     asyncio.run(cluster().run_order(order))
     assert checks == []

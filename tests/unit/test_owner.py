@@ -178,7 +178,7 @@ async def test_idle_time_counts_from_the_end_of_the_last_cell_however_it_ended(
     world.owner.happened(on.RestartAsked((0, 1)))
     world.joins(0, 1)
     world.forms()
-    world.owner.lifetime.look()
+    world.owner.lifetime.check_idle()
     assert (world.owner.phase, world.snapshot.idle_s) == ("ready", 0.0)
     world.run("b", 0, 1)
     world.replies("b", 0)
@@ -197,7 +197,7 @@ async def test_idle_time_counts_from_a_restart(make: Make, monkeypatch: pytest.M
     world.joins(0, 1)
     now[0] += 5
     world.forms()
-    world.owner.lifetime.look()
+    world.owner.lifetime.check_idle()
     assert (world.owner.phase, world.snapshot.idle_s) == ("ready", 0.0)
 
 

@@ -94,9 +94,9 @@ def test_what_was_looked_at_is_handed_over(tmp_path: Path, host: Host, book: Pat
 def test_a_plan_has_an_age(tmp_path: Path, host: Host, book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main(jobs: Jobs) -> None:
         plan = await jobs.plan(REQUEST, book)
-        at = jobs._plans._kept[plan.id].record.created_at
+        at = jobs._plans._previews[plan.id].record.created_at
         for later, left in ((3600.0, [plan.id]), (3601.0, [])):
-            assert list(known(jobs._plans._kept, at + later)) == left
+            assert list(known(jobs._plans._previews, at + later)) == left
         monkeypatch.setattr(plans.time, "time", lambda: at + 3601.0)
         with pytest.raises(Conflict) as old:
             await jobs.submit(REQUEST, book, plan=plan.id)
@@ -109,7 +109,7 @@ def test_a_plan_has_an_age(tmp_path: Path, host: Host, book: Path, monkeypatch: 
 def test_only_the_newest_plans_are_known(tmp_path: Path, host: Host, book: Path) -> None:
     async def main(jobs: Jobs) -> None:
         made = [(await jobs.plan(REQUEST, book)).id for _ in range(9)]
-        assert list(jobs._plans._kept) == made[1:]
+        assert list(jobs._plans._previews) == made[1:]
 
     with_jobs(tmp_path, main)
 

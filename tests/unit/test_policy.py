@@ -67,9 +67,9 @@ def test_what_a_server_is_told_holds_below_it_and_not_after_it() -> None:
     assert below() == "0 True\n"
     before = dict(os.environ)
     try:
-        policy.tell(ServerSettings(Policy(ranks=3)))
+        policy.publish(ServerSettings(Policy(ranks=3)))
         assert below() == "3 True\n"
-        policy.tell(ServerSettings(Policy(ranks=2), warm=False))
+        policy.publish(ServerSettings(Policy(ranks=2), warm=False))
         assert (below(), policy.current().ranks) == ("2 False\n", 2), "also where it was started before"
         assert policy._file(os.getpid()).stat().st_mode & 0o777 == 0o600
         assert dict(os.environ) == before
@@ -89,15 +89,15 @@ def test_a_users_variable_lowers_no_floor_of_a_site(
     monkeypatch.setattr(limits, "poll_floor_s", limits.poll_floor_s)
     try:
         if site is not None:
-            policy.tell(ServerSettings(Policy(poll_floor_s=site)))
-        options.hold()
+            policy.publish(ServerSettings(Policy(poll_floor_s=site)))
+        options.apply()
         assert limits.poll_floor_s() == holds
     finally:
         policy.forget()
 
 
 def test_a_file_of_a_server_that_is_gone_says_nothing() -> None:
-    policy.tell(ServerSettings(Policy(ranks=3)))
+    policy.publish(ServerSettings(Policy(ranks=3)))
     file = policy._file(os.getpid())
     kept = file.read_bytes().replace(b'"started":', b'"started":1')  # another process had this number then
     policy.forget()
@@ -109,7 +109,7 @@ def test_a_file_of_a_server_that_is_gone_says_nothing() -> None:
 def test_the_limits_of_a_server_on_another_host_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as elsewhere:  # of a container that shares this home, and has this number
         elsewhere.setattr(processes, "system", lambda: "another")
-        policy.tell(ServerSettings(Policy(ranks=3)))
+        policy.publish(ServerSettings(Policy(ranks=3)))
         file = policy._file(os.getpid())
         policy._own.clear()
     try:

@@ -328,11 +328,11 @@ def test_rounds_that_become_longer_are_told_of_in_time(monkeypatch: pytest.Monke
     monkeypatch.setattr(loop.time, "monotonic", lambda: now)
     monkeypatch.setattr(loop, "_Since", lambda: made(began=now))
     here = Paired("dt.predict", 0, 2, torch.device("cpu"))
-    told = loop._Told(here, False, 400, tqdm(disable=True))
+    told = loop._RoundReports(here, False, 400, tqdm(disable=True))
     at: list[int] = []
     for number in range(400):
         now += 0.002 if number < 2 else 0.05
         before = Paired.messages
-        told.tell(None, 1)
+        told.report(None, 1)
         at += [number] * (Paired.messages - before)
     assert max(b - a for a, b in itertools.pairwise(at)) <= 400 / loop.FEWEST_MESSAGES

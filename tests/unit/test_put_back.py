@@ -59,7 +59,7 @@ def test_what_a_step_changes_is_put_back(kind: str) -> None:
     before = {name: value.clone() for name, value in model.state_dict().items()}
     mean = {name: value.clone() for name, value in averaged.state_dict().items()}
     drawn = np.random.get_state()[2]
-    with saved_state.kept() if kind == "largest batch" else replay.kept(model, [optimizer]):
+    with saved_state.restored() if kind == "largest batch" else replay.restored(model, [optimizer]):
         step()
         step()
         assert model.first is not None

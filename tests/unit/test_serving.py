@@ -29,14 +29,14 @@ class Head:
     def __init__(self, words: Sequence[links.Stand | None]) -> None:
         self._words = list(words)
         self.stand: links.Stand | None = None
-        self.heard = 0.0
+        self.heard_at = 0.0
         self.asked = 0
 
     async def others_end(self, within_s: float) -> None:
         self.asked += 1
         now = asyncio.get_running_loop().time()
         if self._words and (word := self._words.pop(0)) is not None:
-            self.stand, self.heard = word, now
+            self.stand, self.heard_at = word, now
 
 
 @pytest_asyncio.fixture
@@ -145,7 +145,7 @@ async def test_a_late_chief_is_unknown_to_the_head_and_asked_for_again(
         ({0: done, 1: late}, 0.0),
     ]
     said: list[links.Stand] = []
-    source: Any = SimpleNamespace(node=1, kept=[], attempt=0, folder=Path(), end_with_peers=lambda: None)
+    source: Any = SimpleNamespace(node=1, children=[], attempt=0, folder=Path(), end_with_peers=lambda: None)
     monkeypatch.setattr(job_head, "ASK_S", 0.001)
     head = job_head.JobHead(source)
 
@@ -154,7 +154,7 @@ async def test_a_late_chief_is_unknown_to_the_head_and_asked_for_again(
         said.append(stand(ranks, 2, 0, waited_s, failed=False, serving=serve))
         head.obey(links.Attempt(0, said[-1]))
 
-    monkeypatch.setattr(head._agent.link, "say", answer)
+    monkeypatch.setattr(head._agent.link, "send", answer)
     head.connected.set()
     try:
         assert await asyncio.wait_for(Serving([]).wait_for_chief(head), 30)

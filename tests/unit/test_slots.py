@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dtrain_lab.placement.slots import Holder, Ticket, chosen, in_use, shown, total, turn
+from dtrain_lab.placement.slots import Holder, Ticket, chosen, in_use, listing, total, turn
 from dtrain_lab.wire.plan import NodeFacts
 
 GPUS = NodeFacts("a", "", 16, 4, 1)
@@ -78,7 +78,7 @@ def test_slots_are_never_given_twice(sizes: list[int]) -> None:
 def test_what_is_shown() -> None:
     stranger = Holder("foreign", "9", "python", "her", 9)
     tickets = [ticket("one", 1, 1, holds=True, devices=("2",)), ticket("two", 4, 2)]
-    node = shown(tickets, GPUS, USABLE, {"0": stranger}, {"0": 5, "2": 7})
+    node = listing(tickets, GPUS, USABLE, {"0": stranger}, {"0": 5, "2": 7})
     assert [slot.held_by.name if slot.held_by else None for slot in node.slots] == [
         "python",
         None,
@@ -87,7 +87,7 @@ def test_what_is_shown() -> None:
     ]
     assert [slot.memory_bytes for slot in node.slots] == [5, None, 7, None]
     assert [holder.name for holder in node.waiting] == ["two"]
-    assert len(shown([], CPUS, (), {}, {}).slots) == total(CPUS)
+    assert len(listing([], CPUS, (), {}, {}).slots) == total(CPUS)
 
 
 def test_a_job_that_waits_for_another_keeps_its_place_and_nobody_out() -> None:

@@ -76,13 +76,13 @@ def test_a_loss_says_when_and_in_which_cell_until_the_rank_is_back() -> None:
     loss = Loss(1, -9, "epoch 1\nloss nan", "id7", "killed by signal 9 (SIGKILL)")
     state = replace(initial(), members=Members((Member(0), lost)), losses=(loss,))
     ran = CellRecord("id7", "[7]", (0, 1), "running", 0, "a.ipynb", "cell-7")
-    losses.look(state, [ran])
+    losses.update(state, [ran])
     [one] = losses.all
     assert (one.rank, one.cell, one.notebook, one.cell_id, one.last) == (
         1, "[7]", "a.ipynb", "cell-7", "loss nan",
     )  # fmt: skip
     assert one.why == "Killed by signal 9 (SIGKILL)."
-    losses.look(state, [])
+    losses.update(state, [])
     assert losses.all == (one,), "the time of a loss is that of its first news"
-    losses.look(replace(state, members=Members((Member(0), Member(1)))), [])
+    losses.update(replace(state, members=Members((Member(0), Member(1)))), [])
     assert losses.all == ()

@@ -36,7 +36,7 @@ def shown(looks: Iterable[Verdict | None]) -> list[str]:
     steady = Steady()
     ids = []
     for tick, found in enumerate(looks):
-        verdict = steady.look(found, 100 + tick * TICK_S)
+        verdict = steady.update(found, 100 + tick * TICK_S)
         ids.append(verdict.id if verdict is not None else "")
     return ids
 
@@ -87,7 +87,7 @@ def test_an_episode_keeps_its_cause_until_another_one_lasts() -> None:
         *seconds(20, lambda: because("asleep" if luck.random() < 0.6 else luck.choice(["", "starved"]))),
         *seconds(20, lambda: because("data" if luck.random() < 0.95 else "asleep")),
     ]
-    told = [steady.look(found, tick * TICK_S) for tick, found in enumerate(looks)]
+    told = [steady.update(found, tick * TICK_S) for tick, found in enumerate(looks)]
     causes = [verdict.hint for verdict in told if verdict is not None]
     assert changes(causes) == 1
     assert causes[-1] == "data"
@@ -128,10 +128,10 @@ def test_a_rank_that_has_just_worked_on_is_not_called_stuck_at_once() -> None:
     works, stuck = stands("behind", "slow"), stands("stuck", "stuck")
     steady = Steady()
     looks = [found for _ in range(6) for found in (*seconds(4, lambda: works), *seconds(5, lambda: stuck))]
-    told = [steady.look(found, tick * TICK_S) for tick, found in enumerate(looks)]
+    told = [steady.update(found, tick * TICK_S) for tick, found in enumerate(looks)]
     assert {verdict.code for verdict in told if verdict is not None} == {"behind"}
     for tick in range(60):
-        last = steady.look(stuck, 1000 + tick * TICK_S)
+        last = steady.update(stuck, 1000 + tick * TICK_S)
     assert last is not None
     assert last.code == "stuck"
 
@@ -139,9 +139,9 @@ def test_a_rank_that_has_just_worked_on_is_not_called_stuck_at_once() -> None:
 def test_what_a_cell_did_says_nothing_of_the_next() -> None:
     steady = Steady()
     for tick in range(40):
-        steady.look(slow(1), tick * TICK_S)
+        steady.update(slow(1), tick * TICK_S)
     steady.forget()
-    assert steady.look(None, 11.0) is None
+    assert steady.update(None, 11.0) is None
 
 
 def accumulate(gain: float, variant: int = 2) -> tuple[Advice, ...]:
@@ -151,7 +151,7 @@ def accumulate(gain: float, variant: int = 2) -> tuple[Advice, ...]:
 def test_advice_that_comes_and_goes_is_not_shown() -> None:
     steady = SteadyAdvice()
     looks = [*seconds(1, lambda: accumulate(1.5)), *seconds(1, lambda: ())] * 10
-    assert not any(steady.look(found, tick * TICK_S) for tick, found in enumerate(looks))
+    assert not any(steady.update(found, tick * TICK_S) for tick, found in enumerate(looks))
 
 
 def test_advice_stays_over_a_moment_without_it_and_its_figures_stand_still() -> None:
@@ -161,13 +161,13 @@ def test_advice_stays_over_a_moment_without_it_and_its_figures_stand_still() -> 
         *seconds(3, lambda: ()),
         *seconds(6, lambda: accumulate(random.uniform(1.4, 1.6))),
     ]
-    told = [steady.look(found, tick * TICK_S) for tick, found in enumerate(looks)]
+    told = [steady.update(found, tick * TICK_S) for tick, found in enumerate(looks)]
     began = next(tick for tick, found in enumerate(told) if found)
     assert began * TICK_S >= 4
     assert all(told[began:])
     changes = sum(a != b for a, b in pairwise(told[began:]))
     assert changes <= 3, "as if its figures were news every quarter of a second"
-    assert not any(steady.look((), 100 + tick * TICK_S) for tick in range(4))
+    assert not any(steady.update((), 100 + tick * TICK_S) for tick in range(4))
 
 
 def bf16(gain: float) -> tuple[Advice, ...]:
@@ -177,7 +177,7 @@ def bf16(gain: float) -> tuple[Advice, ...]:
 def told(looks: Iterable[tuple[Advice, ...]]) -> list[tuple[str, ...]]:
     """Ids of what is shown after each look."""
     steady = SteadyAdvice()
-    return [tuple(a.id for a in steady.look(found, tick * TICK_S)) for tick, found in enumerate(looks)]
+    return [tuple(a.id for a in steady.update(found, tick * TICK_S)) for tick, found in enumerate(looks)]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -212,7 +212,7 @@ def test_four_batches_do_not_become_two_and_four_again() -> None:
     variants = []
     for tick in range(400):
         variant = 4 if tick < 200 and luck.random() < 0.7 else 2
-        shown = steady.look(accumulate(1.5, variant), tick * TICK_S)
+        shown = steady.update(accumulate(1.5, variant), tick * TICK_S)
         variants += [a.values["variant"] for a in shown]
     assert variants[0] in (2, 4)
     assert sum(a != b for a, b in pairwise(variants)) <= 1

@@ -99,7 +99,7 @@ async def test_requests_say_whether_the_head_was_silent_or_the_connection_broke(
     assert silent.value.code == NO_ANSWER
     asked = asyncio.ensure_future(connection.ask_head(clients.Stop()))
     await asyncio.sleep(0)
-    connection._again(way)
+    connection._reconnect(way)
     with pytest.raises(Unreachable) as broke:
         await asked
     assert broke.value.code == BROKE

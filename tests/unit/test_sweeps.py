@@ -32,8 +32,8 @@ from dtrain_lab.sweeps.events import (
     HandingOver,
     Judge,
     Judged,
-    Looked,
     Missing,
+    Polled,
     Refused,
     Submit,
     Suggest,
@@ -81,8 +81,8 @@ def begun(number: int, job: str) -> tuple[Event, ...]:
     return Suggested({"lr": 0.1 / (number + 1)}), HandingOver(number, job)
 
 
-def ended(number: int, *values: float, state: Any = "succeeded", **more: Any) -> Looked:
-    return Looked(number, state, 1.0, 2.0, reports=told(*values), **more)
+def ended(number: int, *values: float, state: Any = "succeeded", **more: Any) -> Polled:
+    return Polled(number, state, 1.0, 2.0, reports=told(*values), **more)
 
 
 def test_so_many_run_at_once_and_each_runs_once() -> None:
@@ -92,7 +92,7 @@ def test_so_many_run_at_once_and_each_runs_once() -> None:
     assert actions == (Submit(0), Suggest())
     record, actions = through(record, HandingOver(0, "a"), *begun(1, "b"))
     assert actions == ()
-    record, actions = step(record, Looked(0, "running", 1.0, reports=told(3.0, 2.0)))
+    record, actions = step(record, Polled(0, "running", 1.0, reports=told(3.0, 2.0)))
     assert (record.trials[0].state, record.trials[0].value, record.trials[0].step) == ("running", 2.0, 1)
     record, actions = step(record, ended(0, 3.0, 1.0))
     assert actions == (Suggest(),)
@@ -110,7 +110,7 @@ def test_so_many_run_at_once_and_each_runs_once() -> None:
 
 
 def test_a_queued_trial_waits_and_says_for_what() -> None:
-    record, _ = through(sweep(), *begun(0, "a"), Looked(0, "queued", error=TAKEN))
+    record, _ = through(sweep(), *begun(0, "a"), Polled(0, "queued", error=TAKEN))
     trial = record.trials[0]
     assert (trial.state, trial.reason, trial.handed) == ("waiting", TAKEN, True)
 
@@ -123,7 +123,7 @@ def test_a_driver_that_died_before_the_hand_over_loses_nothing() -> None:
 
 
 def test_a_job_that_was_seen_and_is_gone_is_not_run_again() -> None:
-    record, actions = through(sweep(1), *begun(0, "a"), Looked(0, "running", 1.0), Missing(0, 3.0))
+    record, actions = through(sweep(1), *begun(0, "a"), Polled(0, "running", 1.0), Missing(0, 3.0))
     assert said(record) == ("job_deleted", {}, "The trial's job was deleted.")
     assert (record.state, actions) == ("failed", ())
 
@@ -132,32 +132,32 @@ def test_it_is_told_apart_whether_a_trial_goes_on_or_begins_anew() -> None:
     record, _ = through(sweep(1), *begun(0, "a"))
     assert record.trials[0].resumed_step is None
     for job, saved in (("b", None), ("c", 4), ("d", 9)):
-        killed = Looked(0, "failed", 1.0, 2.0, killed=True, checkpoint_step=saved)
+        killed = Polled(0, "failed", 1.0, 2.0, killed=True, checkpoint_step=saved)
         record, _ = through(record, killed, HandingOver(0, job))
         # what it saves afterwards is not where it went on
-        record, _ = step(record, Looked(0, "running", 1.0, checkpoint_step=7))
+        record, _ = step(record, Polled(0, "running", 1.0, checkpoint_step=7))
         assert record.trials[0].resumed_step == saved
 
 
 def test_a_killed_trial_goes_on_from_its_checkpoint_and_not_for_ever() -> None:
     record, _ = through(sweep(1), *begun(0, "a"))
     for job in "bcd":
-        record, actions = step(record, Looked(0, "failed", 1.0, 2.0, killed=True, reports=told(1.0)))
+        record, actions = step(record, Polled(0, "failed", 1.0, 2.0, killed=True, reports=told(1.0)))
         assert actions == (Continue(0, record.trials[0].job or ""),)
         record, _ = through(
-            record, HandingOver(0, job), Looked(0, "running", 1.0, reports=told(0.5, first=1))
+            record, HandingOver(0, job), Polled(0, "running", 1.0, reports=told(0.5, first=1))
         )
         assert record.trials[0].state == "resumed"
     assert [r.value for r in record.trials[0].curve] == [1.0, 0.5]
     assert record.trials[0].resumes == 3
-    record, _ = step(record, Looked(0, "lost", error=Summary("job_lost", {}, "its processes are gone.")))
+    record, _ = step(record, Polled(0, "lost", error=Summary("job_lost", {}, "its processes are gone.")))
     assert (record.trials[0].state, record.state) == ("failed", "failed")
     assert record.reason is not None
     assert record.reason.message == "No trial has succeeded. its processes are gone."
 
 
 def test_stop_ends_what_runs_and_resume_continues_it() -> None:
-    record, _ = through(sweep(3), *begun(0, "a"), *begun(1, "b"), Looked(0, "running", 1.0))
+    record, _ = through(sweep(3), *begun(0, "a"), *begun(1, "b"), Polled(0, "running", 1.0))
     record, actions = step(record, Wished("stop", 1, 2.0))
     assert (record.state, actions) == ("stopping", (End(0, "a"), End(1, "b")))
     record, _ = step(record, ended(0, 1.0, state="cancelled"))
@@ -209,7 +209,7 @@ def test_what_is_refused_for_now_is_tried_again_and_the_rest_ends_the_sweep() ->
 
 @pytest.mark.parametrize("state", ["queued", "running"])
 def test_a_scheduler_that_takes_no_more_jobs_is_asked_again_while_trials_go_on(state: Any) -> None:
-    record, _ = through(sweep(), *begun(0, "a"), Looked(0, state), Suggested({"lr": 0.2}))
+    record, _ = through(sweep(), *begun(0, "a"), Polled(0, state), Suggested({"lr": 0.2}))
     limit = Refused(1, "refused", "Slurm refuses: too many jobs.", "", again=False, at=10.0)
     record, _ = step(record, limit)
     assert (record.state, record.trials[1].state) == ("running", "waiting")
@@ -221,7 +221,7 @@ def test_a_scheduler_that_takes_no_more_jobs_is_asked_again_while_trials_go_on(s
 
 
 def test_a_trial_that_can_not_be_continued_fails_alone() -> None:
-    record, _ = through(sweep(2, 1), *begun(0, "a"), Looked(0, "lost"))
+    record, _ = through(sweep(2, 1), *begun(0, "a"), Polled(0, "lost"))
     record, actions = step(
         record, Refused(0, "conflict", "Others go on from there.", "", again=False, at=1.0)
     )
@@ -250,7 +250,7 @@ def run(record: SweepRecord, choose: random.Random) -> tuple[SweepRecord, dict[i
                     state = choose.choice(["succeeded", "failed", "lost", "cancelled"])
                     jobs[trial.job or ""] = state
                 events.append(
-                    Looked(trial.number, state, 1.0, 2.0, reports=told(choose.random(), choose.random()))  # type: ignore[arg-type]
+                    Polled(trial.number, state, 1.0, 2.0, reports=told(choose.random(), choose.random()))  # type: ignore[arg-type]
                 )
             for event in events:
                 record, actions = step(record, event)
@@ -300,7 +300,7 @@ def test_however_the_driver_dies_each_trial_is_submitted_once_and_ends(
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_record_with_an_objective_that_is_no_number_can_be_read_again(value: float, tmp_path: Path) -> None:
     record, _ = through(sweep(), *begun(0, "a"), ended(0, 3.0, 2.0, 1.0), *begun(1, "b"))
-    record, _ = step(record, Looked(1, "running", 1.0, reports=told(value, value, value)))
+    record, _ = step(record, Polled(1, "running", 1.0, reports=told(value, value, value)))
     assert record.trials[1].rungs, "the first trial has said where they are"
     assert record.trials[1].rungs[0].value is None
     folders.write(tmp_path, record)
@@ -421,17 +421,17 @@ def test_who_falls_behind_at_a_rung_is_ended_there_and_keeps_what_it_has() -> No
     record, _ = through(sweep(9, 3, pruner="asha"), *begun(0, "a"), ended(0, *([1.0] * 28)))
     assert record.first_rung == 1
     record, _ = through(record, *begun(1, "b"), *begun(2, "c"))
-    record, actions = step(record, Looked(1, "running", 1.0, reports=told(9.0, 9.0)))
+    record, actions = step(record, Polled(1, "running", 1.0, reports=told(9.0, 9.0)))
     assert actions == (Judge(1),)
     assert study.falls_behind(record, 1)
     record, actions = step(record, Judged(1, True))
     assert actions[0] == End(1, "b")
-    record, actions = step(record, Looked(2, "running", 1.0, reports=told(0.5, 0.5)))
+    record, actions = step(record, Polled(2, "running", 1.0, reports=told(0.5, 0.5)))
     assert not study.falls_behind(record, 2)
-    record, actions = step(record, Looked(2, "running", 1.0, reports=told(0.5, 0.5)))
+    record, actions = step(record, Polled(2, "running", 1.0, reports=told(0.5, 0.5)))
     assert Judge(2) not in actions, "once at each rung"
-    record, _ = step(record, Looked(1, "stopping", 1.0, checkpoint_step=1, reports=told(9.0, 9.0)))
-    record, _ = step(record, Looked(1, "cancelled", 1.0, 2.0, checkpoint_step=1, reports=told(9.0, 9.0)))
+    record, _ = step(record, Polled(1, "stopping", 1.0, checkpoint_step=1, reports=told(9.0, 9.0)))
+    record, _ = step(record, Polled(1, "cancelled", 1.0, 2.0, checkpoint_step=1, reports=told(9.0, 9.0)))
     trial = record.trials[1]
     assert (trial.state, trial.checkpoint_step, trial.value) == ("pruned", 1, 9.0)
     assert trial.reason is not None

@@ -163,7 +163,7 @@ class LocalBackend(Backend):
 
     async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
         """Return the slots of this machine."""
-        return (await asyncio.to_thread(tickets.look),)
+        return (await asyncio.to_thread(tickets.all_slots),)
 
     async def stop(self, profile: Profile, identity: str) -> None:
         """End a GPU process on this machine."""

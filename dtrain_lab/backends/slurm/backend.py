@@ -64,7 +64,7 @@ class SlurmBackend(Backend):
             done = await transport(login).run(["sinfo", "-h", "-N", "-o", slurm.SINFO])
             if done.code:
                 raise Unreachable(
-                    f"Slurm does not answer: {slurm_reasons.said(done.err)}.", "Is the scheduler up?"
+                    f"Slurm does not answer: {slurm_reasons.last_line(done.err)}.", "Is the scheduler up?"
                 )
             known = now, SlurmFacts(slurm.partitions(done.out.decode("utf-8", "replace").splitlines()))
             self._facts[login] = known
@@ -148,7 +148,7 @@ class SlurmBackend(Backend):
         except Unreachable as error:
             return await self._maybe_submitted(submission, error)
         if done.code and slurm_reasons.is_unsure(done.err):
-            why = f"Slurm did not answer: {slurm_reasons.said(done.err)}."
+            why = f"Slurm did not answer: {slurm_reasons.last_line(done.err)}."
             return await self._maybe_submitted(submission, Unreachable(why, "Submit again in a minute."))
         if done.code:
             await way.remove(folder)
@@ -230,7 +230,7 @@ class SlurmBackend(Backend):
         done = await way.run(["scancel", job.job])
         self._queue(profile).hurry()
         if done.code:
-            raise Unreachable(f"Slurm did not cancel it: {slurm_reasons.said(done.err)}.", "Try again.")
+            raise Unreachable(f"Slurm did not cancel it: {slurm_reasons.last_line(done.err)}.", "Try again.")
 
     async def find(self, submission: Submission) -> Handle | None:
         """Find a job by its comment, also if a crash prevented its number from being recorded."""
@@ -262,7 +262,7 @@ class SlurmBackend(Backend):
         text = self.scripts(submission)[job_files.BATCH]
         way = transport(submission.profile.ssh.login)
         done, left = await asyncio.gather(
-            way.run(["sbatch", "--test-only"], text.encode()), hours.left(submission)
+            way.run(["sbatch", "--test-only"], text.encode()), hours.remaining(submission)
         )
         if done.code:
             refused = Finding("problem", "refused", *slurm_reasons.refusal(done.err), field="profile")

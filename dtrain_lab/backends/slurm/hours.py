@@ -8,7 +8,7 @@ from dtrain_lab.wire.jobs.quota import Budget
 from dtrain_lab.wire.submission import Submission
 
 
-async def left(submission: Submission) -> Budget | None:
+async def remaining(submission: Submission) -> Budget | None:
     """Return the account's remaining hours, and the hours that the job may use."""
     plan, options = submission.plan, submission.profile.slurm
     words = ["bash", "-c", budget.SCRIPT, "bash", options.account or "", options.qos or ""]
@@ -17,4 +17,4 @@ async def left(submission: Submission) -> Budget | None:
     left = budget.read(told, "GPU" if gpus else "CPU", slurm.gpu_kind(options.gres or ""))
     amount = gpus or plan.size * (plan.cpus_per_rank or 1)
     limit = slurm.time_s(options.time) if options.time is not None else None
-    return budget.asked(left, amount, limit) if left is not None else None
+    return budget.with_job(left, amount, limit) if left is not None else None

@@ -84,7 +84,7 @@ class Queue:
         if done.code:
             self._every = min(SLOWEST_S, self._every * 2)
             raise Unreachable(
-                f"Slurm does not answer: {slurm_reasons.said(done.err)}.", "dtrain-lab keeps asking."
+                f"Slurm does not answer: {slurm_reasons.last_line(done.err)}.", "dtrain-lab keeps asking."
             )
         self._every = floor_s()
         self._jobs = {}

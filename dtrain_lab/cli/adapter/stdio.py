@@ -118,7 +118,7 @@ async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: 
     finally:
         for task in (reading, leaving):
             task.cancel()
-        await session.leave()
+        await session.close()
         writer.close()
         await writer.wait_closed()
 

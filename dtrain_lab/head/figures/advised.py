@@ -26,7 +26,7 @@ class Advised:
         self.measured: Measured | None = None
         """Figures of that loop, with what was diagnosed of it."""
         self._advice: tuple[Advice, ...] = ()
-        self._tried: dict[tuple[str, int, str, object], tuple[float, Tried]] = {}
+        self._trials: dict[tuple[str, int, str, object], tuple[float, Tried]] = {}
         """Code of a loop, its ranks, id and variant of advice → the loop's step then, seconds, and gain."""
         self.unknown: tuple[str, ...] = ()
         """What could not be judged of that loop."""
@@ -43,7 +43,7 @@ class Advised:
         """Why there is no advice on it; empty where there is some, or before any training."""
         return "" if self._advice else why_none(self.measured, self.too_busy)
 
-    def look(
+    def update(
         self, now: Measured | None, loop: str, found: Diagnosis | None, *, sure: bool, busy: str
     ) -> tuple[Advice, ...]:
         """Return the advice to show.
@@ -69,7 +69,7 @@ class Advised:
                 self.too_busy = busy if found is None else ""
             return self._with_tried(measured)
         current = () if busy else advise(now)
-        shown = self._steady.look(current, time.monotonic())
+        shown = self._steady.update(current, time.monotonic())
         self._advice = shown or current
         self.too_busy = "" if self._advice else busy
         return self._with_tried(shown)
@@ -85,22 +85,22 @@ class Advised:
             of = self.measured = with_diagnosis(self._trained[1], found)
             self._advice, self.unknown, self.too_busy = advise(of), unknown(of), ""
 
-    def tried(self, found: Tried) -> None:
+    def record_trial(self, found: Tried) -> None:
         """Remember what advice on the loop that trained last gained when it was tried."""
         advice = next((a for a in self._advice if a.id == found.id), None)
         if advice is not None and self._step_s is not None:
-            self._tried[self._key(advice)] = self._step_s, found
+            self._trials[self._key(advice)] = self._step_s, found
 
     @property
     def _step_s(self) -> float | None:
         return self._trained[1].step_s if self._trained is not None else None
 
     def _with_tried(self, advice: tuple[Advice, ...]) -> tuple[Advice, ...]:
-        return tuple(replace(a, tried=self._tried_of(a), tryable=is_tryable(a)) for a in advice)
+        return tuple(replace(a, tried=self._trial_of(a), tryable=is_tryable(a)) for a in advice)
 
-    def _tried_of(self, advice: Advice) -> Tried | None:
+    def _trial_of(self, advice: Advice) -> Tried | None:
         """What advice gained; None where steps of the same code take another time since then."""
-        step_s, found = self._tried.get(self._key(advice), (0.0, None))
+        step_s, found = self._trials.get(self._key(advice), (0.0, None))
         now = self._step_s
         return found if now is not None and step_s and alike(step_s, now) else None
 

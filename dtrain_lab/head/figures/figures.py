@@ -99,7 +99,7 @@ class Figures:
                 seen, sample = known
                 self._samples[rank] = (seen, replace(sample, operation=None, in_operation_s=None, doing=None))
 
-    def seen(self, rank: int) -> tuple[float | None, RankSample]:
+    def last_report(self, rank: int) -> tuple[float | None, RankSample]:
         """When a rank last reported (monotonic seconds), and its latest sample."""
         return self._samples.get(rank, (None, RankSample(rank=rank)))
 
@@ -155,7 +155,7 @@ class Figures:
                 metrics.global_batch,
                 metrics.accumulated,
             )
-        advice = self._advised.look(
+        advice = self._advised.update(
             measured(metrics, samples, size, self.hosts.values()) if current else None,
             self.loops.code,
             diagnosed if metrics.measured else None,
@@ -197,7 +197,7 @@ class Figures:
 
     def tried(self, found: Tried) -> None:
         """Advice on the loop that trained last was tried."""
-        self._advised.tried(found)
+        self._advised.record_trial(found)
 
     def suspects(self, state: State) -> tuple[int, ...]:
         """Ranks that others have waited for so long that their location should be queried."""
@@ -221,7 +221,7 @@ class Figures:
             self._stuck_after_s,
             self.activities,
         )
-        return self._steady.look(found, time.monotonic()) if found is not None else None
+        return self._steady.update(found, time.monotonic()) if found is not None else None
 
     # ----
 
@@ -255,11 +255,11 @@ class Figures:
             found = straggler.slow(samples, error, hosts.by_rank(self.plan, self.hosts))
             found = found or self._hungry(samples, len(taking(state)))
             if straggler.can_judge(samples):
-                self._pace.look(found is None, time.monotonic())
+                self._pace.update(found is None, time.monotonic())
             busy = straggler.busiest(hosts.by_name(self.plan, self.hosts))
             if found is not None and busy is not None and not straggler.is_plain(found):
                 found = busy
-        shown = self._steady.look(found, time.monotonic())
+        shown = self._steady.update(found, time.monotonic())
         if current:
             self.slow = shown if shown is not None and shown.kind == "slow" else None
         return shown

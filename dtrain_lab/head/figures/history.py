@@ -47,7 +47,7 @@ class History:
         news = values != self._values
         return ((busy or news) and self.due(at)) or (ended and news)
 
-    def look(self, at: float, cluster: Cluster, *, ended: bool = False) -> None:
+    def add(self, at: float, cluster: Cluster, *, ended: bool = False) -> None:
         """Add a point if it is due, or has the last values of a cell.
 
         Args:

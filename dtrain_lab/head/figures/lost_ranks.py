@@ -17,7 +17,7 @@ class Losses:
     def __init__(self) -> None:
         self._noted: dict[int, Lost] = {}
 
-    def look(self, state: State, records: Sequence[CellRecord]) -> None:
+    def update(self, state: State, records: Sequence[CellRecord]) -> None:
         """Note new losses; drop those of ranks that are back.
 
         Args:

@@ -171,7 +171,7 @@ class Snapshot:
         *,
         takes: bool,
     ) -> Rank:
-        seen, sample = self.figures.seen(member.rank)
+        seen, sample = self.figures.last_report(member.rank)
         state = _rank_state(member, sample, stuck=blamed.get(member.rank) in ALARMS)
         if member.rank in self.figures.paused and state != "lost":
             state = "paused"

@@ -43,7 +43,7 @@ class Leases:
         """Whether any lease is held."""
         return bool(self._held)
 
-    def hold(self, lease: Lease, *, attach: bool) -> None:
+    def take(self, lease: Lease, *, attach: bool) -> None:
         """Take a lease; taking it again has no effect, but may attach its notebook."""
         self._cancel()
         if attach:

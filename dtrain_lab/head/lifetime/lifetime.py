@@ -69,20 +69,20 @@ class Lifetime:
             return None
         return self._remote.idle_s - self._snapshot.idle_s
 
-    def look(self) -> None:
+    def check_idle(self) -> None:
         """Stop a world on other machines that has been idle for too long."""
         left_s = self._idle_left_s
         if left_s is not None and left_s < 0:
             self._stop("")
 
-    def told_to_end(self) -> None:
+    def end_by_signal(self) -> None:
         """End after a signal of the scheduler or of a person, with the scheduler's reason if it gave one."""
         supervision.here().once("head.end", self._end_with_reason(), lambda _: self._stop(""))
 
     async def _end_with_reason(self) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(REASON_WITHIN_S):
-                await self.limit.look()
+                await self.limit.poll()
         self._stop(self.limit.taken)
 
     def all_joined(self) -> None:

@@ -32,7 +32,7 @@ class Limit:
             return
         self.at = slurm.end_time(os.environ.get("SLURM_JOB_END_TIME", ""), time.time())
         while True:
-            await self.look()
+            await self.poll()
             self._sooner.clear()
             try:
                 async with asyncio.timeout(AGAIN_S):
@@ -44,7 +44,7 @@ class Limit:
         """The scheduler has signalled that the end is near: ask now."""
         self._sooner.set()
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Ask the scheduler once."""
         said = (await self._ask(self._job)).split() if self._job is not None else []
         if said:

@@ -66,7 +66,7 @@ class Attempts:
         if told.restart in self._failed:
             self._send(agent, links.Leave())
 
-    def heard(self, rank: int) -> None:
+    def note_alive(self, rank: int) -> None:
         """The agent of a rank has sent its periodic report."""
         if rank in self._ranks:
             self._ranks[rank].seen = time.monotonic()
@@ -83,7 +83,7 @@ class Attempts:
         watched.code = code
         if code:
             self._fail(watched)
-        self.look()
+        self.check()
         return True
 
     def asked(self, agent: bytes, number: int) -> None:
@@ -96,7 +96,7 @@ class Attempts:
         self._asking.setdefault(agent, (number, time.monotonic()))
         self._answer(agent, unasked=False)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Answer waiting agents whose attempt is over; nodes that have gone silent are detected here."""
         for agent in list(self._asking):
             self._answer(agent, unasked=True)

@@ -36,7 +36,7 @@ class Controller:
         address: str,
         ports: Sequence[int],
     ) -> None:
-        self._say = say
+        self._send = say
         security = profile_dir / "security"
         self._files = security / "ipcontroller-engine.json", security / "ipcontroller-client.json"
         self._log = str(log)
@@ -70,7 +70,7 @@ class Controller:
         """Start the controller, and wait for the connection files that it writes once it listens."""
         if not self._begun:  # already started where supervision has restarted this wait
             self._begun = True
-            self._say(ForkController(self._arguments, self._log))
+            self._send(ForkController(self._arguments, self._log))
         while True:
             texts = [f.read_text() if f.exists() else "" for f in self._files]
             if all(text.rstrip().endswith("}") for text in texts):
@@ -97,4 +97,4 @@ class Controller:
         for file, text in zip(self._files, (self.engine_file, self.client_file), strict=True):
             file.touch(mode=0o600)
             file.write_text(text)
-        self._say(ForkController((*self._arguments, "--restore"), self._log))
+        self._send(ForkController((*self._arguments, "--restore"), self._log))

@@ -35,7 +35,7 @@ class Network:
         self._nodes = nodes
         self._wanted = wanted
         self._ports = ports
-        self._say = say
+        self._send = say
         self._ready = ready
         self._failed = failed
         self._hellos: dict[int, links.NodeHello] = {}
@@ -67,7 +67,7 @@ class Network:
             return
         self.chosen = {node: chosen[self._name(node)] for node in self._hellos}
         for node, interface in self.chosen.items():
-            self._say(node, links.Listen(interface.address, self._nonces[node], tuple(allowed or ())))
+            self._send(node, links.Listen(interface.address, self._nonces[node], tuple(allowed or ())))
 
     def listening(self, message: links.Listening) -> None:
         """A node listens; once all do, they probe each other."""
@@ -80,7 +80,7 @@ class Network:
         if len(self._targets) == self._nodes:
             for other in self._targets:
                 targets = tuple(t for t in self._targets.values() if t.node != other)
-                self._say(other, links.Probe(targets))
+                self._send(other, links.Probe(targets))
 
     def probed(self, message: links.Probed) -> None:
         """A node has probed all others."""
@@ -89,7 +89,7 @@ class Network:
             return
         self.settled = True
         for node in self._probed:
-            self._say(node, links.Hush())
+            self._send(node, links.Hush())
         pairs = {
             self._name(node): [self._name(other) for other in blocked]
             for node, blocked in sorted(self._probed.items())

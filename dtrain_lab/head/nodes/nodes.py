@@ -70,7 +70,7 @@ class Nodes:
         self._master_port = 0
         self._peers: dict[int, bytes] = {}
         self._hellos: dict[int, links.NodeHello] = {}
-        self._heard: dict[int, float] = {}
+        self._heard_at: dict[int, float] = {}
         self._loaded: list[links.Preloaded] = []
         self._network: Network | None = None
         self._engines: supervision.Handle | None = None
@@ -98,10 +98,10 @@ class Nodes:
         settings = self._settings.remote
         assert settings is not None
         self._network = Network(
-            len(plan.nodes), settings.interface, settings.ports, self.say, self._connected, self._unfit
+            len(plan.nodes), settings.interface, settings.ports, self.send, self._connected, self._unfit
         )
 
-    def say(self, node: int, message: links.Message) -> None:
+    def send(self, node: int, message: links.Message) -> None:
         """Send a message to a node's agent."""
         self._send(self._peers[node], message)
 
@@ -125,7 +125,7 @@ class Nodes:
             heir: Socket at which another agent takes over the fork server of this node.
         """
         for node in self._peers:
-            self.say(node, links.Leave(heir if node == 0 else ""))
+            self.send(node, links.Leave(heir if node == 0 else ""))
 
     async def close(self, within_s: float, *, handing_on: bool = False) -> None:
         """Stop the controller, and wait for the head's own agents."""
@@ -147,26 +147,26 @@ class Nodes:
             case links.Probed() if self._network is not None:
                 self._network.probed(message)
 
-    def heard(self, node: int) -> None:
+    def note_alive(self, node: int) -> None:
         """A node has sent its periodic samples."""
-        self._heard[node] = time.monotonic()
+        self._heard_at[node] = time.monotonic()
 
-    def look(self) -> None:
+    def check_silence(self) -> None:
         """Declare nodes lost that have been silent for `SILENT_S`."""
         if self._network is None:
             return
         now = time.monotonic()
-        for node, last in list(self._heard.items()):
+        for node, last in list(self._heard_at.items()):
             if now - last > SILENT_S:
-                del self._heard[node]
+                del self._heard_at[node]
                 name = self._hellos[node].name
-                ranks = self._lose(node, f"{name} has not been heard of for {SILENT_S:.0f} s")
+                ranks = self._report_lost(node, f"{name} has not been heard of for {SILENT_S:.0f} s")
                 if ranks:  # read when the node is back, before any message to fork new ranks
-                    self.say(node, links.Signal(ranks, signal.SIGKILL))
+                    self.send(node, links.Signal(ranks, signal.SIGKILL))
 
     def resized(self, nodes: int) -> None:
         """The world has this many nodes now; agents of the others stay, without ranks and samples."""
-        self._heard = {node: last for node, last in self._heard.items() if node < nodes}
+        self._heard_at = {node: last for node, last in self._heard_at.items() if node < nodes}
 
     def place(self, node: int) -> orders.Place:
         """Settings shared by all ranks of a node."""
@@ -194,7 +194,7 @@ class Nodes:
         log.info("node %s: the agent of %s is there, pid %s", hello.node, hello.name, hello.pid)
         node = hello.node
         if node in self._peers:
-            self._lose(node, f"the node agent of {hello.name} ended")
+            self._report_lost(node, f"the node agent of {hello.name} ended")
         self._peers[node] = peer
         self._hellos[node] = hello if hello.link else replace(hello, link=self._link)
         if self._network is None:
@@ -238,7 +238,7 @@ class Nodes:
         allowed = self._ports()
         chosen = listen.free(address, SOCKETS, allowed) if allowed is not None else ()
         place, log = self._directory / "ipp", directory / "controller.log"
-        self._controller = Controller(lambda order: self.say(0, order), place, log, address, chosen)
+        self._controller = Controller(lambda order: self.send(0, order), place, log, address, chosen)
         wait = partial(self._wait_for, self._controller)
         self._engines = supervision.here().keep("head.controller", wait)
 
@@ -251,12 +251,12 @@ class Nodes:
             return
         text = f"the node agent of {self._started[node][0]} ended with code {code}"
         if node > 0 and self._world.phase in ENDED:
-            self._lose(node, text)
+            self._report_lost(node, text)
             self.start(node, *self._started[node])
             return
         self._world.happened(on.NodeFailed(node, text, "Its log has the details."))
 
-    def _lose(self, node: int, why: str) -> tuple[int, ...]:
+    def _report_lost(self, node: int, why: str) -> tuple[int, ...]:
         """Report all ranks of a node as exited; returns those that had a process."""
         lost: list[int] = []
         if node >= len(self._plan.nodes):  # a resize has removed its ranks

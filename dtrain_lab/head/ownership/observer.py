@@ -128,7 +128,7 @@ class Observer:
                 self._attached(peer, message)
             case links.Samples(_, samples):
                 for sample in samples:
-                    self._attempts.heard(sample.rank)
+                    self._attempts.note_alive(sample.rank)
             case links.Exited(rank, pid, code):
                 if self._attempts.ended(rank, pid, code):
                     self._peers.gone(rank)
@@ -171,9 +171,9 @@ class Observer:
 
     # ---- what outlives this head
 
-    def look(self, stuck: Verdict | None) -> None:
+    def tick(self, stuck: Verdict | None) -> None:
         """Called on each tick: check the attempts, write `live.json`."""
-        self._attempts.look()
+        self._attempts.check()
         self._write()
 
     def keep(self, point: Point) -> None:

@@ -116,7 +116,7 @@ class Owner:
         loop = asyncio.get_running_loop()
         kept = supervision.here()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.lifetime.told_to_end)
+            loop.add_signal_handler(number, self.lifetime.end_by_signal)
         loop.add_signal_handler(signal.SIGUSR2, self.lifetime.limit.warned)
         loop.add_signal_handler(signal.SIGINT, lambda: None)
         self.nodes.keys = keys
@@ -209,12 +209,12 @@ class Owner:
         """Ask the agents for stacks of ranks that don't answer themselves."""
         if self.plan is not None:
             for index, _, mine in orders.by_node(self.plan, ranks):
-                self.nodes.say(index, links.AskStacks(number, mine))
+                self.nodes.send(index, links.AskStacks(number, mine))
 
-    def look(self, stuck: Verdict | None) -> None:
+    def tick(self, stuck: Verdict | None) -> None:
         """Called on each tick: check silent nodes, idle time and hangs."""
-        self.nodes.look()
-        self.lifetime.look()
+        self.nodes.check_silence()
+        self.lifetime.check_idle()
         if stuck is not None:
             self._limits.check_hang(stuck)
 
@@ -299,7 +299,7 @@ class Owner:
             if state.phase == "ready":  # idle time starts now: a start may take longer than the idle limit
                 self.snapshot.rests(not self.cells.busy)
         if state.losses or self._losses.all:
-            self._losses.look(state, self.cells.records())
+            self._losses.update(state, self.cells.records())
         if state.phase == "ready":
             if not self._was_ready:
                 self._was_ready = True
@@ -327,7 +327,7 @@ class Owner:
         """Handle a message of a rank or an agent."""
         match message:
             case links.Samples(node):
-                self.nodes.heard(node)
+                self.nodes.note_alive(node)
             case links.Completed():
                 self._cell_requests.completed(message)
             case links.Handled():

@@ -79,7 +79,7 @@ class Policy(Protocol):
             frame: The message as it arrived, to be forwarded without encoding it again.
         """
 
-    def look(self, stuck: Verdict | None) -> None:
+    def tick(self, stuck: Verdict | None) -> None:
         """Called on each tick; `stuck`: the verdict on a hang, if there is one."""
 
     def keep(self, point: Point) -> None:

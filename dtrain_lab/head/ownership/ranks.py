@@ -61,7 +61,7 @@ class Ranks:
                 orders.rank_spec(self._plan, place, index, node, rank, replaces=rank in self._forked)
                 for rank in mine
             )
-            self._nodes.say(index, links.Fork(specs))
+            self._nodes.send(index, links.Fork(specs))
         for rank in ranks:
             self._forked.add(rank)
             self._figures.forget(rank)
@@ -71,7 +71,7 @@ class Ranks:
         """Show this cluster as the holder of slots on our own nodes; a scheduler assigns slots itself."""
         assert self._plan is not None
         if not self._plan.traits.schedules:
-            self._nodes.say(node, links.Hold(self._id, self._snapshot.name, ranks))
+            self._nodes.send(node, links.Hold(self._id, self._snapshot.name, ranks))
 
     def form(self, generation: int, joining: tuple[int, ...]) -> None:
         """Tell all ranks to form a generation's group; newcomers learn the groups that survivors have."""
@@ -89,7 +89,7 @@ class Ranks:
         """Send a signal to ranks, located by the given plan."""
         self._note_operations(ranks)
         for index, _, keys in orders.by_node(plan, ranks):
-            self._nodes.say(index, links.Signal(keys, number))
+            self._nodes.send(index, links.Signal(keys, number))
 
     def abort(self, ranks: tuple[int, ...], hooks: bool) -> None:
         """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""
@@ -149,7 +149,7 @@ class Ranks:
     def _to_agent(self, rank: int, message: links.Message) -> None:
         if self._plan is not None:
             for index, _, _ in orders.by_node(self._plan, (rank,)):
-                self._nodes.say(index, message)
+                self._nodes.send(index, message)
 
     def _joined(self, peer: bytes, message: links.RankHello) -> None:
         if message.version != VERSION:

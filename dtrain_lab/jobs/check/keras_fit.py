@@ -94,13 +94,13 @@ def _known(nodes: Sequence[ast.AST], given: Given, package: str) -> frozenset[st
     """
     known: frozenset[str] = frozenset()
     while True:
-        found = known | {name for node in nodes for name in _told(node, known, given, package)}
+        found = known | {name for node in nodes for name in _names_given(node, known, given, package)}
         if found == known:
             return known
         known = found
 
 
-def _told(node: ast.AST, known: frozenset[str], given: Given, package: str) -> Iterator[str]:
+def _names_given(node: ast.AST, known: frozenset[str], given: Given, package: str) -> Iterator[str]:
     """Yield the names that a statement gives to something of Keras."""
     match node:
         case ast.Import(names):

@@ -36,7 +36,7 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
     found = []
     for one in parsed:
         for node in ast.walk(one.tree):
-            asked = _asked(node, known) if isinstance(node, ast.Call) else None
+            asked = _launch_argument(node, known) if isinstance(node, ast.Call) else None
             if asked is None:
                 continue
             name, argument, count = asked
@@ -55,7 +55,7 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
     return found
 
 
-def _asked(call: ast.Call, known: dict[str, int]) -> tuple[str, str, int] | None:
+def _launch_argument(call: ast.Call, known: dict[str, int]) -> tuple[str, str, int] | None:
     """Return a launcher's name, its argument and the value; None for other calls and unknown values."""
     name = last(call.func)
     if name not in NUMBERS:

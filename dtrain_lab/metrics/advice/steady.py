@@ -35,7 +35,7 @@ class SteadyAdvice:
         self._seen_at.clear()
         self._other.clear()
 
-    def look(self, found: tuple[Advice, ...], now: float) -> tuple[Advice, ...]:
+    def update(self, found: tuple[Advice, ...], now: float) -> tuple[Advice, ...]:
         """Evaluate which advice is shown now.
 
         Args:

@@ -51,7 +51,7 @@ class Steady:
     """Decides which verdict is shown. Callers pass the time, so that no clock is needed here."""
 
     def __init__(self) -> None:
-        self._looks: deque[tuple[float, str]] = deque()
+        self._evaluations: deque[tuple[float, str]] = deque()
         """Time of each evaluation, and id of its verdict; empty without a verdict."""
         self._latest: dict[str, Verdict] = {}
         self._shown: Verdict | None = None
@@ -68,13 +68,13 @@ class Steady:
 
     def forget(self) -> None:
         """Forget all evaluations, because nothing runs any more, or something else."""
-        self._looks.clear()
+        self._evaluations.clear()
         self._found.clear()
         self._latest.clear()
         self._shown = self._changed = None
         self._hang = self._key = ""
 
-    def look(self, found: Verdict | None, now: float) -> Verdict | None:
+    def update(self, found: Verdict | None, now: float) -> Verdict | None:
         """Evaluate which verdict is shown now.
 
         Args:
@@ -114,15 +114,15 @@ class Steady:
             self._found.append((now, found))
         while self._found and self._found[0][0] < now - EXPLAINED_S:
             self._found.popleft()
-        self._looks.append((now, key))
-        while len(self._looks) > 2 and self._looks[1][0] < now - KEPT_S:
-            self._looks.popleft()
-        seen = {key for _, key in self._looks}
+        self._evaluations.append((now, key))
+        while len(self._evaluations) > 2 and self._evaluations[1][0] < now - KEPT_S:
+            self._evaluations.popleft()
+        seen = {key for _, key in self._evaluations}
         self._latest = {key: verdict for key, verdict in self._latest.items() if key in seen}
         shown = self._shown
         best = max(self._latest, key=lambda k: self._share(k, now, _rule(k).enter_s), default="")
         rule = _rule(best)
-        known_s = now - self._looks[0][0]
+        known_s = now - self._evaluations[0][0]
         enters = best and known_s >= rule.enter_s and self._share(best, now, rule.enter_s) >= rule.enter
         current = self._key
         if enters and best != current:
@@ -165,7 +165,7 @@ class Steady:
         """The share of the last `within_s` seconds in which a verdict held."""
         total = mine = 0.0
         until = now
-        for at, seen in reversed(self._looks):
+        for at, seen in reversed(self._evaluations):
             begin = max(at, now - within_s)
             lasted = min(max(0.0, until - begin), LOOK_COUNTS_S)
             total += lasted

@@ -28,35 +28,35 @@ class Pace:
     """Decides whether a headline may say that all ranks keep pace: by the rule of verdicts, which deny it."""
 
     def __init__(self) -> None:
-        self._looks: deque[tuple[float, bool]] = deque()
-        self._kept = False
+        self._evaluations: deque[tuple[float, bool]] = deque()
+        self._keeps = False
 
     @property
     def kept(self) -> bool:
         """Whether the ranks keep pace, as far as that was seen for long enough."""
-        return self._kept
+        return self._keeps
 
     def forget(self) -> None:
         """Forget everything, because nothing trains any more, or something else."""
-        self._looks.clear()
-        self._kept = False
+        self._evaluations.clear()
+        self._keeps = False
 
-    def look(self, even: bool, now: float) -> None:
+    def update(self, even: bool, now: float) -> None:
         """Take an evaluation of enough steps.
 
         Args:
             even: whether it found no slow rank and no waiting for data.
             now: time of a monotonic clock, seconds.
         """
-        self._looks.append((now, even))
-        while len(self._looks) > 1 and self._looks[1][0] <= now - USUAL.leave_s:
-            self._looks.popleft()
-        known_s = now - self._looks[0][0]
-        if self._kept:
-            self._kept = known_s < USUAL.leave_s or self._share(now - USUAL.leave_s) > USUAL.leave
+        self._evaluations.append((now, even))
+        while len(self._evaluations) > 1 and self._evaluations[1][0] <= now - USUAL.leave_s:
+            self._evaluations.popleft()
+        known_s = now - self._evaluations[0][0]
+        if self._keeps:
+            self._keeps = known_s < USUAL.leave_s or self._share(now - USUAL.leave_s) > USUAL.leave
         else:
-            self._kept = known_s >= USUAL.enter_s and self._share(now - USUAL.enter_s) >= USUAL.enter
+            self._keeps = known_s >= USUAL.enter_s and self._share(now - USUAL.enter_s) >= USUAL.enter
 
     def _share(self, since: float) -> float:
-        found = [even for at, even in self._looks if at >= since]
+        found = [even for at, even in self._evaluations if at >= since]
         return sum(found) / len(found)

@@ -62,20 +62,20 @@ class FirstHost:
         while self._turn.after() is not None:
             await asyncio.sleep(LOOK_S)
         while not self._gang.gone:
-            await self._hear(self._turn.look(), b"")
+            await self._receive(self._turn.poll(), b"")
             if self._gang.gone:  # there is room for all: nothing to wait for
                 break
             await self._listen_for(LOOK_S)
             if self._gang.gone:
                 break
             reason = gang.why(self._gang, self._names, time.monotonic(), self._port)
-            self._turn.say(reason)
+            self._turn.write_reason(reason)
             if reason.final:
                 raise Failed(reason.message)
-        self._turn.say(None)
+        self._turn.write_reason(None)
         return self._meeting
 
-    async def tell(self) -> None:
+    async def exchange_endpoints(self) -> None:
         """Answer hosts that have not got the start yet, and send all the head's endpoints."""
         if self._socket is None:
             return
@@ -105,7 +105,7 @@ class FirstHost:
             if isinstance(said, wire.Asks):
                 await self._lead(said, peer)
             else:
-                await self._hear(said, peer)
+                await self._receive(said, peer)
 
     async def _lead(self, said: wire.Asks, peer: bytes) -> None:
         """Send a host the head's endpoints, once they exist."""
@@ -116,10 +116,10 @@ class FirstHost:
             word = wire.HeadFound(path.read_bytes())
             await self._socket.send_multipart([peer, wire.encode(word)])
 
-    async def _hear(self, said: wire.Stands, peer: bytes) -> None:
+    async def _receive(self, said: wire.Stands, peer: bytes) -> None:
         if peer:
             self._peers[said.node] = peer
-        self._gang, answers = gang.hear(self._gang, said, time.monotonic())
+        self._gang, answers = gang.receive(self._gang, said, time.monotonic())
         if self._gang.gone and not self._meeting:  # late: a free port may be taken while hosts wait
             left = self._ports[gang.PORTS :]
             self._meeting = next((port for port in left if is_free(port)), left[0])

@@ -63,11 +63,11 @@ class OtherHost:
         """
         heard, before, at = time.monotonic(), None, 0.0
         while time.monotonic() - heard < gang.SILENT_S:
-            said = self._turn.look()
+            said = self._turn.poll()
             if said != before or time.monotonic() - at > SAY_S:
                 before, at = said, time.monotonic()
-                await self._say(said)
-            answer = await self._hear(LOOK_S)
+                await self._send(said)
+            answer = await self._receive(LOOK_S)
             if answer is not None:
                 heard = time.monotonic()
             if isinstance(answer, wire.Go):
@@ -76,16 +76,16 @@ class OtherHost:
                 self._turn.give_back(answer.hold)
         raise Failed(f"{self._place} was not heard of for {gang.SILENT_S:.0f} s.")
 
-    async def tell(self) -> None:
+    async def exchange_endpoints(self) -> None:
         """Get the head's endpoints and write them, unless this host shares the first host's folder."""
         path = self._folder / job_files.ENDPOINTS
         until = time.monotonic() + HEAD_WITHIN_S
         while time.monotonic() < until and not path.exists():
-            await self._say(wire.Asks(self._node))
-            answer = await self._hear(LOOK_S)
+            await self._send(wire.Asks(self._node))
+            answer = await self._receive(LOOK_S)
             if isinstance(answer, wire.HeadFound):
                 durable.swap(path, answer.endpoints)
-        await self._say(wire.Asks(self._node, knows=True))
+        await self._send(wire.Asks(self._node, knows=True))
 
     def close(self) -> None:
         """Close the sockets; queued messages still leave."""
@@ -101,12 +101,12 @@ class OtherHost:
         made.connect(url)
         return made
 
-    async def _say(self, said: wire.Said) -> None:
+    async def _send(self, said: wire.Said) -> None:
         for one in self._sockets:
             with contextlib.suppress(zmq.Again):  # not connected yet; the message is repeated soon
                 await one.send(wire.encode(said), flags=zmq.NOBLOCK)
 
-    async def _hear(self, seconds: float) -> wire.Answer | None:
+    async def _receive(self, seconds: float) -> wire.Answer | None:
         poller = zmq.asyncio.Poller()
         for one in self._sockets:
             poller.register(one, zmq.POLLIN)

@@ -36,7 +36,7 @@ class HostTicket:
         self._folder = folder
         self._node = node or 0
         self._facts = local_facts()
-        self._said = b""
+        self._reason = b""
         self._hold = 0
         """How often it has taken slots."""
         self.devices: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class HostTicket:
         if not any(ticket.id == record.id for ticket in tickets.living()):  # else queued by the submission
             tickets.put(slots.job_ticket(record, script, processes.started(script), size))
 
-    def look(self) -> wire.Stands:
+    def poll(self) -> wire.Stands:
         """Take slots if they are free; returns this host's state."""
         with tickets.locked():
             living = tickets.living()
@@ -82,7 +82,7 @@ class HostTicket:
         # the other job's folder; older versions wrote its id, which is the name of a sibling folder
         reason = _before(self._folder.parent / self._record.request.after)
         if reason is not None:
-            self.say(reason)
+            self.write_reason(reason)
             if reason.final:
                 raise Failed(reason.message)
             return reason
@@ -91,15 +91,15 @@ class HostTicket:
             tickets.put(msgspec.structs.replace(mine, ready=True))
         return None
 
-    def say(self, reason: Reason | None) -> None:
+    def write_reason(self, reason: Reason | None) -> None:
         """Write the reason for waiting to where clients read it; None removes it."""
         if reason is None:
             (self._folder / job_files.WAITING).unlink(missing_ok=True)
             return
         text = msgspec.json.encode(reason)
-        if text != self._said:
+        if text != self._reason:
             durable.swap(self._folder / job_files.WAITING, text)
-            self._said = text
+            self._reason = text
 
 
 def _before(other: Path) -> Reason | None:

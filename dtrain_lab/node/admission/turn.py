@@ -50,7 +50,7 @@ async def run(folder: Path, node: int | None) -> int:
         port = await mine.wait()
         print(port, ",".join(turn.devices), flush=True)
         sys.stdout.close()
-        await mine.tell()
+        await mine.exchange_endpoints()
     except Failed as error:
         print(f"dtrain-lab: {error}", file=sys.stderr)
         return 1

@@ -49,7 +49,7 @@ class ForkSource:
         self._gpus: dict[int, str] = {}
         """Rank → its GPU."""
         self._memory = OutOfMemory()
-        self._forks = ForkServerClient(settings.variables, self._heard, self._server_gone)
+        self._forks = ForkServerClient(settings.variables, self._received, self._server_gone)
         self._listener: Listener | None = None
         self._done = asyncio.Event()
         self._heir = ""
@@ -57,7 +57,7 @@ class ForkSource:
         self._printed: dict[int, tuple[int, int, float]] = {}
         """Rank → bytes of stdout and stderr, and since when they are unchanged; infinity once reported."""
         self._agent = Agent(self, settings.gpus)
-        self._say = self._agent.link.say
+        self._send = self._agent.link.send
 
     async def run(self) -> None:
         """Serve the head until it sends `Leave` or is gone."""
@@ -82,8 +82,8 @@ class ForkSource:
                 return
             self._settings = msgspec.json.decode(line, type=AgentSettings)
         self._agent.join(self._settings.link, self._settings.keys)
-        link = kept.keep("node.link", self._leave_with_head)
-        unsaid = kept.keep("node.unsaid", self._look_for_unsaid)
+        link = kept.keep("node.link", self._end_with_head)
+        unsaid = kept.keep("node.unsaid", self._report_unsent)
         log.info("began: node %s, pid %s", self.node, os.getpid())
         try:
             await self._done.wait()
@@ -134,14 +134,14 @@ class ForkSource:
                     self._listener.close()
             case links.AskUnsaid(rank) if rank in self._ranks:
                 words = self._forks.words[rank].unsaid()
-                self._say(links.Unsaid(rank=rank, pid=self._ranks[rank].pid, words=words))
+                self._send(links.Unsaid(rank=rank, pid=self._ranks[rank].pid, words=words))
             case links.Leave(heir):
                 self._heir = heir
                 self._done.set()
 
     # ----
 
-    async def _leave_with_head(self) -> None:
+    async def _end_with_head(self) -> None:
         await self._agent.link.head_gone()
         self._done.set()
 
@@ -155,17 +155,17 @@ class ForkSource:
         try:
             port = await self._listener.open(order.address, order.ports)
         except OSError as error:
-            self._say(links.Listening(node=self.node, error=error.strerror or str(error)))
+            self._send(links.Listening(node=self.node, error=error.strerror or str(error)))
         else:
-            self._say(links.Listening(node=self.node, port=port))
+            self._send(links.Listening(node=self.node, port=port))
 
     def _not_listening(self, error: Exception) -> None:
-        self._say(links.Listening(node=self.node, error=supervision.say(error)))
+        self._send(links.Listening(node=self.node, error=supervision.say(error)))
 
     async def _probe(self, order: links.Probe) -> None:
         found = await asyncio.gather(*(reaches(t.address, t.port, t.nonce) for t in order.targets))
         blocked = tuple(t.node for t, good in zip(order.targets, found, strict=True) if not good)
-        self._say(links.Probed(node=self.node, blocked=blocked))
+        self._send(links.Probed(node=self.node, blocked=blocked))
 
     def _make(self, spec: links.RankSpec) -> None:
         """Fork a rank; a failure is reported to the head."""
@@ -177,10 +177,10 @@ class ForkSource:
         except Exception as error:  # noqa: BLE001 # reported as the rank's exit; other ranks are forked
             supervision.here().fault("node.order", error)
             how = f"could not be made ({supervision.say(error)})"
-            self._say(links.Forked(key=spec.rank, pid=NO_PROCESS))
-            self._say(links.Exited(key=spec.rank, pid=NO_PROCESS, code=1, how=how))
+            self._send(links.Forked(key=spec.rank, pid=NO_PROCESS))
+            self._send(links.Exited(key=spec.rank, pid=NO_PROCESS, code=1, how=how))
 
-    async def _look_for_unsaid(self) -> None:
+    async def _report_unsent(self) -> None:
         """A blocked rank can't send what it has printed, so report to the head how much that is."""
         while True:
             await asyncio.sleep(UNSAID_S)
@@ -195,19 +195,19 @@ class ForkSource:
                     self._printed[rank] = (out, err, now)
                 elif now - before[2] >= QUIET_S:
                     self._printed[rank] = (out, err, math.inf)  # reported once
-                    self._say(links.Quiet(rank=rank, stdout=out, stderr=err))
+                    self._send(links.Quiet(rank=rank, stdout=out, stderr=err))
 
-    def _heard(self, news: fork_messages.News) -> None:
+    def _received(self, news: fork_messages.News) -> None:
         match news:
             case fork_messages.Loaded(seconds, torch, on_gpus, error):
                 if not error and not on_gpus and self._visible:
                     error = f"torch {torch} {NO_CUDA}"
-                self._say(links.Preloaded(self.node, seconds, torch, error, _import_hint(error)))
+                self._send(links.Preloaded(self.node, seconds, torch, error, _import_hint(error)))
             case fork_messages.Born(key, pid):
                 if key != links.CONTROLLER:
                     stacks = partial(self._forks.words[key].stacks, pid)
                     self._ranks[key] = Process(key, pid, self._forks.rings[key], self._gpus.get(key), stacks)
-                self._say(links.Forked(key=key, pid=pid))
+                self._send(links.Forked(key=key, pid=pid))
             case fork_messages.Died():
                 self._died(news)
 
@@ -222,7 +222,7 @@ class ForkSource:
                 last = self._with_last_words(last, rank)
             except Exception as error:  # noqa: BLE001 # its exit must be reported all the same
                 supervision.here().fault("node.order", error)
-        self._say(last)
+        self._send(last)
 
     def _with_last_words(self, last: links.Exited, rank: Process) -> links.Exited:
         kept = self._forks.words.pop(last.key)
@@ -232,7 +232,7 @@ class ForkSource:
             kept.close()
 
     def _server_gone(self) -> None:
-        self._say(links.Preloaded(node=self.node, error="the fork server has ended"))
+        self._send(links.Preloaded(node=self.node, error="the fork server has ended"))
         asyncio.get_running_loop().call_later(0.2, self._done.set)
 
 

@@ -50,7 +50,7 @@ class ForkServerClient:
         gone: Callable[[], None],
     ) -> None:
         self._variables = variables
-        self._heard = heard
+        self._on_message = heard
         self._gone = gone
         self._channel: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -129,7 +129,9 @@ class ForkServerClient:
             return False
 
     async def _hand_on(self, path: str, channel: socket.socket) -> bool:
-        self._heard = lambda _: None  # the head, which waits for this agent's end, would make it all anew
+        self._on_message = lambda _: (
+            None
+        )  # the head, which waits for this agent's end, would make it all anew
         self._order(fork_messages.Kill((*self.words, CONTROLLER), signal.SIGKILL), [])
         self._loaded.clear()
         self._order(fork_messages.HandOn(), [])
@@ -225,7 +227,7 @@ class ForkServerClient:
             self._began.pop(news.pid, None)
         elif not news.error:
             self._loaded.set()
-        self._heard(news)
+        self._on_message(news)
 
     def _end_left(self) -> None:
         """Kill the ranks' children: when the fork server is killed, only the ranks themselves die with it."""

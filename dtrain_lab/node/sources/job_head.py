@@ -25,7 +25,7 @@ from dtrain_lab.machine import gpus, supervision
 from dtrain_lab.metrics import ring
 from dtrain_lab.node.agent import Agent, Process
 from dtrain_lab.node.link import way
-from dtrain_lab.node.sources.spawned_rank import SpawnedRank as Kept
+from dtrain_lab.node.sources.spawned_rank import SpawnedRank
 from dtrain_lab.node.stacks.stacks import ask
 from dtrain_lab.rank.debugger.job import framed, messages
 from dtrain_lab.wire import links
@@ -48,7 +48,7 @@ class Ranks(Protocol):
     folder: Path
     node: int
     attempt: int
-    kept: list[Kept]
+    children: list[SpawnedRank]
 
     def end_with_peers(self) -> None:
         """End the ranks, because a peer on another node failed."""
@@ -68,17 +68,17 @@ class JobHead:
         self.node = source.node
         visible = gpus.usable()
         self._processes = {
-            kept.rank: Process(
-                kept.rank,
-                kept.pid,
-                ring.Reader(memoryview(mmap.mmap(kept.metrics, ring.BYTES, prot=mmap.PROT_READ))),
-                visible[kept.local_rank % len(visible)] if visible else None,
-                partial(_stacks, kept.pid, kept.stacks),
+            child.rank: Process(
+                child.rank,
+                child.pid,
+                ring.Reader(memoryview(mmap.mmap(child.metrics, ring.BYTES, prot=mmap.PROT_READ))),
+                visible[child.local_rank % len(visible)] if visible else None,
+                partial(_stacks, child.pid, child.stacks),
             )
-            for kept in source.kept
+            for child in source.children
         }
         self._ended: list[links.Exited] = []
-        self.heard = 0.0
+        self.heard_at = 0.0
         """When the head last reported the state of the attempt, in monotonic seconds; 0 before."""
         self._over = asyncio.Event()
         """Set once the head has reported the end of the attempt, or that it can't know it."""
@@ -86,8 +86,8 @@ class JobHead:
         """What the head last said of this attempt."""
         self._agent = Agent(self, len(visible))
         self.connected = self._agent.link.connected
-        for kept in source.kept:
-            supervision.here().keep("node.debugger", partial(self._pass_on, kept))
+        for child in source.children:
+            supervision.here().keep("node.debugger", partial(self._pass_on, child))
 
     async def run(self) -> None:
         """Connect to the head, and to any that replaces it."""
@@ -101,7 +101,7 @@ class JobHead:
                     known = found
                     self._agent.join(url, None if url.startswith("ipc://") else found.keys)
                     for message in self._ended:
-                        self._agent.link.say(message)
+                        self._agent.link.send(message)
             await asyncio.sleep(LOOK_S)
 
     def processes(self) -> Sequence[Process]:
@@ -113,18 +113,18 @@ class JobHead:
         return links.Attached(
             node=self.node,
             name=socket.gethostname().split(".")[0],
-            ranks=tuple((kept.rank, kept.local_rank, kept.pid) for kept in self._source.kept),
+            ranks=tuple((child.rank, child.local_rank, child.pid) for child in self._source.children),
             restart=self._source.attempt,
         )
 
-    def ended(self, kept: Kept, code: int) -> None:
+    def ended(self, child: SpawnedRank, code: int) -> None:
         """Report the exit of a rank."""
-        process = self._processes.pop(kept.rank, None)
-        self._ended.append(links.Exited(key=kept.rank, pid=kept.pid, code=code))
+        process = self._processes.pop(child.rank, None)
+        self._ended.append(links.Exited(key=child.rank, pid=child.pid, code=code))
         if self.connected.is_set():
             if process is not None:
                 self._agent.ended(process)
-            self._agent.link.say(self._ended[-1])
+            self._agent.link.send(self._ended[-1])
 
     async def others_end(self, within_s: float) -> None:
         """Wait until the ranks of other nodes have ended, too, or the head is gone or can't know it.
@@ -142,8 +142,8 @@ class JobHead:
         began = time.monotonic()
         if self.stand == "unknown":
             self._over.clear()
-        while not self._over.is_set() and time.monotonic() - max(began, self.heard) < SILENT_S:
-            self._agent.link.say(links.AskEnd(self._source.attempt))
+        while not self._over.is_set() and time.monotonic() - max(began, self.heard_at) < SILENT_S:
+            self._agent.link.send(links.AskEnd(self._source.attempt))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(ASK_S):
                     await self._over.wait()
@@ -160,7 +160,7 @@ class JobHead:
             case links.Leave():
                 self._source.end_with_peers()
             case links.Attempt(restart, stand) if restart == self._source.attempt:
-                self.heard = time.monotonic()
+                self.heard_at = time.monotonic()
                 self.stand = stand
                 if stand == "failed":
                     self._source.end_with_peers()
@@ -169,21 +169,21 @@ class JobHead:
 
     async def _debug(self, order: links.Debug) -> None:
         """Forward a request to a rank's debugger."""
-        kept = next((k for k in self._source.kept if k.rank == order.rank), None)
-        if kept is not None:
+        child = next((k for k in self._source.children if k.rank == order.rank), None)
+        if child is not None:
             loop = asyncio.get_running_loop()
             with contextlib.suppress(OSError):  # the rank has just ended, which is reported to the head
-                await loop.sock_sendall(kept.debugger, framed(links.encode(order)))
+                await loop.sock_sendall(child.debugger, framed(links.encode(order)))
 
-    async def _pass_on(self, kept: Kept) -> None:
+    async def _pass_on(self, child: SpawnedRank) -> None:
         """Forward messages of a rank's debugger to the head."""
-        kept.debugger.setblocking(False)
-        reader, _ = await asyncio.open_connection(sock=kept.debugger.dup())
+        child.debugger.setblocking(False)
+        reader, _ = await asyncio.open_connection(sock=child.debugger.dup())
         async for data in messages(reader):  # until the rank has ended
             try:
-                self._agent.link.say(links.decode_from_attached_rank(data))
+                self._agent.link.send(links.decode_from_attached_rank(data))
             except WireMismatch as error:
-                log.warning("dropped %s bytes of rank %s: %s", len(data), kept.rank, error.message)
+                log.warning("dropped %s bytes of rank %s: %s", len(data), child.rank, error.message)
 
 
 async def _stacks(pid: int, file: int) -> str:

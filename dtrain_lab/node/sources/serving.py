@@ -28,7 +28,7 @@ class Head(Protocol):
 
     stand: Stand | None
     """What it last said of this attempt."""
-    heard: float
+    heard_at: float
     """When that was, in monotonic seconds; 0 before."""
 
     async def others_end(self, within_s: float) -> None:
@@ -74,7 +74,7 @@ class Serving:
             if head.stand == "failed":  # the agent ends its ranks as it does any
                 return True
             # before its first word the head may be waiting for a copy of the data
-            heard = head.heard or (began if self._attempt else time.monotonic())
+            heard = head.heard_at or (began if self._attempt else time.monotonic())
             if time.monotonic() - heard > GONE_S:
                 why = f"was ended, as the job's head was not heard of for {GONE_S / 60:.0f} minutes"
                 for kept in self._living():

@@ -56,14 +56,14 @@ class SpawnSource:
     ) -> None:
         self.folder = folder
         self.node = node
-        self.kept = [SpawnedRank(rank, local) for rank, local in ranks]
+        self.children = [SpawnedRank(rank, local) for rank, local in ranks]
         self._size = size
         self._apart = apart
         self._framework = Adapter(node, size, os.environ)
         self._output = Output(folder, node)
         restart = os.environ.get(job_files.ATTEMPT_VARIABLE) or os.environ.get("TORCHELASTIC_RESTART_COUNT")
         self.attempt = int(restart or "0")
-        serves = [kept for kept in self.kept if self._framework.serves(kept.rank)]
+        serves = [child for child in self.children if self._framework.serves(child.rank)]
         self._serving = Serving(serves, self.attempt)
         never = os.environ.get(job_files.NEVER_VARIABLE)
         self._never = json.loads(never)["message"].rstrip(".") if never else None
@@ -87,25 +87,25 @@ class SpawnSource:
         # schedulers send it to all processes; ranks get it from us, once
         loop.add_signal_handler(signal.SIGUSR2, self._warn)
         if self._never is None:
-            self._never = self._framework.cannot_listen([kept.rank for kept in self.kept])
-        if self._never is None and any(kept.rank == 0 for kept in self.kept):
+            self._never = self._framework.cannot_listen([child.rank for child in self.children])
+        if self._never is None and any(child.rank == 0 for child in self.children):
             await self._framework.start_scheduler(self.folder)
             supervisor.once("node.task", self._watch_scheduler())
-        await asyncio.gather(*(self._start(kept) for kept in self.kept))
+        await asyncio.gather(*(self._start(child) for child in self.children))
         # imported late, while the ranks load torch
         from dtrain_lab.machine.cgroup import OutOfMemory
         from dtrain_lab.node.sources.job_head import JobHead
 
-        for kept in self.kept:
-            kept.began = processes.began_at(kept.pid)
+        for child in self.children:
+            child.began = processes.began_at(child.pid)
         self._memory = OutOfMemory()
         head = JobHead(self)
-        supervisor.keep("node.look", self._look)
+        supervisor.keep("node.look", self._poll)
         supervisor.keep("node.head", head.run)
-        if self._apart and self._serving.ranks and not any(kept.rank == 0 for kept in self.kept):
+        if self._apart and self._serving.ranks and not any(child.rank == 0 for child in self.children):
             supervisor.once("node.task", self._wait_for_chief(head))
-        await asyncio.gather(*(self._keep(kept, head) for kept in self.kept))
-        if self._first is not None and self._size > len(self.kept):
+        await asyncio.gather(*(self._keep(child, head) for child in self.children))
+        if self._first is not None and self._size > len(self.children):
             # the rank failed early: its peers on other nodes end when the head tells them, so connect first
             await _first((head.connected.wait(), self._cancelled.wait()), TELL_WITHIN_S)
         code = self._first[1] if self._first is not None else 0
@@ -132,81 +132,81 @@ class SpawnSource:
         """Without MindSpore's scheduler its ranks would wait for minutes, and say nothing of it."""
         why = await self._framework.scheduler_failed(self.folder)
         if why is not None:
-            for kept in self.kept:
-                kept.why = why if kept.rank == 0 else ""
+            for child in self.children:
+                child.why = why if child.rank == 0 else ""
             # as after a failed rank: they may be about to end by themselves
             asyncio.get_running_loop().call_later(GRACE_S, self._end_soon)
 
     # ---- ranks
 
-    async def _start(self, kept: SpawnedRank) -> None:
-        (self.folder / job_files.error(kept.rank)).unlink(missing_ok=True)  # left by the previous attempt
+    async def _start(self, child: SpawnedRank) -> None:
+        (self.folder / job_files.error(child.rank)).unlink(missing_ok=True)  # left by the previous attempt
         environment = dict(os.environ)
-        local = len(self.kept)
+        local = len(self.children)
         if "RANK" not in os.environ:
             environment.update(
-                RANK=str(kept.rank),
-                LOCAL_RANK=str(kept.local_rank),
+                RANK=str(child.rank),
+                LOCAL_RANK=str(child.local_rank),
                 WORLD_SIZE=str(self._size),
                 LOCAL_WORLD_SIZE=str(local),
                 NODE_RANK=str(self.node),
             )
-        if kept.rank == 0 and job_files.ATTEMPT_VARIABLE not in os.environ and self.attempt:
+        if child.rank == 0 and job_files.ATTEMPT_VARIABLE not in os.environ and self.attempt:
             # torchrun restarted the ranks by itself: the script wrote only the first attempt's number
             (self.folder / job_files.ATTEMPT).write_text(f"{self.attempt}\n")
-        environment.update(self._framework.variables(kept.rank, environment))
+        environment.update(self._framework.variables(child.rank, environment))
         environment[job_files.ATTEMPT_VARIABLE] = str(self.attempt)
         environment[job_files.AGENT_VARIABLE] = str(os.getpid())
-        environment[job_files.METRICS_VARIABLE] = str(kept.metrics)
-        environment[job_files.STACKS_VARIABLE] = str(kept.stacks)
-        environment[job_files.DEBUG_VARIABLE] = str(kept.its_debugger.fileno())
+        environment[job_files.METRICS_VARIABLE] = str(child.metrics)
+        environment[job_files.STACKS_VARIABLE] = str(child.stacks)
+        environment[job_files.DEBUG_VARIABLE] = str(child.its_debugger.fileno())
         if self._warm is not None and self._never is None:
-            files = (kept.metrics, kept.stacks, kept.its_debugger.fileno())
+            files = (child.metrics, child.stacks, child.its_debugger.fileno())
             arguments = ["dtrain_lab.rank", str(self.folder)]
-            kept.process = await warm_client.rank(self._warm, arguments, environment, files)
-        if kept.process is None:
-            await self._spawn(kept, environment)
-        kept.its_debugger.close()
+            child.process = await warm_client.rank(self._warm, arguments, environment, files)
+        if child.process is None:
+            await self._spawn(child, environment)
+        child.its_debugger.close()
 
-    async def _spawn(self, kept: SpawnedRank, environment: dict[str, str]) -> None:
+    async def _spawn(self, child: SpawnedRank, environment: dict[str, str]) -> None:
         rank = [sys.executable, "-P", "-u", "-m", "dtrain_lab.rank", str(self.folder)]
-        kept.process = await asyncio.create_subprocess_exec(
+        child.process = await asyncio.create_subprocess_exec(
             *(rank if self._never is None else ["false"]),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=environment,
-            pass_fds=(kept.metrics, kept.stacks, kept.its_debugger.fileno()),
+            pass_fds=(child.metrics, child.stacks, child.its_debugger.fileno()),
             limit=PIECE,
             # as torchrun does: Linux balances CPUs among sessions; in a shared one, a step took 2 % longer
             start_new_session=True,
         )
-        if self._warm is not None and kept is self.kept[0] and self._never is None:
+        if self._warm is not None and child is self.children[0] and self._never is None:
             # for the next trials; late, as these ranks are loading torch now
             asyncio.get_running_loop().call_later(WARM_AFTER_S, warm_client.start, self._warm)
 
-    async def _keep(self, kept: SpawnedRank, head: JobHead) -> None:
-        code = await self._output.until_end(kept)
-        if kept.served:
+    async def _keep(self, child: SpawnedRank, head: JobHead) -> None:
+        code = await self._output.until_end(child)
+        if child.served:
             code = 0
         if code or self._ending:  # end its children with it
-            signal_all(kept, signal.SIGKILL)
+            signal_all(child, signal.SIGKILL)
         if code:
-            self._failed(kept, code)
-        elif kept.rank == 0 and self._framework.has_chief:
+            self._failed(child, code)
+        elif child.rank == 0 and self._framework.has_chief:
             (self.folder / job_files.finished(self.attempt)).touch()
             self._serving.end()
-        head.ended(kept, code)
+        head.ended(child, code)
 
-    def _failed(self, kept: SpawnedRank, code: int) -> None:
+    def _failed(self, child: SpawnedRank, code: int) -> None:
         if self._first is None:
-            self._first = kept.rank, code if code > 0 else 128 - code
-        if not (self.folder / job_files.error(kept.rank)).exists():
-            write_error(self.folder, kept, code, self._never, self._memory)
+            self._first = child.rank, code if code > 0 else 128 - code
+        if not (self.folder / job_files.error(child.rank)).exists():
+            write_error(self.folder, child, code, self._never, self._memory)
         marker = self.folder / job_files.failed(self.attempt)
         try:
             with open(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                json.dump({"rank": kept.rank, "code": code, "at": time.time()}, file)
+                json.dump({"rank": child.rank, "code": code, "at": time.time()}, file)
         except OSError:  # another rank was first, or the disk is full
             pass
         asyncio.get_running_loop().call_later(GRACE_S, self._end_soon)
@@ -227,26 +227,26 @@ class SpawnSource:
         asyncio.get_running_loop().call_later(GRACE_S, self._signal, signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
-        for kept in self.kept:
-            process = kept.process
+        for child in self.children:
+            process = child.process
             if process is not None and process.returncode is None:
-                kept.stopped = True
-                signal_all(kept, number)
+                child.stopped = True
+                signal_all(child, number)
 
     def _warn(self) -> None:
         if self._warned:
             return
         self._warned = True
-        for kept in self.kept:
-            if kept.process is not None and kept.process.returncode is None:
-                kept.process.send_signal(signal.SIGUSR2)
+        for child in self.children:
+            if child.process is not None and child.process.returncode is None:
+                child.process.send_signal(signal.SIGUSR2)
 
     def end_with_peers(self) -> None:
         """A rank on another node has failed: end the ranks here, after time to write their own errors."""
         self._peer_failed.set()
         asyncio.get_running_loop().call_later(GRACE_S, self._end_soon)
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         told = False
         while True:
             await asyncio.sleep(LOOK_S)

@@ -123,7 +123,7 @@ class Template:
             connection.close()
             return
         self._ranks[pid] = connection
-        _say(connection, pid)
+        _send(connection, pid)
 
     def _become(self, connection: socket.socket, asked: dict[str, Any], files: list[int]) -> NoReturn:
         try:
@@ -173,11 +173,11 @@ class Template:
                 return
             connection = self._ranks.pop(pid, None)
             if connection is not None:
-                _say(connection, os.waitstatus_to_exitcode(status))
+                _send(connection, os.waitstatus_to_exitcode(status))
                 connection.close()
 
 
-def _say(connection: socket.socket, number: int) -> None:
+def _send(connection: socket.socket, number: int) -> None:
     try:
         connection.send(str(number).encode())
     except OSError:  # its agent has ended, which the next look sees

@@ -28,7 +28,7 @@ class Adapter:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, heard: Callable[[str, Dap], None]) -> None:
         self._loop = loop
-        self._heard = heard
+        self._on_event = heard
         self._socket: socket.socket | None = None
         self._decoder = framing.Decoder()
         self._seq = 0
@@ -134,4 +134,4 @@ class Adapter:
             if future is not None and not future.done():
                 future.set_result(message)
         elif message["type"] == "event":
-            self._heard(message["event"], message.get("body") or {})
+            self._on_event(message["event"], message.get("body") or {})

@@ -67,7 +67,7 @@ class RankDebugger:
         self._look = look
         self._note = note
         self._main = threading.main_thread().ident or 0
-        self._adapter = Adapter(loop, self._heard)
+        self._adapter = Adapter(loop, self._received)
         self._tasks: set[asyncio.Task[None]] = set()
         self._attaching: asyncio.Task[Dap] | None = None
         self._timeouts = Timeouts()
@@ -77,7 +77,7 @@ class RankDebugger:
         """Whether stops are ignored: since `release`, until the next breakpoints, pause or cell."""
         self._pausing = False
         """Whether the next stop is our own pause, which pydevd takes for a breakpoint or a step."""
-        self._imports = Imports(loop, lambda path: self._tell("loaded", {"path": path}), self._import_unknown)
+        self._imports = Imports(loop, lambda path: self._post("loaded", {"path": path}), self._import_unknown)
         self._points = Breakpoints(rank, self._adapter, self._sources, self._imports)
         self._stood = False
         """Whether the rank has stopped since the cell began."""
@@ -117,7 +117,7 @@ class RankDebugger:
             case "source":
                 return {"success": True, "body": {"content": self._sources.text(arguments["source"]["path"])}}
             case "look" if self.stopped is None:
-                return await self._look_around(arguments["expression"], arguments.get("leaf"))
+                return await self._evaluate_idle(arguments["expression"], arguments.get("leaf"))
         if not self.attached:
             if command in ("detach", "release"):
                 return {"success": True}
@@ -129,7 +129,7 @@ class RankDebugger:
                 return await self._release()
             case "look":
                 frame = self._frames.at_depth(arguments)
-                return await self._frames.look(arguments["expression"], arguments.get("leaf"), frame)
+                return await self._frames.summary_of(arguments["expression"], arguments.get("leaf"), frame)
             case "evaluate" if "depth" in arguments:
                 arguments = {**arguments, "frameId": self._frames.at_depth(arguments)}
                 del arguments["depth"]
@@ -158,7 +158,7 @@ class RankDebugger:
             arguments = {**arguments, "threadId": self.stopped}
         if command in RESUMES:  # pydevd sends no event when a post-mortem stop ends
             self.stopped = None
-            self._tell("continued", {})
+            self._post("continued", {})
         return self._sources.outward(await self._adapter.ask(command, self._sources.inward(arguments)))
 
     # ---- main thread
@@ -224,7 +224,7 @@ class RankDebugger:
         if self.stopped is not None:
             self.stopped = None
             # a "stopped" may be on its way to the head and must not be the last event it gets
-            self._tell("continued", {})
+            self._post("continued", {})
         answer = await self._adapter.ask("disconnect", {"terminateDebuggee": False})
         self._adapter.wake()
         tracing.stop_tracing()
@@ -235,39 +235,39 @@ class RankDebugger:
         self._released = True
         self._points.forget()
         tracing.forget_breakpoints()
-        self._tell("released", {})
+        self._post("released", {})
         if self.stopped is not None:
             thread, self.stopped = self.stopped, None
-            self._tell("continued", {})
+            self._post("continued", {})
             await self._adapter.ask("continue", {"threadId": thread})
         return {"success": True}
 
     # ---- events of pydevd
 
-    def _heard(self, event: str, body: Dap) -> None:
+    def _received(self, event: str, body: Dap) -> None:
         match event:
             case "stopped" if self._released or not self.attached:
                 # the thread reached its breakpoint just before the release and would stay there forever
                 self._begin(self._run_on(body["threadId"]))
             case "stopped":
                 self.stopped, self._stood = body["threadId"], True
-                self._begin(self._tell_stop(body))
+                self._begin(self._report_stop(body))
             case "continued":
                 if self.stopped is not None:
                     self.stopped = None
-                    self._tell("continued", {})
+                    self._post("continued", {})
             case "output" if body.get("category") == "important":
-                self._tell("output", body)
+                self._post("output", body)
 
     def _import_unknown(self, error: Exception) -> None:
         """Say that a look for imported files failed: their breakpoints may be shown as pending for good."""
         text = f"dtrain-lab could not see what rank {self._rank} imports: {type(error).__name__}: {error}\n"
-        self._tell("output", {"category": "important", "output": text})
+        self._post("output", {"category": "important", "output": text})
 
     async def _run_on(self, thread: int) -> None:
         await self._adapter.ask("continue", {"threadId": thread})
 
-    async def _tell_stop(self, body: Dap) -> None:
+    async def _report_stop(self, body: Dap) -> None:
         asked = {"threadId": body["threadId"], "levels": FRAMES}
         stack = await self._frames.stack(self.stopped, asked)
         frames = stack.get("body", {}).get("stackFrames", [])
@@ -278,15 +278,15 @@ class RankDebugger:
             reason = {"reason": why, "text": body.get("text") or ""}
             self._pausing = False
             main = body["threadId"] == tracing.thread_number(self._main)
-            self._tell("stopped", {**reason, "place": place, "main": main})
+            self._post("stopped", {**reason, "place": place, "main": main})
 
-    def _tell(self, event: str, body: Dap) -> None:
+    def _post(self, event: str, body: Dap) -> None:
         data = json.dumps({"event": event, "body": body}).encode()
         self._send(links.DebugEvent(rank=self._rank, data=data, paused=self.stopped is not None))
 
     # ---- additions to the protocol
 
-    async def _look_around(self, expression: str, leaf: str | None) -> Dap:
+    async def _evaluate_idle(self, expression: str, leaf: str | None) -> Dap:
         found = await asyncio.wrap_future(self._look(expression, leaf))
         if found is None:
             raise Refused(f"Rank {self._rank} runs a cell: pause it to look at its variables.")

@@ -53,7 +53,7 @@ class Frames:
             answer["body"] = {"stackFrames": frames, "totalFrames": len(frames)}
         return answer
 
-    async def look(self, expression: str, leaf: str | None, frame: int) -> Dap:
+    async def summary_of(self, expression: str, leaf: str | None, frame: int) -> Dap:
         """Return the summary of an expression's value in a frame.
 
         Args:

@@ -42,7 +42,7 @@ class Imports:
         """
         self._files[name] = path
         self._known = 0
-        self._look_later()
+        self._check_later()
 
     def forget(self, name: str) -> None:
         """Don't await this file any more."""
@@ -57,11 +57,11 @@ class Imports:
             self._timer.cancel()
             self._timer = None
 
-    def _look_later(self) -> None:
+    def _check_later(self) -> None:
         if self._timer is None and self._files:
-            self._timer = self._loop.call_later(LOOK_EVERY_S, self._look)
+            self._timer = self._loop.call_later(LOOK_EVERY_S, self._check)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         self._timer = None
         try:
             if len(sys.modules) != self._known:
@@ -73,7 +73,7 @@ class Imports:
         except Exception as error:  # noqa: BLE001
             self._failed(error)
         finally:
-            self._look_later()
+            self._check_later()
 
 
 def loaded(path: str) -> bool:

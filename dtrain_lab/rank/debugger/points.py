@@ -64,7 +64,7 @@ class Placed:
         pairs = zip(self._points, self._lines, strict=True)
         return [{**point, "line": line} for point, line in pairs if line is not None]
 
-    def told(self, answers: list[Dap]) -> list[Dap]:
+    def in_order(self, answers: list[Dap]) -> list[Dap]:
         """Return all breakpoints in the order in which they were asked for.
 
         Args:
@@ -139,7 +139,7 @@ class Breakpoints:
         self.files.add(path)
         answer = await self._adapter.ask("setBreakpoints", {**there, "breakpoints": placed.points})
         if answer.get("success"):
-            answer["body"] = {"breakpoints": placed.told(answer["body"]["breakpoints"])}
+            answer["body"] = {"breakpoints": placed.in_order(answer["body"]["breakpoints"])}
         if placed.loaded or not awaits:
             self._imports.forget(path)
         else:

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, scheme
 from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat, feeds
-from dtrain_lab.rank.diagnosis.replay import Replay, iterator, kept, of_all, timed
+from dtrain_lab.rank.diagnosis.replay import Replay, iterator, of_all, restored, timed
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import ddp, names
@@ -62,7 +62,7 @@ def _report(monitor: Monitor, change: Change) -> Report:
         problem = "The ranks' steps differ in their batches, so no change can be tried on them."
     if problem:
         return Report(error=problem)
-    with kept(seen.model, seen.optimizers):
+    with restored(seen.model, seen.optimizers):
         found = (
             _with_workers(seen, passes, change)
             if change.id == "workers"

@@ -12,7 +12,7 @@ from torch.utils.data import IterableDataset
 
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, feeding, scheme
 from dtrain_lab.metrics.units import counted
-from dtrain_lab.rank.diagnosis.replay import Replay, iterator, kept, of_all, timed
+from dtrain_lab.rank.diagnosis.replay import Replay, iterator, of_all, restored, timed
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import names
@@ -81,7 +81,7 @@ def _report(monitor: Monitor) -> Report:
     steps, ahead = min(s for *_, s, _ in plans), max(a for *_, a in plans)
     if steps < ahead + 2:  # possible where the ranks' loaders differ
         steps = 0
-    with kept(seen.model, seen.optimizers):
+    with restored(seen.model, seen.optimizers):
         found = _measure(seen, passes, (steps, ahead), skipped)
     return found if "passes" in skipped else replace(found, loop_s=monitor.step_s())
 

@@ -140,7 +140,7 @@ def iterator(loader: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def kept(model: Any, optimizers: list[Any]) -> Iterator[None]:
+def restored(model: Any, optimizers: list[Any]) -> Iterator[None]:
     """Restore everything that training steps change: parameters, gradients, optimizers, random numbers."""
     parameters = list(
         dict.fromkeys(

@@ -38,7 +38,7 @@ def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> Non
         if trains:
             recorder.fetching(began)
         else:
-            recorder.aside()
+            recorder.leave_training()
         recorder.doing(DATA)
         try:
             batch = following(iterator)

@@ -127,7 +127,7 @@ class Recorder(Waits):
 
     # ---- parts of a step
 
-    def aside(self) -> None:
+    def leave_training(self) -> None:
         """Called when something else than training runs, such as validation or a checkpoint."""
         self._aside = True
 
@@ -135,7 +135,7 @@ class Recorder(Waits):
         """Called when a loader is asked for a batch for training."""
         if self._aside and self._unused:  # the batch before was the last one of a loop that was left
             self._entered = False
-        self._goes_on(began)
+        self._resume(began)
 
     def fetched(self, began: int, iterator: object, samples: int, tokens: int) -> None:
         """Called when a loader has given a batch.
@@ -151,7 +151,7 @@ class Recorder(Waits):
             self._fetches.put(iterator, began, samples, tokens)
         self._free = now(), self._elsewhere
 
-    def _goes_on(self, began: int) -> None:
+    def _resume(self, began: int) -> None:
         """Resume training; if something else ran since the last step, this step begins at `began`."""
         if self._entered:
             return
@@ -200,7 +200,7 @@ class Recorder(Waits):
             tokens: tokens in its batch.
             guessed: whether the number of samples is a guess.
         """
-        self._goes_on(now())
+        self._resume(now())
         before = self._loader_samples, self._tokens
         self._consume()
         self._forwards += 1
@@ -220,7 +220,7 @@ class Recorder(Waits):
         """
         self._computed = None
         if self._aside and not self._entered:
-            self._goes_on(now())
+            self._resume(now())
             self._flags |= ring.PARTIAL  # its forward has run unseen
         self._entered = True
         if not self._forwards:  # backward of a model whose forward has no hook

@@ -119,7 +119,7 @@ def _watch_checkpoints(recorder: Recorder) -> None:
 
     @functools.wraps(save)
     def saving(*args: Any, **kwargs: Any) -> Any:
-        recorder.aside()
+        recorder.leave_training()
         return save(*args, **kwargs)
 
     torch.save = saving
@@ -148,7 +148,7 @@ def _watch_ddp(
         if torch.compiler.is_compiling() or not (
             self.training and torch.is_grad_enabled() and recorder.watches
         ):
-            recorder.aside()
+            recorder.leave_training()
             return original(self, *args, **kwargs)
         if probes.armed:
             probes.check(self)

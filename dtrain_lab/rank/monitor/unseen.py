@@ -30,7 +30,7 @@ class Unseen:
         """Start counting again, because the world may have been rebuilt between cells."""
         self._cells[ring.BOUND] = 0
         self._steps = self._groups = 0
-        self._look()
+        self._count()
 
     def step_ended(self, known: int) -> bool:
         """Called when a step has ended.
@@ -42,7 +42,7 @@ class Unseen:
             Whether more collectives than those were begun.
         """
         before = self._begun
-        if not self._look():
+        if not self._count():
             return False
         if self._begun - before <= known:
             self._steps = 0
@@ -52,7 +52,7 @@ class Unseen:
             self._cells[ring.BOUND] = LOWER
         return True
 
-    def _look(self) -> bool:
+    def _count(self) -> bool:
         """Count the collectives begun in all groups; False where the groups have changed since then."""
         live = groups.live_groups()
         same = len(live) == self._groups

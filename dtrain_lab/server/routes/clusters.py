@@ -238,7 +238,7 @@ class LeaveOutHandler(_ClusterHandler):
         wanted = self.body(RankSet)
         connection = await self.connection(identity)
         lost = await requests.rank_set(connection, wanted.ranks) or ()
-        await self.begin(connection, recovery.leave_out(connection, lost))
+        await self.begin(connection, recovery.exclude(connection, lost))
 
 
 class ResizeHandler(_ClusterHandler):

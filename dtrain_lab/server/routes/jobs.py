@@ -187,7 +187,7 @@ class SlotsHandler(BaseHandler):
                 "You may only watch, so hosts can't be asked for you.",
                 "Look at the slots of this machine instead.",
             )
-        self.answer(await slots.look(profile))
+        self.answer(await slots.listing(profile))
 
 
 class HolderHandler(BaseHandler):

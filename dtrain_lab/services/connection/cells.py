@@ -44,14 +44,14 @@ class Cells:
         while len(self._late) > LATE:
             self._late.pop(next(iter(self._late)))
 
-    def keep(self, cell: str, on_output: OnOutput | None) -> None:
+    def keep_output(self, cell: str, on_output: OnOutput | None) -> None:
         """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
         if on_output is None:
             self._speaking.pop(cell, None)
         else:
             self._speaking[cell] = on_output
 
-    def shows(self, output: CellOutput) -> None:
+    def show(self, output: CellOutput) -> None:
         """Pass a piece of output to the cell's callback, if there is one."""
         cell = output.cell
         if cell in self.running and not output.kind.startswith("comm_"):

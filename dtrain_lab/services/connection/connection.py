@@ -47,7 +47,7 @@ class Connection:
         self.presence = _presence(self, way)
         self.closed = False
         self.on_close: list[Callable[[], None]] = []
-        self._transport = Transport(self._take, self._lost)
+        self._transport = Transport(self._frames_arrived, self._broken)
         self._loop: asyncio.AbstractEventLoop | None = None
         """The loop that reads, once it does."""
         self._calls = Calls()
@@ -214,11 +214,11 @@ class Connection:
         """Return a local address and port for a port of the head's node; on this machine, the same ones."""
         return await self.presence.forward(address, port)
 
-    def _lost(self, way: Way) -> None:
+    def _broken(self, way: Way) -> None:
         """The head has closed its end: as it ends, or after a failed send, with which it lives on."""
-        asyncio.get_running_loop().call_later(LOST_S, self._again, way)
+        asyncio.get_running_loop().call_later(LOST_S, self._reconnect, way)
 
-    def _again(self, way: Way) -> None:
+    def _reconnect(self, way: Way) -> None:
         if self.closed:
             return
         log.warning("the connection to %s broke, and is made again", self.record.name)
@@ -274,7 +274,7 @@ class Connection:
 
     def keep(self, cell: str, on_output: OnOutput | None) -> None:
         """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
-        self._cells.keep(cell, on_output)
+        self._cells.keep_output(cell, on_output)
 
     def send(self, call: clients.Call) -> None:
         """Send a call, which waits while the head is not connected or does not read."""
@@ -282,11 +282,11 @@ class Connection:
         if not self._transport.send(clients.encode(call)):
             raise self.presence.gone()
 
-    def _take(self, frames: list[bytes]) -> None:
+    def _frames_arrived(self, frames: list[bytes]) -> None:
         for frame in frames:
-            self._take_one(frame)
+            self._handle(frame)
 
-    def _take_one(self, frame: bytes) -> None:
+    def _handle(self, frame: bytes) -> None:
         """Handle one message; an error in it is logged, so that later messages are still handled."""
         try:
             self._received(self.presence.received(clients.decode_to_client(frame)))
@@ -299,7 +299,7 @@ class Connection:
     def _received(self, message: clients.ToClient) -> None:
         match message:
             case CellOutput():
-                self._cells.shows(message)
+                self._cells.show(message)
             case clients.OutputMissing():
                 self._cells.missing(message)
             case clients.CellEnded(result):

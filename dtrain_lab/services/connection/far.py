@@ -123,7 +123,7 @@ class Far(Presence):
             if time.monotonic() - asked > STATUS_S:
                 asked = time.monotonic()
                 try:
-                    await self._look()
+                    await self._poll_status()
                     if self._status.fate == "ended":
                         await self._ended()
                         return
@@ -138,7 +138,7 @@ class Far(Presence):
 
     async def _found(self) -> bool:
         """Connect to the head if it listens; returns whether it answers."""
-        endpoints = self._remote.handle.endpoints or await self._written() or self._kept()
+        endpoints = self._remote.handle.endpoints or await self._written() or self._from_record()
         if endpoints is None:
             return False
         self._keep(endpoints)
@@ -185,7 +185,7 @@ class Far(Presence):
             self._cut = True
             while not self._connection.closed:
                 try:
-                    await self._look()
+                    await self._poll_status()
                 except DtrainError:  # the network is gone; the world keeps running
                     self._status = Status("running")
                 if self._stopping or self._status.fate == "ended":
@@ -221,7 +221,7 @@ class Far(Presence):
             self._stopping = self._stopping or isinstance(self._unanswered.body(message.id), clients.Stop)
         return message
 
-    async def _look(self) -> None:
+    async def _poll_status(self) -> None:
         self._status = await self._backend.status(of_head(self._record))
 
     async def _written(self) -> Endpoints | None:
@@ -230,7 +230,7 @@ class Far(Presence):
         text = await place.transport.read(f"{self._remote.handle.directory}/{job_files.ENDPOINTS}")
         return msgspec.json.decode(text, type=Endpoints) if text else None
 
-    def _kept(self) -> Endpoints | None:
+    def _from_record(self) -> Endpoints | None:
         """Endpoints in the record: another client has read the file first, and the head has removed it."""
         record = records.read(self._record.id)
         return record.remote.handle.endpoints if record is not None and record.remote is not None else None

@@ -42,7 +42,7 @@ class Again:
         self._job = job
         self._began = began
         self._over = over
-        self._looks = 0
+        self._polls = 0
 
     def keep(self) -> None:
         """Look every second, until the debugger is let go."""
@@ -52,7 +52,7 @@ class Again:
         while self._holds:
             await asyncio.sleep(LOOK_S)
             try:
-                await self._look()
+                await self._attach_new_ranks()
             except DtrainError:  # the world changes just now, or has ended
                 continue
         self._over()
@@ -61,15 +61,15 @@ class Again:
     def _holds(self) -> bool:
         return self._debugging.holds is self._connection and not self._connection.closed
 
-    async def _look(self) -> None:
+    async def _attach_new_ranks(self) -> None:
         cluster: Cluster = await self._connection.ask(clients.Info())
         if not self._holds:  # let go meanwhile: nobody may be attached again
             return
         before = self._debugging.state
-        if not lacking(before, cluster, patient=self._looks < PATIENT_LOOKS):
-            self._looks = self._looks + 1 if lacking(before, cluster, patient=False) else 0
+        if not lacking(before, cluster, patient=self._polls < PATIENT_LOOKS):
+            self._polls = self._polls + 1 if lacking(before, cluster, patient=False) else 0
             return
-        self._looks = 0
+        self._polls = 0
         await self._debugging.begin(self._connection, self._job)
         attached = set(self._debugging.state.attached) - set(before.attached)
         self._began(sorted(attached))

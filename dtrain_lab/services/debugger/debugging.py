@@ -72,25 +72,25 @@ class Debugging:
         """
         async with self._lock:
             if self._connection is not None and (self._connection is not connection or connection.closed):
-                await self._let_go()
+                await self._detach()
             order = clients.HoldDebugger(self._who, os.getpid(), processes.system())
             size: int = await connection.ask(order)
             if self._connection is None:
                 self._connection = connection
-                connection.on_debug = self._heard
+                connection.on_debug = self._received
                 connection.on_close.append(self._ended)
                 code = job or JobCode()
                 self.state = replace(self.state, texts=code.texts, folders=code.folders, names={})
                 supervisor = supervision.here()
                 self._renewer = supervisor.keep("debug.hold", partial(self._renew, order))
-                self._looker = supervisor.keep("debug.look", self._look)
+                self._looker = supervisor.keep("debug.look", self._poll_others)
             self.state = sized(self.state, size)  # the world may have been resized meanwhile
             await self._attach()
 
     async def end(self) -> None:
         """Detach from all ranks; they continue to run."""
         async with self._lock:
-            await self._let_go()
+            await self._detach()
 
     async def _attach(self) -> None:
         missing = [r.rank for r in self.state.ranks if not r.attached]
@@ -119,7 +119,7 @@ class Debugging:
             await self.ask(order)
         self._emit(events.told(self.state))
 
-    async def _let_go(self) -> None:
+    async def _detach(self) -> None:
         connection, self._connection = self._connection, None
         for task in (self._renewer, self._looker, self._meeting):
             if task is not None:
@@ -248,7 +248,7 @@ class Debugging:
         """Called when a cell of this client has ended, on `raised` with an error."""
         self._show(events.cell_ended(self.state, ranks, failed=failed, raised=raised))
 
-    def _heard(self, rank: int, data: bytes) -> None:
+    def _received(self, rank: int, data: bytes) -> None:
         message = json.loads(data)
         self._happened(rank, message["event"], message.get("body") or {})
 
@@ -271,7 +271,7 @@ class Debugging:
         for event in emitted:
             self._emit(event)
 
-    async def _look(self) -> None:
+    async def _poll_others(self) -> None:
         """While some ranks are paused, or in a collective from before, poll what the others do."""
         while self._connection is not None:
             await asyncio.sleep(LOOK_S)

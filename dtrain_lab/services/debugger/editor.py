@@ -54,7 +54,7 @@ class EditorSession:
         self._sources = EditorSources()
         self._numbering = Numbering()
         self._points = EditorPoints()
-        self._said = ""
+        self._printed = ""
         self.disconnected = False
         """Whether the editor has asked for the end."""
         self._terminated = False
@@ -64,19 +64,19 @@ class EditorSession:
         command = str(request.get("command"))
         try:
             answer = await self._answered(command, request)
-            self._tell({**answer, "type": "response", "request_seq": request.get("seq", 0)})
+            self._post({**answer, "type": "response", "request_seq": request.get("seq", 0)})
             if command == "attach" and answer["success"]:
-                self._tell(_event("initialized", {}))
+                self._post(_event("initialized", {}))
                 self._threads_began(range(len(self._state.ranks)))
         finally:  # also where the request was cancelled: with its stop held for good a rank looks busy
             if command in dialect.MOVES:
                 held, self._held = self._held, None
                 for event in held or ():
-                    self._tell(event)
+                    self._post(event)
             if command in ("disconnect", "terminate"):
                 self.disconnected = True
 
-    async def leave(self) -> None:
+    async def close(self) -> None:
         """End the session: the ranks go on."""
         if self._debugging is not None:
             await self._debugging.end()
@@ -90,8 +90,8 @@ class EditorSession:
         message = f"This message can't be read, and was left out: {data[:60]!r}."
         found = dialect.named_in(data)
         if found is not None:
-            self._tell({**replies.refused(found, message), "type": "response"})
-        self._tell(_event("output", {"category": "stderr", "output": f"{message}\n"}))
+            self._post({**replies.refused(found, message), "type": "response"})
+        self._post(_event("output", {"category": "stderr", "output": f"{message}\n"}))
 
     async def _answered(self, command: str, request: Dap) -> Dap:
         """Return the answer; an editor waits for one for good, so an error of any kind is one, too."""
@@ -158,7 +158,7 @@ class EditorSession:
         answer = await self._debugging.request(request)
         for frame in (answer.get("body") or {}).get("stackFrames", ()):
             if frame.get("source"):
-                path = self._points.shown(str(frame["source"].get("path") or ""))
+                path = self._points.editor_path(str(frame["source"].get("path") or ""))
                 frame["source"] = self._sources.source(self._state, {**frame["source"], "path": path})
         return answer
 
@@ -168,7 +168,7 @@ class EditorSession:
         if self._debugging is not None:
             raise Conflict("This session is attached already.", "Disconnect first.")
         connection, job = await self._find(arguments)
-        debugging = Debugging(self._who, self._heard)
+        debugging = Debugging(self._who, self._received)
         debugging.state = State(editor=True)
         try:
             await debugging.begin(connection, job)
@@ -177,17 +177,17 @@ class EditorSession:
             raise
         self._debugging = debugging
         for note in notes(debugging.state):
-            self._say(note)
+            self._print(note)
         Again(debugging, connection, job, self._threads_began, self._over).keep()
 
     def _threads_began(self, ranks: Sequence[int]) -> None:
         for rank in ranks:
-            self._tell(_event("thread", {"reason": "started", "threadId": FIRST_THREAD + rank}))
+            self._post(_event("thread", {"reason": "started", "threadId": FIRST_THREAD + rank}))
 
     def _over(self) -> None:
         if not self._terminated and not self.disconnected:
             self._terminated = True
-            self._tell(_event("terminated", {}))
+            self._post(_event("terminated", {}))
 
     # ---- where ranks stop
 
@@ -199,7 +199,7 @@ class EditorSession:
         wrong = dialect.nowhere(path, asked)
         if wrong:
             unset = dialect.breakpoints(path, asked, [], wrong)
-            return _ok(request, {"breakpoints": self._points.told(path, [], source, unset)})
+            return _ok(request, {"breakpoints": self._points.numbered(path, [], source, unset)})
         folders = self._state.folders
         file = self._points.file_of(path, folders[0] if folders else None)
         together = [*self._points.others(path, asked), *asked]
@@ -209,7 +209,7 @@ class EditorSession:
         answer = await self._debugging.request(plain)
         placed = (answer.get("body") or {}).get("breakpoints") or []
         made = dialect.breakpoints(path, together, placed, wrong)[len(together) - len(asked) :]
-        return {**answer, "body": {"breakpoints": self._points.told(path, asked, source, made)}}
+        return {**answer, "body": {"breakpoints": self._points.numbered(path, asked, source, made)}}
 
     async def _text(self, request: Dap) -> Dap:
         assert self._debugging is not None
@@ -258,23 +258,23 @@ class EditorSession:
 
     # ---- events
 
-    def _heard(self, event: Dap) -> None:
+    def _received(self, event: Dap) -> None:
         if event["event"] == "dtrain/state":
-            self._say(dialect.waiting(self._state))
+            self._print(dialect.waiting(self._state))
         elif event["event"] == "dtrain/loaded":
             for body in self._points.loaded(event["body"]["path"]):
-                self._tell(_event("breakpoint", body))
+                self._post(_event("breakpoint", body))
         elif self._held is not None:
             self._held.append(_event(event["event"], event["body"]))
         else:
-            self._tell(_event(event["event"], event["body"]))
+            self._post(_event(event["event"], event["body"]))
 
-    def _say(self, text: str) -> None:
-        if text and text != self._said:
-            self._tell(_event("output", {"category": "console", "output": f"{text}\n"}))
-        self._said = text
+    def _print(self, text: str) -> None:
+        if text and text != self._printed:
+            self._post(_event("output", {"category": "console", "output": f"{text}\n"}))
+        self._printed = text
 
-    def _tell(self, message: Dap) -> None:
+    def _post(self, message: Dap) -> None:
         self._seq += 1
         self._send({**self._numbering.outward(message), "seq": self._seq})
 

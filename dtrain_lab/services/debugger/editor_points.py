@@ -18,7 +18,7 @@ class EditorPoints:
 
     def __init__(self) -> None:
         self._sent: dict[str, list[Dap]] = {}
-        self._told: dict[str, list[Dap]] = {}
+        self._numbered: dict[str, list[Dap]] = {}
         self._file: dict[str, str] = {}
         """Path that the editor uses → that by which ranks know the file."""
         self._ids = itertools.count(1)
@@ -36,7 +36,7 @@ class EditorPoints:
             )
         return self._file[path]
 
-    def shown(self, path: str) -> str:
+    def editor_path(self, path: str) -> str:
         """Return the editor's name for a file that a rank has stopped in: that with breakpoints."""
         if path in self._sent or not self._sent or path.startswith(CELL):
             return path
@@ -53,7 +53,7 @@ class EditorPoints:
         names = (name for name, file in self._file.items() if file == self._file.get(path) and name != path)
         return [p for name in names for p in self._sent.get(name, ()) if p["line"] not in lines]
 
-    def told(self, path: str, asked: list[Dap], source: Dap, answers: list[Dap]) -> list[Dap]:
+    def numbered(self, path: str, asked: list[Dap], source: Dap, answers: list[Dap]) -> list[Dap]:
         """Number the breakpoints of an answer, and keep them.
 
         Args:
@@ -66,7 +66,7 @@ class EditorPoints:
         if asked:
             self._sent[path] = asked
         made = [{**answer, "id": next(self._ids), "source": source} for answer in answers]
-        self._told[path] = made
+        self._numbered[path] = made
         return made
 
     def loaded(self, file: str) -> list[Dap]:
@@ -76,7 +76,7 @@ class EditorPoints:
             file: the path by which ranks know it.
         """
         events = []
-        for path, points in self._told.items():
+        for path, points in self._numbered.items():
             if self._file.get(path) != file and not same_file(path, file):
                 continue
             for point in points:

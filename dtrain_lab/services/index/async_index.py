@@ -87,10 +87,10 @@ class Index:
                 except Exception as other:  # noqa: BLE001 # passed to the caller
                     error = other
             with contextlib.suppress(RuntimeError):  # its loop is closed
-                question.loop.call_soon_threadsafe(_tell, question.answer, made, error)
+                question.loop.call_soon_threadsafe(_resolve, question.answer, made, error)
 
 
-def _tell(answer: asyncio.Future[Any], made: Any, error: Exception | None) -> None:
+def _resolve(answer: asyncio.Future[Any], made: Any, error: Exception | None) -> None:
     if answer.cancelled():
         return
     if error is not None:

@@ -52,7 +52,7 @@ class Store:
 
     def __init__(self, path: Path, refill: Callable[[], Iterable[Filed]] = tuple) -> None:
         self._file = IndexFile(path, lambda base: sum(_put(base, *filed) for filed in refill()))
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     # ---- write
 
@@ -246,8 +246,8 @@ class Store:
         try:
             return lenient.decode(data, kind)
         except msgspec.DecodeError as error:
-            if identity not in self._told:
-                self._told.add(identity)
+            if identity not in self._reported:
+                self._reported.add(identity)
                 log.warning("job %s was written by another version: %s", identity, error)
             return None
 

@@ -13,7 +13,7 @@ from dtrain_lab.backends.base import UNSURE
 from dtrain_lab.backends.transport import private_folders
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
 from dtrain_lab.services.index.async_index import Index
-from dtrain_lab.services.jobs.status import Looks
+from dtrain_lab.services.jobs.status import StateReader
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 
@@ -28,9 +28,9 @@ class HandOver:
         looks: Reads the state of jobs.
     """
 
-    def __init__(self, index: Index, looks: Looks) -> None:
+    def __init__(self, index: Index, looks: StateReader) -> None:
         self._index = index
-        self._looks = looks
+        self._states = looks
 
     async def hand_over(
         self, record: JobRecord, files: dict[str, bytes], prepare: Callable[[], Awaitable[None]]
@@ -50,7 +50,7 @@ class HandOver:
         """
         backend = registry.backend(record.plan.backend)
         await self._note(record)
-        self._looks.handing_over.add(record.id)
+        self._states.handing_over.add(record.id)
         try:
             await prepare()
             handle = await backend.submit(record, files)
@@ -62,23 +62,23 @@ class HandOver:
                 await self._index.ask(self._index.store.remove, record.id)
             raise
         finally:
-            self._looks.handing_over.discard(record.id)
+            self._states.handing_over.discard(record.id)
         try:
-            record = await self._looks.change(record.id, handle=handle)
+            record = await self._states.change(record.id, handle=handle)
         except DtrainError as error:  # it runs, and is found by its id once the index is usable
             log.warning("job %s was handed over, and its index does not say so yet: %s", record.id, error)
             record = replace(record, handle=handle)
         if record.cancelled_at is not None:  # cancelled during the submission
-            await self._looks.end(record)
-        return await self._looks.look(record)
+            await self._states.end(record)
+        return await self._states.read(record)
 
     async def _unsure(self, record: JobRecord, error: DtrainError) -> Job:
         """Keep a job that the scheduler may have: each look at it asks the scheduler for it."""
         log.warning("job %s: %s", record.id, error)
-        self._looks.handing_over.discard(record.id)
+        self._states.handing_over.discard(record.id)
         if (await self.record(record.id)).cancelled_at is not None:
-            await self._looks.end(await self.record(record.id))
-        return await self._looks.look(await self.record(record.id))
+            await self._states.end(await self.record(record.id))
+        return await self._states.read(await self.record(record.id))
 
     async def _was_taken(self, record: JobRecord) -> bool:
         """Whether a scheduler that answered too late has accepted the job: then the job is kept."""
@@ -151,7 +151,7 @@ class HandOver:
             Its record, which that look may have changed, and its state.
         """
         record, _ = await self.known(name)
-        made = await self._looks.look(record, fresh=True)
+        made = await self._states.read(record, fresh=True)
         return await self.record(record.id), made
 
     async def end_rest(self, record: JobRecord, made: Job) -> None:
@@ -167,7 +167,7 @@ class HandOver:
         if made.state == "succeeded":  # its script may still run the notification command
             return
         try:
-            await self._looks.end(record)
+            await self._states.end(record)
         except DtrainError as error:
             if made.state == "lost":
                 raise

@@ -25,7 +25,7 @@ from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs import deletion, dependencies, resumption
 from dtrain_lab.services.jobs.handover import HandOver, link_rest
 from dtrain_lab.services.jobs.reader import JobReader
-from dtrain_lab.services.jobs.status import Looks, still_runs, unsure
+from dtrain_lab.services.jobs.status import StateReader, still_runs, unsure
 from dtrain_lab.services.plans import planning
 from dtrain_lab.services.plans.planning import Planned, new_id
 from dtrain_lab.services.plans.plans import Plans, refuse
@@ -50,9 +50,9 @@ class Jobs:
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or async_index.usual()
         self._index = async_index.Index(self._store)
-        self._looks = Looks(self._index)
+        self._states = StateReader(self._index)
         self._plans = Plans(self._index)
-        self._handover = HandOver(self._index, self._looks)
+        self._handover = HandOver(self._index, self._states)
 
     # ---- submit
 
@@ -175,7 +175,7 @@ class Jobs:
 
     async def listing(self, most: int = 1000) -> list[Job]:
         """Return jobs, newest first, with the current state of those that have not ended."""
-        return await self._looks.all(most)
+        return await self._states.all(most)
 
     async def job(self, name: str) -> Job:
         """Return a job by its id, a prefix of its id, or its name (the newest of that name).
@@ -186,11 +186,7 @@ class Jobs:
         record, seen = await self._handover.known(name)
         if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
             return seen
-        return await self._looks.soon(record, seen)
-
-    async def look(self, record: JobRecord) -> Job:
-        """Read a job's current state from its folder and its back-end."""
-        return await self._looks.look(record)
+        return await self._states.read_or_last_seen(record, seen)
 
     async def wait(self, name: str, told: Told | None = None, every_s: float = 0.5) -> Job:
         """Wait for a job's end, and return its final state.
@@ -227,15 +223,15 @@ class Jobs:
         """
         record, seen = await self._handover.known(name)
         try:
-            seen = await self._looks.look(record, fresh=True)
+            seen = await self._states.read(record, fresh=True)
         except DtrainError as error:  # the request is recorded, and repeated later
             log.warning("job %s can't be looked at: %s", record.id, error)
         if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
             await self._handover.end_rest(record, seen)
             return seen
-        record = await self._looks.change(record.id, cancelled_at=time.time())
-        await self._looks.end(record)
-        return await self._looks.look(record, fresh=True)
+        record = await self._states.change(record.id, cancelled_at=time.time())
+        await self._states.end(record)
+        return await self._states.read(record, fresh=True)
 
     async def delete(self, name: str, *, force: bool = False) -> Job:
         """Remove a job that has ended, with its folder and all its checkpoints.
@@ -258,7 +254,7 @@ class Jobs:
     async def _ended(self, record: JobRecord, seen: Job | None, *, force: bool) -> Job:
         """Return the state of a job that has ended, or of which nobody knows if `force` is set."""
         try:
-            made = await self._looks.look(record, fresh=True)
+            made = await self._states.read(record, fresh=True)
         except DtrainError:
             if not force or seen is None:
                 raise

@@ -38,7 +38,7 @@ END_AGAIN_S = 15.0
 log = logging.getLogger(__name__)
 
 
-class Looks:
+class StateReader:
     """Reads the state of jobs.
 
     Args:
@@ -49,13 +49,13 @@ class Looks:
         self._index = index
         self._looked: dict[str, tuple[float, Job]] = {}
         self._looking: dict[str, tuple[JobRecord, asyncio.Task[Job]]] = {}
-        self._tried: dict[str, float] = {}
+        self._checked_at: dict[str, float] = {}
         """Job → monotonic time at which it was last read as a lost job for a list."""
         self._ended: dict[str, float] = {}
         """Job → monotonic time at which it was last cancelled."""
         self.handing_over: set[str] = set()
 
-    async def look(self, record: JobRecord, *, fresh: bool = False) -> Job:
+    async def read(self, record: JobRecord, *, fresh: bool = False) -> Job:
         """Read a job's state from its folder and its back-end.
 
         Args:
@@ -111,7 +111,7 @@ class Looks:
         await self._note(record, made)
         return made
 
-    async def soon(self, record: JobRecord, seen: Job | None) -> Job:
+    async def read_or_last_seen(self, record: JobRecord, seen: Job | None) -> Job:
         """Read a job's state, or fall back to the last seen one, so that a silent host blocks no listing.
 
         Args:
@@ -123,7 +123,7 @@ class Looks:
         """
         before, looking = self._looking.get(record.id, (None, None))
         if looking is None or looking.done() or before != record:
-            looking = asyncio.create_task(self.look(record))
+            looking = asyncio.create_task(self.read(record))
             looking.add_done_callback(partial(self._has_looked, record.id))
             self._looking[record.id] = record, looking
         if seen is None:
@@ -144,7 +144,7 @@ class Looks:
             if known is None:
                 return None
             seen = known[1]
-            return await self.soon(record, seen)
+            return await self.read_or_last_seen(record, seen)
         except DtrainError as error:
             status = _unknown(error)
             log.warning("job %s can't be looked at: %s", record.id, error)
@@ -168,9 +168,9 @@ class Looks:
         lost = [
             record
             for record in await self._index.ask(store.lost)
-            if now - self._tried.get(record.id, -LOST_EVERY_S) >= LOST_EVERY_S
+            if now - self._checked_at.get(record.id, -LOST_EVERY_S) >= LOST_EVERY_S
         ]
-        self._tried |= {record.id: now for record in lost}
+        self._checked_at |= {record.id: now for record in lost}
         looks = await asyncio.gather(*(self.quietly(record) for record in (*active, *lost)))
         looked = {made.id: made for made in looks if made is not None}
         newest = [looked.pop(made.id, made) for made in await self._index.ask(store.seen, most)]

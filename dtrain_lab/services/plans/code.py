@@ -53,7 +53,7 @@ class Code(Struct, frozen=True):
         return cls._of(cells, read)
 
     @classmethod
-    def here(cls, cells: Sequence[Cell], folder: Path) -> Code:
+    def local_files(cls, cells: Sequence[Cell], folder: Path) -> Code:
         """Read the files of a notebook's folder.
 
         Args:

@@ -23,7 +23,7 @@ class Sources(Struct, frozen=True):
     profile: Profile
 
 
-def look(request: JobRequest, file: Path) -> Sources:
+def read(request: JobRequest, file: Path) -> Sources:
     """Return the current sources; of the files, only the profile's is read.
 
     Raises:

@@ -50,7 +50,7 @@ class Plans:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._recent = Recent()
-        self._kept: dict[str, Planned] = {}
+        self._previews: dict[str, Planned] = {}
         self._asked_for: dict[str, float] = {}
         """Profile → monotonic time at which refusals of its hosts were last reset."""
 
@@ -96,14 +96,14 @@ class Plans:
         Raises:
             DtrainError: The job can't be planned.
         """
-        seen = await asyncio.to_thread(inputs.look, request, file)
+        seen = await asyncio.to_thread(inputs.read, request, file)
         now = time.monotonic()
         if now - self._asked_for.get(request.profile, -GOOD_FOR_S) >= GOOD_FOR_S:
             self._asked_for[request.profile] = now
             for host in seen.profile.ssh.names:  # count as the user's attempt, but not at each keystroke
                 ssh_connections.forget_refusal(host)
         made = await prepare(request, file, seen, self._recent, first_host)
-        self._kept = known({**self._kept, made.record.id: made}, time.time())
+        self._previews = known({**self._previews, made.record.id: made}, time.time())
         return made
 
     async def take(self, identity: str, request: JobRequest | None = None) -> Planned:
@@ -117,15 +117,15 @@ class Plans:
             Conflict: The plan is no longer known, or its sources have changed.
             Forbidden, BadSize: The administrator no longer allows it.
         """
-        self._kept = known(self._kept, time.time())
-        made = self._kept.get(identity)
+        self._previews = known(self._previews, time.time())
+        made = self._previews.get(identity)
         if made is None:
             raise Conflict(SUBMITTED, CHECK_AGAIN, code="plan_unknown")
         record = made.record
         changed = inputs.changed(
-            made.sources, await asyncio.to_thread(inputs.look, record.request, made.file), made.file
+            made.sources, await asyncio.to_thread(inputs.read, record.request, made.file), made.file
         )
-        changed += _asked_otherwise(record.request, request) if request is not None else []
+        changed += _changed_fields(record.request, request) if request is not None else []
         if changed:
             raise Conflict(
                 f"{', '.join(changed)} changed after this plan was made.",
@@ -134,13 +134,13 @@ class Plans:
                 details={"changed": changed},
             )
         limits.recheck(record)
-        if self._kept.pop(identity, None) is None:  # submitted twice at once
+        if self._previews.pop(identity, None) is None:  # submitted twice at once
             raise Conflict(SUBMITTED, CHECK_AGAIN, code="plan_unknown")
         return made
 
     def put_back(self, made: Planned) -> None:
         """Keep a plan again whose submission failed."""
-        self._kept[made.record.id] = made
+        self._previews[made.record.id] = made
 
     def anew(self) -> None:
         """Drop cached answers of hosts: before a submission, and when the user asks for current ones."""
@@ -180,7 +180,7 @@ def known(plans: Mapping[str, Planned], now: float) -> dict[str, Planned]:
     return dict(young[-KEPT:])
 
 
-def _asked_otherwise(planned: JobRequest, asked: JobRequest) -> list[str]:
+def _changed_fields(planned: JobRequest, asked: JobRequest) -> list[str]:
     """Return fields whose requested value differs from the plan's; defaults count as the plan's."""
     usual = JobRequest(asked.notebook)
     another = ["notebook"] if asked.notebook != planned.notebook else []
@@ -207,7 +207,7 @@ def refuse(findings: tuple[Finding, ...], never: DtrainError | None = None) -> N
     found = [f for f in findings if f.severity == "problem"]
     if not found:
         return
-    told = [_told(f, "cell" if at else "Cell") for at, f in enumerate(found[:TOLD])]
+    told = [_located(f, "cell" if at else "Cell") for at, f in enumerate(found[:TOLD])]
     more = f" And {len(found) - TOLD} more." if len(found) > TOLD else ""
     raise BadNotebook(
         f"{'; also '.join(text.removesuffix('.') for text in told)}.{more}",
@@ -217,5 +217,5 @@ def refuse(findings: tuple[Finding, ...], never: DtrainError | None = None) -> N
     )
 
 
-def _told(found: Finding, cell: str) -> str:
+def _located(found: Finding, cell: str) -> str:
     return f"{cell} {found.cell}, line {found.line}: {found.message}" if found.cell else found.message

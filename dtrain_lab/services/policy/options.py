@@ -36,7 +36,7 @@ def _seconds(variable: str) -> float | None:
     raise BadRequest(f'{variable} is "{text}", which is not a number of seconds.', "Correct it, or unset it.")
 
 
-def hold() -> None:
+def apply() -> None:
     """Apply the user's and the administrator's limits to the back-ends of this process."""
     limits.poll_floor_s = _poll_floor_s
 

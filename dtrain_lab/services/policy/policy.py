@@ -45,7 +45,7 @@ def of_server() -> ServerSettings:
     if os.getpid() in _own:
         return _own[os.getpid()]
     for pid in _above():
-        found = _told_by(pid)
+        found = _published_by(pid)
         if found is not None:
             return found
     return ServerSettings()
@@ -65,7 +65,7 @@ def above_kernel() -> Above | None:
     """Return the server that passes on this kernel's output; None if whoever started the kernel reads it."""
     pid = os.environ.get(PARENT, "")
     try:
-        found = _told_by(int(pid)) if pid.isdecimal() else None
+        found = _published_by(int(pid)) if pid.isdecimal() else None
     except Forbidden:
         return Above(OutputLimits(), extension=True)
     if found is not None:
@@ -73,7 +73,7 @@ def above_kernel() -> Above | None:
     return Above(OutputLimits(), extension=False) if SESSION in os.environ else None
 
 
-def _told_by(pid: int) -> ServerSettings | None:
+def _published_by(pid: int) -> ServerSettings | None:
     """Return the settings that a server has published; None if there is no such server."""
     path = _file(pid)
     try:
@@ -91,14 +91,14 @@ def _told_by(pid: int) -> ServerSettings | None:
     return None
 
 
-def tell(settings: ServerSettings) -> None:
+def publish(settings: ServerSettings) -> None:
     """Publish settings for this server and for all its descendants."""
     settings = msgspec.structs.replace(settings, started=processes.started())
     _own[os.getpid()] = settings
     durable.replace(_file(os.getpid()), msgspec.json.encode(settings))
 
 
-def hold(settings: ServerSettings) -> None:
+def apply(settings: ServerSettings) -> None:
     """Apply a server's settings to this process, which outlives that server."""
     _own[os.getpid()] = settings
 

@@ -15,7 +15,7 @@ from dtrain_lab.wire.node import Between, MeasuredSpeed
 from dtrain_lab.wire.profile import Profile
 
 
-class Kept(Struct, frozen=True):
+class Measured(Struct, frozen=True):
     """A measured speed. `at`: seconds since 1970; `network`: what the profile said of hosts and interface."""
 
     at: float
@@ -25,7 +25,7 @@ class Kept(Struct, frozen=True):
 
 def keep(profile: Profile, between: Between) -> None:
     """Keep a measured speed of a profile, in the place of an earlier one."""
-    durable.replace(_file(profile), msgspec.json.encode(Kept(time.time(), _network(profile), between)))
+    durable.replace(_file(profile), msgspec.json.encode(Measured(time.time(), _network(profile), between)))
 
 
 def of(profile: Profile) -> MeasuredSpeed | None:
@@ -34,7 +34,7 @@ def of(profile: Profile) -> MeasuredSpeed | None:
     None without any, and where the profile names other hosts or another interface since then.
     """
     try:
-        kept = msgspec.json.decode(_file(profile).read_bytes(), type=Kept)
+        kept = msgspec.json.decode(_file(profile).read_bytes(), type=Measured)
     except (FileNotFoundError, msgspec.DecodeError, msgspec.ValidationError):
         return None
     if kept.network != _network(profile):

@@ -26,11 +26,11 @@ async def main(folder: Path) -> None:
         return
     process_log.begin("sweep")
     process_log.watch("sweep")
-    options.hold()
+    options.apply()
     # the lock lasts as long as this process; what fails through a bug of ours is begun anew by who looks
     await driver.Driver(folder, Jobs()).run()
 
 
 if __name__ == "__main__":
-    policy.hold(msgspec.json.decode(sys.stdin.buffer.read(), type=ServerSettings))
+    policy.apply(msgspec.json.decode(sys.stdin.buffer.read(), type=ServerSettings))
     asyncio.run(main(Path(sys.argv[1])))

@@ -26,8 +26,8 @@ from dtrain_lab.sweeps.events import (
     HandingOver,
     Judge,
     Judged,
-    Looked,
     Missing,
+    Polled,
     Refused,
     Submit,
     Suggest,
@@ -87,7 +87,7 @@ class Driver:
                 self._save()
                 return
             for number in [trial.number for trial in self._record.trials if trial.handed]:
-                event = await self._look(self._record.trials[number])
+                event = await self._poll_trial(self._record.trials[number])
                 if event is not None:
                     await self._apply(event)
             await self._apply(Woke(time.time()))
@@ -171,7 +171,7 @@ class Driver:
             log.warning("sweep %s: job %s can't be ended now: %s", self._record.id, job, error)
         self._ended.add(job)
 
-    async def _look(self, trial: Trial) -> Event | None:
+    async def _poll_trial(self, trial: Trial) -> Event | None:
         """Look at a trial's job; None if it can't be looked at now."""
         assert trial.job is not None
         try:
@@ -187,7 +187,7 @@ class Driver:
         new = tuple(Report(one.step, float(one.values[name])) for one in logged if name in one.values)
         names = known.names.union(*(one.values for one in logged))
         read = self._read[trial.job] = _Read((*known.reports, *new), names, offset)
-        return Looked(
+        return Polled(
             trial.number,
             job.state,
             started_at=job.started_at,

@@ -94,7 +94,7 @@ class Worlds:
             submitted = await submit(plan, profile, request, name, server=self._server)
             connection = await self.reach(submitted)
             if hold:
-                await self._hold(connection)
+                await self._take_lease(connection)
             return connection
         await asyncio.to_thread(folders.must_have_room)
         claimed = await self._claim(plan, profile, request, name)
@@ -104,7 +104,7 @@ class Worlds:
             record = await spawn(plan, profile, server=self._server)
             connection = await self._launch(record, plan, request, name)
         if hold:
-            await self._hold(connection)
+            await self._take_lease(connection)
         elif self.lease.kind != "terminal":
             connection.close()
         return connection
@@ -194,7 +194,7 @@ class Worlds:
             return None
         return cluster
 
-    async def hold(self, connection: Connection, *, attach: bool = False) -> Cluster:
+    async def take_lease(self, connection: Connection, *, attach: bool = False) -> Cluster:
         """Take a lease on a world for this client's lifetime; `attach` lists its notebook at the cluster."""
         cluster: Cluster = await connection.ask(clients.Hold(self.lease, attach))
         return cluster
@@ -260,11 +260,11 @@ class Worlds:
     # ----
 
     async def _keep(self, record: HeadRecord) -> None:
-        await self.hold(await self.reach(record))
+        await self.take_lease(await self.reach(record))
 
-    async def _hold(self, connection: Connection) -> None:
+    async def _take_lease(self, connection: Connection) -> None:
         self._open[connection.record.id] = connection
-        await self.hold(connection, attach=self.lease.notebook is not None)
+        await self.take_lease(connection, attach=self.lease.notebook is not None)
 
     async def _claim(self, plan: Plan, profile: Profile, request: Request, name: str) -> Connection | None:
         """Claim a warm head of the same environment; None if there is no such head left."""

@@ -15,7 +15,7 @@ from dtrain_lab.errors import BadRequest, BadSize
 from dtrain_lab.machine import cgroup
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.training import ranks
-from dtrain_lab.training.batch_size.saved_state import apart, kept
+from dtrain_lab.training.batch_size.saved_state import apart, restored
 from dtrain_lab.training.gradients import accumulation
 
 SHARE = 0.8
@@ -60,7 +60,7 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
         raise BadRequest(f"dt.largest_batch: memory_bytes is {memory_bytes!r}; it must be a number of bytes.")
     with ExitStack() as stack:
         stack.enter_context(accumulation.resting())
-        copies = stack.enter_context(kept())
+        copies = stack.enter_context(restored())
         stack.enter_context(apart())
         on_gpu = torch.cuda.is_available() and memory_bytes is None
         limit = 0 if on_gpu else memory_bytes if memory_bytes is not None else _available()

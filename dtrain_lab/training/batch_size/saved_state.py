@@ -16,7 +16,7 @@ from torch.optim.swa_utils import AveragedModel
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[int]:
+def restored() -> Iterator[int]:
     """Put everything back at the end that steps of this process's optimizers change.
 
     Of each living optimizer: its parameters, their gradients, its state and rates; of each module with such

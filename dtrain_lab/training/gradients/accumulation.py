@@ -253,7 +253,7 @@ class Accumulation:
             with torch.enable_grad():
                 loss = closure()
         if self.final:
-            self._tell_read_ahead()
+            self._warn_read_ahead()
             if not self._loaded and self.done:  # a backward that the model's output had no part in
                 self._put(1 / (self.done + 1))
             self._step()
@@ -263,7 +263,7 @@ class Accumulation:
         self._watch_parameters()
         return loss
 
-    def _tell_read_ahead(self) -> None:
+    def _warn_read_ahead(self) -> None:
         if self._over and not self._flushing:
             ranks.say(together.READ_AHEAD)
 
@@ -273,7 +273,7 @@ class Accumulation:
 
     def commit(self) -> None:
         """Add this batch's gradients to the group."""
-        self._tell_read_ahead()
+        self._warn_read_ahead()
         self._copies.back({p: total for p, total in self._sums.items() if p in self._next})
         self._sums |= self._next
         self._next.clear()

@@ -92,12 +92,12 @@ class Compression:
             found: torch.Tensor = result[0] if isinstance(result, list) else result
             self._squares.append(((found - exact).double().square().sum(), exact.double().square().sum()))
             if len(self._squares) == self._buckets:
-                self._tell()
+                self._warn()
             return found
 
         return future.then(compare)
 
-    def _tell(self) -> None:
+    def _warn(self) -> None:
         wrong, whole = (float(sum(float(pair[i]) for pair in self._squares)) for i in (0, 1))
         self.error = (wrong / whole) ** 0.5 if whole else 0.0
         self._squares.clear()

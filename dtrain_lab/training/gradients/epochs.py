@@ -36,12 +36,14 @@ def watch_epochs(watchers: Callable[[], list[Any]]) -> None:
 def _following(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def begin(loader: Any) -> Any:
         iterator = made(loader)
-        return _Told(iterator, _length(loader)) if torch.is_grad_enabled() and _watchers[0]() else iterator
+        if torch.is_grad_enabled() and _watchers[0]():
+            return _WatchedIterator(iterator, _length(loader))
+        return iterator
 
     return begin
 
 
-class _Told(Iterator[Any]):
+class _WatchedIterator(Iterator[Any]):
     """A loader's iterator that tells of its batches; everything else is the iterator's own."""
 
     def __init__(self, iterator: Any, length: int) -> None:

@@ -14,7 +14,7 @@ from dtrain_lab.training.inference.loop import Loop
 from dtrain_lab.training.inference.metrics import Metrics, plain
 from dtrain_lab.training.inference.ranks import Ranks, ranks
 from dtrain_lab.training.inference.results.gather import gathered
-from dtrain_lab.training.inference.results.outputs import Output, kept, parts
+from dtrain_lab.training.inference.results.outputs import Output, parts, retained
 from dtrain_lab.training.inference.setup import Asked, agreed
 from dtrain_lab.training.inference.shares import Plan, plan
 
@@ -67,7 +67,7 @@ class _Evaluation:
     def __init__(self, here: Ranks, asked: Asked, todo: Plan, metrics: Metrics) -> None:
         self._here, self._asked, self._plan, self._metrics = here, asked, todo, metrics
         self._few = here.size > 1 and len(todo.chunks) < here.size
-        self._kept: dict[int, Output] = {}
+        self._outputs: dict[int, Output] = {}
         self._pairs: dict[int, Any] = {}
         device = models.device(asked.model) or torch.device("cpu")
         self._device = here.carrier if device.type == "cpu" else device
@@ -80,7 +80,7 @@ class _Evaluation:
                 self._here, self._plan, lambda numbers: self._asked.load(batches, numbers), forward,
                 Splitter(model, True), models.device(model), models.in_step(model), self._take,
             ).run()  # fmt: skip
-        everything = gathered(self._here, self._plan, self._kept) if self._metrics.functions else None
+        everything = gathered(self._here, self._plan, self._outputs) if self._metrics.functions else None
         if self._few:
             self._replay()
         found = self._here.everyone(self._metrics.results)[self._here.number]
@@ -94,11 +94,11 @@ class _Evaluation:
                 code="no_target",
             )
         if self._few:
-            self._pairs[number] = kept((predictions, call.target))
+            self._pairs[number] = retained((predictions, call.target))
         else:
             self._metrics.update(placed(predictions, self._device), placed(call.target, self._device))
         if self._metrics.functions:
-            self._kept[number] = parts((predictions, call.target), len(self._plan.batches.of(number)))
+            self._outputs[number] = parts((predictions, call.target), len(self._plan.batches.of(number)))
 
     def _replay(self) -> None:
         """Give every rank's metrics all batches, of which there are few; one without any can't be synced."""

@@ -72,7 +72,7 @@ class Loop:
         done = batches.samples - sum(len(batches.span(chunk)) for chunk in self.plan.chunks)
         loaded = _Loaded(self)
         with self._bar(done) as bar:
-            told = _Told(self.ranks, self.in_step, self.plan.rounds, bar)
+            told = _RoundReports(self.ranks, self.in_step, self.plan.rounds, bar)
             for number in range(self.plan.rounds):
                 chunk = self.plan.chunk(number, self.ranks.number)
                 turn = self._together if self.in_step else self._alone
@@ -86,7 +86,7 @@ class Loop:
                     raise failed.error from None
                 except Exception as failed:  # noqa: BLE001 # raised again, once the other ranks know
                     error = failed
-                if told.tell(error, len(batches.span(chunk))):
+                if told.report(error, len(batches.span(chunk))):
                     break
             told.end()
             self.ranks.outcomes(None, error)
@@ -143,12 +143,12 @@ class _Since:
     began: float = field(default_factory=time.monotonic)
 
     @property
-    def took_ms(self) -> int:
+    def elapsed_ms(self) -> int:
         """Milliseconds until now; 1 at least."""
         return max(1, round((time.monotonic() - self.began) * 1000))
 
 
-class _Told:
+class _RoundReports:
     """What ranks tell one another after rounds: whether one failed, and how many samples it took.
 
     They tell after each of the first two rounds, and where rounds are short after several, as many on all
@@ -171,9 +171,9 @@ class _Told:
 
     def failed(self) -> bool:
         """Whether it is known by now that a rank has failed, and no further batch is worth its time."""
-        return any([self._heard(one, sums) for one, sums in self._begun if sums.there])
+        return any([self._show_progress(one, sums) for one, sums in self._begun if sums.there])
 
-    def tell(self, error: Exception | None, samples: int) -> bool:
+    def report(self, error: Exception | None, samples: int) -> bool:
         """Tell how a round went here, with those before it that were not told of.
 
         Returns:
@@ -184,25 +184,25 @@ class _Told:
         if self._since.rounds < self._each:
             return False
         one = self._since
-        self._begun.append((one, self._ranks.sums_begun(int(error is not None), one.samples, one.took_ms)))
+        self._begun.append((one, self._ranks.sums_begun(int(error is not None), one.samples, one.elapsed_ms)))
         self._since = _Since()
-        return len(self._begun) > self._ahead and self._hear()
+        return len(self._begun) > self._ahead and self._read_rounds()
 
     def end(self) -> None:
         """Hear of all that was told."""
         while self._begun:
-            self._hear()
+            self._read_rounds()
 
-    def _hear(self) -> bool:
+    def _read_rounds(self) -> bool:
         one, sums = self._begun.popleft()
-        failed = self._heard(one, sums)
+        failed = self._show_progress(one, sums)
         if not self._in_step:  # all ranks hear the same, after the same message
             round_ms = sums.wait()[2] / self._ranks.size / one.rounds
             self._each = max(1, min(int(TELL_EVERY_S * 1000 / round_ms), GROWTH * self._each, self._most))
             self._ahead = AHEAD
         return failed
 
-    def _heard(self, one: _Since, sums: Sums) -> bool:
+    def _show_progress(self, one: _Since, sums: Sums) -> bool:
         """Show what the other ranks have taken, once; and tell whether one has failed."""
         failures, samples, _ = sums.wait()
         if not failures and not one.shown:

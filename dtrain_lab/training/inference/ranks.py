@@ -87,7 +87,7 @@ class Ranks:
             if error is not None:
                 raise error
             return [value]
-        told = self._told((value, None if error is None else f"{type(error).__name__}: {error}"))
+        told = self._gathered((value, None if error is None else f"{type(error).__name__}: {error}"))
         if error is not None:
             raise error
         for rank, (_, failure) in enumerate(told):
@@ -98,19 +98,19 @@ class Ranks:
                 )
         return [value for value, _ in told]
 
-    def _told(self, value: Any) -> list[Any]:
+    def _gathered(self, value: Any) -> list[Any]:
         """The values of all ranks, where `all_gather_object` would send their lengths first, always."""
         packed = pickle.dumps(value)
-        frames = self._gathered(len(packed).to_bytes(LENGTH, "little") + packed[: FRAME - LENGTH], FRAME)
+        frames = self._all_bytes(len(packed).to_bytes(LENGTH, "little") + packed[: FRAME - LENGTH], FRAME)
         lengths = [int.from_bytes(frame[:LENGTH], "little") for frame in frames]
         rest = max(lengths) + LENGTH - FRAME
-        rests = self._gathered(packed[FRAME - LENGTH :], rest) if rest > 0 else [b""] * self.size
+        rests = self._all_bytes(packed[FRAME - LENGTH :], rest) if rest > 0 else [b""] * self.size
         return [
             pickle.loads((frame[LENGTH:] + more)[:length])
             for frame, more, length in zip(frames, rests, lengths, strict=True)
         ]
 
-    def _gathered(self, data: bytes, size: int) -> list[bytes]:
+    def _all_bytes(self, data: bytes, size: int) -> list[bytes]:
         """The bytes of all ranks, filled up to one size; a collective."""
         own = torch.frombuffer(bytearray(data.ljust(size, b"\0")), dtype=torch.uint8).to(self.carrier)
         found = [torch.empty_like(own) for _ in range(self.size)]

@@ -45,7 +45,7 @@ class MissingSync:
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+        self._print = say
         self._store: Any = None
         self._cell = ""
         self._ranks = 0
@@ -95,19 +95,19 @@ class MissingSync:
         self._steps += 1
         self.sent = 0
         if self._steps >= MANY and self._optimizer is not None and time.monotonic() - self._began > LONG_S:
-            self._tell()
+            self._warn()
 
     def end_cell(self) -> None:
         """Called when a cell has ended without an error."""
         if not self._over and self._optimizer is not None and self._steps >= FEW and self.sent < self._least:
-            self._tell()
+            self._warn()
         self._finish()
 
     def _finish(self) -> None:
         self._over, self._optimizer = True, None
 
     @untraced
-    def _tell(self) -> None:
+    def _warn(self) -> None:
         try:
             self._compare()
         except RuntimeError as error:  # the rank that keeps the store has ended
@@ -130,7 +130,7 @@ class MissingSync:
             return  # the ranks train different models on purpose
         differ = [p for i, p in enumerate(found) if any(other[i][1] != mine[i][1] for other in others)]
         text = _sentence(self._ranks, self._steps, names_of(found, differ), replaces=_in_data_parallel(found))
-        self._say(text)
+        self._print(text)
 
 
 def _sentence(ranks: int, steps: int, differ: list[str], *, replaces: bool) -> str:

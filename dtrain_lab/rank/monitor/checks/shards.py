@@ -55,7 +55,7 @@ class Shards:
     """
 
     def __init__(self, say: Callable[[str], None], start: SharedStart) -> None:
-        self._say = say
+        self._print = say
         self._start = start
         self._told_epochs: weakref.WeakSet[Any] = weakref.WeakSet()
         """Samplers that were told an epoch."""
@@ -69,7 +69,7 @@ class Shards:
         self._forwards = 0
         self._compared: set[tuple[int, int]] = set()
         """Models and data sets; a loop may make a loader for each epoch."""
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
         self._passes: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
         """Sampler → ids of the models that one of its epochs has trained."""
 
@@ -142,23 +142,23 @@ class Shards:
             log.info("loaders not compared with the other ranks: %s", error)
             return
         if others is not None:
-            self._tell(_sentence(sorted(others, key=lambda each: int(each["rank_of"]))))
+            self._warn(_sentence(sorted(others, key=lambda each: int(each["rank_of"]))))
 
     def _epoch(self, sampler: Any, model: int, *, leads: bool) -> None:
         if type(sampler) is not DistributedSampler or not sampler.shuffle or sampler in self._told_epochs:
             return
         trained = self._passes.setdefault(sampler, set())
         if model in trained and leads:
-            self._tell(
+            self._warn(
                 "The DistributedSampler is never told the epoch: every epoch has the same order. "
                 "Call sampler.set_epoch(epoch) at the start of each epoch."
             )
         trained.add(model)
 
-    def _tell(self, text: str) -> None:
-        if text and text not in self._said:
-            self._said.add(text)
-            self._say(text)
+    def _warn(self, text: str) -> None:
+        if text and text not in self._warned:
+            self._warned.add(text)
+            self._print(text)
 
 
 def _watch_epochs(told: weakref.WeakSet[Any]) -> None:

@@ -45,7 +45,7 @@ class SharedStart:
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+        self._print = say
         self._store: Any = None
         self._cell = ""
         self._steps = STEPS
@@ -152,9 +152,9 @@ class SharedStart:
         }
         differ = [name for i, name in enumerate(found) if any(each[i] for each in apart.values())]
         if differ and trained:
-            self._say(_stepped_apart(min(members), [r for r, each in apart.items() if any(each)], differ))
+            self._print(_stepped_apart(min(members), [r for r, each in apart.items() if any(each)], differ))
         elif differ:
-            self._say(_sentence(len(members), differ, why))
+            self._print(_sentence(len(members), differ, why))
 
     def exchanged(self, topic: str, members: Sequence[int], mine: Any) -> list[Any] | None:
         """Write this rank's part for its n-th comparison of a topic; never waits for other ranks.

@@ -73,7 +73,7 @@ def _collect(output: Any, samples: int, path: Path, found: Output) -> None:
     elif isinstance(output, np.ndarray):
         _array(output, samples, path, found)
     elif isinstance(output, list) and len(output) == samples:
-        found[path] = Part("each", [kept(value) for value in output])
+        found[path] = Part("each", [retained(value) for value in output])
     elif isinstance(output, tuple | list):
         for number, part in enumerate(output):
             _collect(part, samples, (*path, ("item", number)), found)
@@ -97,17 +97,17 @@ def _rows(tensor: torch.Tensor, samples: int, path: Path) -> torch.Tensor:
             "Let the model return a tensor whose first dimension is the batch's, or a dict of such tensors.",
             code="no_rows",
         )
-    return kept(tensor)
+    return retained(tensor)
 
 
-def kept(value: Any) -> Any:
+def retained(value: Any) -> Any:
     """A value that lives until the end: on the CPU, and no view into something larger or used again."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone() if value.device.type == "cpu" else value.detach().cpu()
     if isinstance(value, Mapping):
-        return {name: kept(part) for name, part in value.items()}
+        return {name: retained(part) for name, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(kept(part) for part in value))
+        return type(value)(*(retained(part) for part in value))
     if isinstance(value, tuple | list):
-        return type(value)(kept(part) for part in value)
+        return type(value)(retained(part) for part in value)
     return value
