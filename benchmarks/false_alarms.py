@@ -17,7 +17,7 @@ from benchmarks.measure import Row, emit
 from dtrain_lab.metrics.verdicts.hang import STUCK_AFTER_S
 
 MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
-LOOK_S = 0.1
+POLL_S = 0.1
 ALARMS = ("stuck", "mismatch")
 TRAIN = """
 import io, time, torch, torch.distributed as dist
@@ -85,7 +85,7 @@ def watched(cluster: dt.Cluster, code: str, until: Any) -> tuple[dict[str, str],
                 print(f"{verdict['kind']}: {verdict['text']}", flush=True)
             seen[verdict["kind"]] = verdict["text"]
             longest = max(longest, verdict["since_s"] or 0.0)
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)
     if thread.is_alive():
         cluster.interrupt()
     thread.join(30)

@@ -19,7 +19,7 @@ import dtrain_lab as dt
 from benchmarks.measure import Row, emit
 from tests.integration.test_hangs import AFTER, BEFORE, HANGS, THRESHOLD_S
 
-LOOK_S = 0.03
+POLL_S = 0.03
 WITHIN_S = 15.0
 
 
@@ -32,7 +32,7 @@ def verdict_of(cluster: dt.Cluster, code: str) -> tuple[dict[str, Any] | None, t
         verdicts = cluster.info()["metrics"]["verdicts"]
         if verdicts:
             return verdicts[0], thread
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)
     return None, thread
 
 

@@ -22,7 +22,7 @@ from dtrain_lab.errors import BadRequest, Conflict
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.debugging import Debugging
 
-LOOK_S = 0.02
+POLL_S = 0.02
 in_notebook: Callable[[Connection, JobCode], Any] | None = None
 """Set in a notebook's kernel, where the notebook's own debugger debugs the job."""
 
@@ -156,7 +156,7 @@ class Debugger:
         while not (set(wanted) <= set(self.paused) if wanted is not None else self.paused):
             if until is not None and time.monotonic() > until:
                 raise TimeoutError(f"{self.state.sentence}")
-            self._portal.call(asyncio.sleep(LOOK_S))
+            self._portal.call(asyncio.sleep(POLL_S))
         return self.paused
 
     # ---- inspecting

@@ -22,7 +22,7 @@ from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire import clients
 
 VIEW_WITHIN_S = 15.0
-LOOK_S = 2.0
+POLL_S = 2.0
 ATTEMPTS = 4
 
 
@@ -74,7 +74,7 @@ class TurnedView(DirectView):  # type: ignore[misc]
     def _get(self, result: Any) -> Any:
         while True:
             try:
-                return result.get(timeout=LOOK_S)
+                return result.get(timeout=POLL_S)
             except TimeoutError:
                 if result.done():  # the code's own exception
                     raise

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import asyncssh
 
-LOOK_S = 2.0
+POLL_S = 2.0
 ASLEEP_S = 10.0
 """If the loop wakes up this much too late, the machine slept or the process was stopped."""
 ANSWER_WITHIN_S = 20.0
@@ -25,9 +25,9 @@ async def drop_when_cut(link: asyncssh.SSHClientConnection) -> None:
     loop = asyncio.get_running_loop()
     while not link.is_closed():
         wall, own = time.time(), loop.time()
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
         # the loop's clock stops while the machine sleeps, but not while the process is stopped
-        slept = max(time.time() - wall, loop.time() - own) - LOOK_S
+        slept = max(time.time() - wall, loop.time() - own) - POLL_S
         if slept > ASLEEP_S and not link.is_closed() and not await _answers(link):
             link.abort()
 

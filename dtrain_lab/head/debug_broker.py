@@ -18,7 +18,7 @@ from dtrain_lab.wire import clients, links
 HELD_S = 10.0
 """A client that is silent for longer loses the debugger; seconds."""
 RELEASED_WITHIN_S = 1.0
-LET_GO_WITHIN_S = 5.0
+DETACH_WITHIN_S = 5.0
 NAME = "debugger"
 
 
@@ -77,7 +77,7 @@ class DebugBroker:
         if self._holder is not None and self._holder.client == client:
             futures = self.detach()
             if futures:
-                await asyncio.wait(futures, timeout=LET_GO_WITHIN_S)
+                await asyncio.wait(futures, timeout=DETACH_WITHIN_S)
 
     @property
     def handlers(self) -> Handlers:

@@ -17,7 +17,7 @@ from dtrain_lab.wire.stacks import Frame, Stack, StackFrame, Where
 
 STACKS_WITHIN_S = 2.0
 WHERE_WITHIN_S = 0.4
-LOOK_AGAIN_S = 5.0
+LOCATE_EVERY_S = 5.0
 MOST_PEERS = 64
 """Number of waiting ranks that are queried: most of them wait at the same few lines."""
 
@@ -58,7 +58,7 @@ class Stacks:
         return [self._stack(rank, known.get(rank)) for rank in ranks]
 
     async def locate(self, stuck: Verdict | None, suspects: Sequence[int]) -> None:
-        """Locate ranks that others wait for: before a verdict names them, and every `LOOK_AGAIN_S` after.
+        """Locate ranks that others wait for: before a verdict names them, and every `LOCATE_EVERY_S` after.
 
         Args:
             stuck: The verdict on a hang, if there is one.
@@ -73,7 +73,7 @@ class Stacks:
             figures.activities.clear()
             self._looked.clear()
         now = time.monotonic()
-        unknown = {r for r in wanted if now - self._looked.get(r, -LOOK_AGAIN_S) >= LOOK_AGAIN_S}
+        unknown = {r for r in wanted if now - self._looked.get(r, -LOCATE_EVERY_S) >= LOCATE_EVERY_S}
         # waiting ranks don't move, so they are asked only once
         unknown |= {r for r in waiting if r not in self._looked}
         if unknown:

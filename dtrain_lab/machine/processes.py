@@ -14,7 +14,7 @@ import psutil
 APART_S = 1.0
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
-LOOK_S = 0.02
+POLL_S = 0.02
 FOREIGN = 1
 """Pids up to this one are never ours: 0 would mean our own process group, 1 is init."""
 
@@ -195,5 +195,5 @@ def gone(pid: int, began: float, within_s: float) -> bool:
     while same(pid, began) is not None:
         if time.monotonic() > until:
             return False
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)
     return True

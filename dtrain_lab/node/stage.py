@@ -32,8 +32,8 @@ from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.job import JobRecord, Staging
 
 PIECE = 16 << 20
-SAY_S = 1.0
-LOOK_S = 0.2
+REPORT_S = 1.0
+POLL_S = 0.2
 ROOM = 0.95
 """Usable share of the free space; the rest is left to others."""
 GRACE_S = 10.0
@@ -240,12 +240,12 @@ class Keeper:
         poll = select.poll()
         poll.register(1, select.POLLERR)
         while not self.ended.is_set():
-            if poll.poll(LOOK_S * 1e3):
+            if poll.poll(POLL_S * 1e3):
                 self.ended.set()
 
     def _report(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - self._at < SAY_S and done < total:
+        if now - self._at < REPORT_S and done < total:
             return
         self._at = now
         durable.swap(self._folder / job_files.staging(self._node), msgspec.json.encode(Staging(done, total)))

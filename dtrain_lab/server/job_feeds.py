@@ -15,7 +15,7 @@ from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job
 
-LOOK_S = 1.0
+POLL_S = 1.0
 CONNECT_WITHIN_S = 10.0
 TRY_AGAIN_S = 5.0
 STALE_S = 15.0
@@ -73,7 +73,7 @@ class JobFeeds:
             new -= set(self._connections)
             self._tried_at |= dict.fromkeys(new, now)
             await asyncio.gather(*map(self._connect, new))
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
     async def _connect(self, identity: str) -> None:
         try:

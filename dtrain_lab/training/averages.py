@@ -24,7 +24,7 @@ LAST_S = 2.0
 """The same at the end of the process."""
 SETTLE_S = 0.3
 """The same at the end of a cell, so that its last values are known before the next one begins."""
-LOOK_S = 0.02
+POLL_S = 0.02
 Record = Callable[[int, dict[str, float], float], None]
 
 
@@ -87,7 +87,7 @@ class Means:
         """
         until = time.monotonic() + within_s
         while self._recorded < self._handed_in and time.monotonic() < until:
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def _collect(self) -> None:
         while True:
@@ -105,7 +105,7 @@ class Means:
             # once another cell runs, nothing more comes of this one
             if time.monotonic() > min(until, self._closing or until) or self._cell()[0] != cell:
                 break
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
         there = [rank for rank in range(self._size) if store.check([keys[rank]])]
         if len(there) < self._size:
             missing = ", ".join(str(rank) for rank in range(self._size) if rank not in there)

@@ -20,7 +20,7 @@ TOLD_S = 10.0
 """Time after which a rank that waits says for whom, seconds."""
 PATIENCE_S = 120.0
 """Longest wait for the other ranks, seconds; they may still prepare data."""
-LOOK_S, SELDOM_S = 0.01, 0.2
+POLL_S, SELDOM_S = 0.01, 0.2
 """Seconds between two looks, in the first second and later."""
 _LEFT = "left"
 _cell: list[tuple[str, Any]] = []
@@ -126,4 +126,4 @@ def _wait(topic: str, store: Any, keys: dict[int, str]) -> None:
             if not told and absent.ranks:
                 told = True
                 print(f"dtrain-lab: {topic}: this rank waits for {absent.names}.", file=sys.stderr)
-        time.sleep(LOOK_S if waited < 1 else SELDOM_S)
+        time.sleep(POLL_S if waited < 1 else SELDOM_S)

@@ -134,7 +134,7 @@ async def test_breakpoints_that_are_set_again_and_again_leave_no_watchers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, awaits: bool
 ) -> None:
     monkeypatch.setattr(debugger, "Adapter", Adapter)
-    monkeypatch.setattr(imports, "LOOK_EVERY_S", 0.01, raising=False)
+    monkeypatch.setattr(imports, "CHECK_EVERY_S", 0.01, raising=False)
     file = tmp_path / "never_imported_before.py"
     file.write_text("x = 1\n")
     sent: list[links.Message] = []

@@ -96,7 +96,7 @@ class Client:
 def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Backend:
     found = Backend()
     monkeypatch.setattr(far.registry, "backend", lambda _: found)
-    monkeypatch.setattr(far, "LOOK_S", 0.0)
+    monkeypatch.setattr(far, "POLL_S", 0.0)
     monkeypatch.setattr(far, "STATUS_S", -1.0)
     monkeypatch.setattr(far.Far, "_watch_link", lambda _: None)
     monkeypatch.setattr(records, "forget", lambda _: None)

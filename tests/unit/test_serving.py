@@ -60,7 +60,7 @@ def runs(kept: SpawnedRank) -> bool:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "LOOK_S", 0.001)
+    monkeypatch.setattr(serving, "POLL_S", 0.001)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import zmq.asyncio
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine.net.curve import Curve
-from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, LOOK_S, Failed, HostTicket
+from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, Failed, HostTicket
 from dtrain_lab.node.network import is_free
 from dtrain_lab.placement import gang, network
 from dtrain_lab.wire.jobs import gang as wire
@@ -60,12 +60,12 @@ class FirstHost:
             Failed: The job will never start.
         """
         while self._turn.after() is not None:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
         while not self._gang.gone:
             await self._receive(self._turn.poll(), b"")
             if self._gang.gone:  # there is room for all: nothing to wait for
                 break
-            await self._listen_for(LOOK_S)
+            await self._listen_for(POLL_S)
             if self._gang.gone:
                 break
             reason = gang.why(self._gang, self._names, time.monotonic(), self._port)
@@ -81,7 +81,7 @@ class FirstHost:
             return
         until = time.monotonic() + HEAD_WITHIN_S
         while time.monotonic() < until and len(self._know) < len(self._names) - 1:
-            await self._listen_for(LOOK_S)
+            await self._listen_for(POLL_S)
 
     def close(self) -> None:
         """Close the socket; queued messages still leave."""

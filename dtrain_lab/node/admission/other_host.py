@@ -17,13 +17,13 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import durable
 from dtrain_lab.machine.net import ipv6
 from dtrain_lab.machine.net.curve import introduce
-from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, LOOK_S, Failed, HostTicket
+from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, Failed, HostTicket
 from dtrain_lab.placement import gang, network
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.processes.endpoints import Keys
 
-SAY_S = 1.0
+REPORT_S = 1.0
 """Seconds after which a host repeats its state."""
 
 
@@ -64,10 +64,10 @@ class OtherHost:
         heard, before, at = time.monotonic(), None, 0.0
         while time.monotonic() - heard < gang.SILENT_S:
             said = self._turn.poll()
-            if said != before or time.monotonic() - at > SAY_S:
+            if said != before or time.monotonic() - at > REPORT_S:
                 before, at = said, time.monotonic()
                 await self._send(said)
-            answer = await self._receive(LOOK_S)
+            answer = await self._receive(POLL_S)
             if answer is not None:
                 heard = time.monotonic()
             if isinstance(answer, wire.Go):
@@ -82,7 +82,7 @@ class OtherHost:
         until = time.monotonic() + HEAD_WITHIN_S
         while time.monotonic() < until and not path.exists():
             await self._send(wire.Asks(self._node))
-            answer = await self._receive(LOOK_S)
+            answer = await self._receive(POLL_S)
             if isinstance(answer, wire.HeadFound):
                 durable.swap(path, answer.endpoints)
         await self._send(wire.Asks(self._node, knows=True))

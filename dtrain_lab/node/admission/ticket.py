@@ -13,7 +13,7 @@ from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.jobs.job import End, JobRecord
 
-LOOK_S = 0.3
+POLL_S = 0.3
 HEAD_WITHIN_S = 60.0
 
 

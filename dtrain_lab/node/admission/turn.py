@@ -18,7 +18,7 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import supervision
 from dtrain_lab.node.admission.first_host import FirstHost
 from dtrain_lab.node.admission.other_host import OtherHost
-from dtrain_lab.node.admission.ticket import LOOK_S, Failed, HostTicket
+from dtrain_lab.node.admission.ticket import POLL_S, Failed, HostTicket
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.job import JobRecord
 
@@ -62,7 +62,7 @@ async def run(folder: Path, node: int | None) -> int:
 async def _end_with(script: int) -> None:
     """End this process when the job's script has ended."""
     while os.getppid() == script:
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
     os._exit(1)
 
 

@@ -33,7 +33,7 @@ from dtrain_lab.wire.processes.endpoints import Endpoints
 
 log = logging.getLogger("dtrain_lab.node")
 ASK_S = 1.0
-LOOK_S = 0.3
+POLL_S = 0.3
 SILENT_S = 20.0
 """A head that is asked every second and silent for this many seconds is gone."""
 ASKED_WITHIN_S = 0.4
@@ -43,7 +43,7 @@ STACKS_WITHIN_S = 2.0
 
 
 class Ranks(Protocol):
-    """What the head is told of, and may end: the ranks that run here, as their source has them."""
+    """Ranks of this node as their source has them: reported to the head, which may end them."""
 
     folder: Path
     node: int
@@ -102,7 +102,7 @@ class JobHead:
                     self._agent.join(url, None if url.startswith("ipc://") else found.keys)
                     for message in self._ended:
                         self._agent.link.send(message)
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
     def processes(self) -> Sequence[Process]:
         """Living ranks."""

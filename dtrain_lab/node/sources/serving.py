@@ -17,7 +17,7 @@ from dtrain_lab.wire.links import Stand
 
 JOIN_S = 20.0
 """Seconds to wait for a connection to the head before looking again."""
-LOOK_S = 0.5
+POLL_S = 0.5
 GONE_S = 600.0
 """Seconds without a word of the head after which the chief counts as lost. Long, as the ranks still train: a
 host that is cut off for some minutes costs no training."""
@@ -80,7 +80,7 @@ class Serving:
                 for kept in self._living():
                     kept.why = why
                 return False
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
     def _living(self) -> list[SpawnedRank]:
         """Ranks that still run."""

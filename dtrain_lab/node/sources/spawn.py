@@ -36,7 +36,7 @@ GRACE_S = 5.0
 """Seconds for the peers of a failed rank to write their own errors before they are ended."""
 TELL_WITHIN_S = 20.0
 """Seconds to wait for a head that is starting."""
-LOOK_S = 0.5
+POLL_S = 0.5
 WARM_AFTER_S = 1.0
 
 
@@ -249,7 +249,7 @@ class SpawnSource:
     async def _poll(self) -> None:
         told = False
         while True:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
             if not told and (self.folder / job_files.failed(self.attempt)).exists():
                 told = True
                 self.end_with_peers()

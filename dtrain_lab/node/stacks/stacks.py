@@ -8,7 +8,7 @@ import time
 
 from dtrain_lab.node.stacks.side_signal import signal_beside
 
-LOOK_S = 0.02
+POLL_S = 0.02
 MOST = 1 << 20
 
 
@@ -41,7 +41,7 @@ async def _written(file: int, before: int, within_s: float) -> str:
     until = time.monotonic() + within_s
     size = before
     while time.monotonic() < until or size > before:
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
         now = os.fstat(file).st_size
         if now > before and now == size:
             break

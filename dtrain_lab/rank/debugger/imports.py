@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
-LOOK_EVERY_S = 0.25
+CHECK_EVERY_S = 0.25
 
 
 class Imports:
@@ -59,7 +59,7 @@ class Imports:
 
     def _check_later(self) -> None:
         if self._timer is None and self._files:
-            self._timer = self._loop.call_later(LOOK_EVERY_S, self._check)
+            self._timer = self._loop.call_later(CHECK_EVERY_S, self._check)
 
     def _check(self) -> None:
         self._timer = None

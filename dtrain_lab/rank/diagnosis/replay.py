@@ -7,17 +7,15 @@ separate iterator.
 from __future__ import annotations
 
 import contextlib
-import random
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy
 import torch
 import torch.distributed as dist
 
 from dtrain_lab.rank.torch import autograd, loaders
-from dtrain_lab.training.batch_size.saved_state import buffers_of, put_back
+from dtrain_lab.training.batch_size.saved_state import random_restored, tensors_restored
 
 
 class CantRun(Exception):
@@ -147,45 +145,26 @@ def restored(model: Any, optimizers: list[Any]) -> Iterator[None]:
             [*model.parameters(), *(p for o in optimizers for g in o.param_groups for p in g["params"])]
         )
     )
-    tensors = [*parameters, *model.buffers()]
-    values = [t.detach().clone() for t in tensors]
-    buffers = buffers_of(model.modules())
-    grads = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in parameters]
-    # some optimizers count in their groups
-    groups = [
-        (g, _copied({k: v for k, v in g.items() if k != "params"}))
-        for o in optimizers
-        for g in o.param_groups
-    ]
-    modes = [(m, m.training) for m in model.modules()]
-    states = [(o, {p: _copied(s) for p, s in o.state.items()}) for o in optimizers]
-    numbers = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
-    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-    for parameter in parameters:
-        parameter.grad = None
-    model.train()
-    try:
-        yield
-    finally:
-        put_back(buffers)
-        with torch.no_grad():
-            for tensor, value in zip(tensors, values, strict=True):
-                tensor.copy_(value)
-            for parameter, grad, value in grads:
-                parameter.grad = grad
-                if grad is not None:
-                    grad.copy_(value)  # in place: the gradient may be a view into a DDP bucket
-            for optimizer, state in states:
-                _put_back(optimizer, state)
-            for group, values_of in groups:
-                _assign(group, values_of)
-        for module, mode in modes:
-            module.training = mode
-        torch.set_rng_state(numbers[0])
-        random.setstate(numbers[1])
-        numpy.random.set_state(numbers[2])
-        if devices:
-            torch.cuda.set_rng_state_all(devices)
+    modules = list(model.modules())
+    with random_restored(), tensors_restored(parameters, modules, modules):
+        # some optimizers count in their groups
+        groups = [
+            (g, _copied({k: v for k, v in g.items() if k != "params"}))
+            for o in optimizers
+            for g in o.param_groups
+        ]
+        states = [(o, {p: _copied(s) for p, s in o.state.items()}) for o in optimizers]
+        for parameter in parameters:
+            parameter.grad = None
+        model.train()
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for optimizer, state in states:
+                    _put_back(optimizer, state)
+                for group, values in groups:
+                    _assign(group, values)
 
 
 def _copied(state: dict[str, Any]) -> dict[str, Any]:

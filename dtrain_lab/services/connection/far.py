@@ -33,7 +33,7 @@ from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.record import HeadRecord, Remote
 from dtrain_lab.wire.submission import of_head
 
-LOOK_S = 0.3
+POLL_S = 0.3
 """Polling interval for files on a shared file system. The scheduler is polled far less often."""
 STATUS_S = 3.0
 PING_WITHIN_S = 5.0
@@ -134,7 +134,7 @@ class Far(Presence):
                 reason = Reason(problem.code, problem.message, problem.hint, host=host)
                 self._status = Status("pending", reason)
             self._connection.notify(self._cluster())
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
     async def _found(self) -> bool:
         """Connect to the head if it listens; returns whether it answers."""
@@ -195,7 +195,7 @@ class Far(Presence):
                     # a forward that has to be rebuilt gets the same local address
                     await self._backend.reach(of_head(self._record), self._remote.handle.endpoints)
                 except DtrainError:
-                    await asyncio.sleep(LOOK_S)
+                    await asyncio.sleep(POLL_S)
                     continue
                 if await self._reachable():
                     await self._catch_up()

@@ -13,8 +13,8 @@ from dtrain_lab.services.debugger.debugging import Debugging
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 
-LOOK_S = 1.0
-PATIENT_LOOKS = 5
+POLL_S = 1.0
+PATIENT_POLLS = 5
 """Looks after which a rank that is not idle is attached, too: the interrupt that released it is over."""
 
 
@@ -45,12 +45,12 @@ class Again:
         self._polls = 0
 
     def keep(self) -> None:
-        """Look every second, until the debugger is let go."""
+        """Poll every second, until the debugger is released."""
         supervision.here().keep("debug.again", self._keep)
 
     async def _keep(self) -> None:
         while self._holds:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
             try:
                 await self._attach_new_ranks()
             except DtrainError:  # the world changes just now, or has ended
@@ -66,7 +66,7 @@ class Again:
         if not self._holds:  # let go meanwhile: nobody may be attached again
             return
         before = self._debugging.state
-        if not lacking(before, cluster, patient=self._polls < PATIENT_LOOKS):
+        if not lacking(before, cluster, patient=self._polls < PATIENT_POLLS):
             self._polls = self._polls + 1 if lacking(before, cluster, patient=False) else 0
             return
         self._polls = 0

@@ -24,7 +24,7 @@ from dtrain_lab.wire.clients import NOT_YET
 
 ATTACH_WITHIN_S = 30.0
 RENEW_S = 4.0
-LOOK_S = 0.3
+POLL_S = 0.3
 Kernel = Callable[[Dap], Awaitable[Dap]]
 MOVES = ("continue", "next", "stepIn", "stepOut", "dtrain/gather", "disconnect")
 WHILE_ATTACHING = ("dumpCell", "setBreakpoints", "setExceptionBreakpoints", "dtrain/breakpoint")
@@ -101,7 +101,7 @@ class Debugging:
         while late := [r for r, a in answers.items() if NOT_YET in str(a.get("message", ""))]:
             if time.monotonic() > until:
                 break
-            await asyncio.sleep(LOOK_S)  # ranks on a job's other hosts connect to its head a moment later
+            await asyncio.sleep(POLL_S)  # ranks on a job's other hosts connect to its head a moment later
             answers |= await self.ask(requests.Order("attach", {r: {} for r in late}, ATTACH_WITHIN_S))
         held = {}
         for rank, answer in sorted(answers.items()):
@@ -274,7 +274,7 @@ class Debugging:
     async def _poll_others(self) -> None:
         """While some ranks are paused, or in a collective from before, poll what the others do."""
         while self._connection is not None:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
             # "idle" is only this client's view: a cell of another client may run there
             others = [r.rank for r in self.state.ranks if r.attached and r.phase in ("running", "idle")]
             if not (self.state.paused or self.state.held) or not others:

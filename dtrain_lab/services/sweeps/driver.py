@@ -39,7 +39,7 @@ from dtrain_lab.sweeps.transitions import step
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, Report, SweepRecord, Trial
 
-LOOK_S = 0.25
+POLL_S = 0.25
 """Interval between two looks at the trials."""
 PROGRESS_S = 1.0
 """Interval at which mere progress of trials is written."""
@@ -92,7 +92,7 @@ class Driver:
                     await self._apply(event)
             await self._apply(Woke(time.time()))
             if self._record.state not in SWEEP_ENDED:
-                await asyncio.sleep(LOOK_S)
+                await asyncio.sleep(POLL_S)
 
     async def _apply(self, event: Event) -> None:
         """Feed an event, and perform all that is due after it."""

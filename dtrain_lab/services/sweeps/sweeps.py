@@ -37,7 +37,7 @@ Told = Callable[[Sweep], None]
 START_EVERY_S = 5.0
 """Seconds that a driver has to take its lock before another is started."""
 HEARD_WITHIN_S = 30.0
-LOOK_S = 0.1
+POLL_S = 0.1
 
 
 class Sweeps:
@@ -190,7 +190,7 @@ class Sweeps:
                     f"The driver of {record.name} does not answer.", f"See {folder / folders.LOG}."
                 )
             await asyncio.to_thread(self._drive, folder, record, wanted=True)
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
     async def _drive_quietly(self, folder: Path, record: SweepRecord) -> None:
         """Start a driver where one is missing; a sweep of another machine is only shown."""

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import gc
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import MethodType
 from typing import Any
 
@@ -32,35 +32,62 @@ def restored() -> Iterator[int]:
     averaged = [m for m in modules if issubclass(type(m), AveragedModel)]
     roots = [m for m in modules if any(id(p) in parameters for p in m.parameters())]
     parameters |= {id(p): p for m in averaged for p in m.parameters()}
-    buffers = buffers_of([part for m in (*roots, *averaged) for part in m.modules()])
-    tensors = [*parameters.values(), *{id(b): b for _, had in buffers for b in had.values()}.values()]
+    owners = [part for m in (*roots, *averaged) for part in m.modules()]
+    with random_restored(), tensors_restored(list(parameters.values()), owners, modules) as size:
+        states = [(o, copy.deepcopy(o.state_dict())) for o in optimizers]
+        rates = [(s, copy.deepcopy(s.state_dict())) for s in schedulers]
+        try:
+            yield size + sum(_bytes(state) for _, state in states)
+        finally:
+            for optimizer, state in states:
+                optimizer.load_state_dict(state)
+            for scheduler, state in rates:
+                scheduler.load_state_dict(state)
+
+
+@contextlib.contextmanager
+def tensors_restored(
+    parameters: Sequence[torch.Tensor], owners: Iterable[Any], modules: Iterable[Any]
+) -> Iterator[int]:
+    """Put tensors and modes back at the end.
+
+    Args:
+        parameters: restored with their gradients.
+        owners: modules whose buffers are restored.
+        modules: modules whose modes are restored.
+
+    Yields:
+        Bytes of memory on the CPU that the copies take.
+    """
+    buffers = buffers_of(owners)
+    tensors = [*parameters, *{id(b): b for _, had in buffers for b in had.values()}.values()]
     values = [t.detach().clone() for t in tensors]
-    grads = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in parameters.values()]
+    grads = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in parameters]
     modes = [(m, m.training) for m in modules]
-    states = [(o, copy.deepcopy(o.state_dict())) for o in optimizers]
-    rates = [(s, copy.deepcopy(s.state_dict())) for s in schedulers]
-    numbers = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
-    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-    size = sum(v.numel() * v.element_size() for v in values if v.device.type == "cpu")
-    size += sum(g.numel() * g.element_size() for _, _, g in grads if g is not None and g.device.type == "cpu")
-    size += sum(_bytes(state) for _, state in states)
+    copies = [*values, *(grad for _, _, grad in grads if grad is not None)]
     try:
-        yield size
+        yield sum(_bytes(tensor) for tensor in copies)
     finally:
         put_back(buffers)
         with torch.no_grad():
             for tensor, value in zip(tensors, values, strict=True):
                 tensor.copy_(value)
-            for parameter, grad, value in grads:
+            for parameter, grad, saved in grads:
                 parameter.grad = grad
-                if grad is not None:
-                    grad.copy_(value)  # in place: the gradient may be a view into a DDP bucket
-        for optimizer, state in states:
-            optimizer.load_state_dict(state)
-        for scheduler, state in rates:
-            scheduler.load_state_dict(state)
+                if grad is not None and saved is not None:
+                    grad.copy_(saved)  # in place: the gradient may be a view into a DDP bucket
         for module, mode in modes:
             module.training = mode
+
+
+@contextlib.contextmanager
+def random_restored() -> Iterator[None]:
+    """Put the states of random numbers of torch, Python and NumPy back at the end."""
+    numbers = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    try:
+        yield
+    finally:
         torch.set_rng_state(numbers[0])
         random.setstate(numbers[1])
         numpy.random.set_state(numbers[2])

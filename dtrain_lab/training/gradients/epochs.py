@@ -44,7 +44,7 @@ def _following(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class _WatchedIterator(Iterator[Any]):
-    """A loader's iterator that tells of its batches; everything else is the iterator's own."""
+    """A loader's iterator that reports its batches; everything else is the iterator's own."""
 
     def __init__(self, iterator: Any, length: int) -> None:
         self._iterator = iterator

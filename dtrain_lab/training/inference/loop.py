@@ -26,7 +26,7 @@ BAR_EVERY_S = 0.5
 """Each refresh of the bar is an output of the cell, which costs processor time on its way."""
 AHEAD = 4
 """Messages that a rank may be ahead of another: ranks that are slow in turn don't wait for each other."""
-TELL_EVERY_S = 0.5
+REPORT_EVERY_S = 0.5
 """Ranks tell one another so often where rounds are shorter: each message wakes threads on all of them."""
 FEWEST_MESSAGES = 4
 """Ranks tell one another at least so often in a call, where it has as many rounds."""
@@ -72,12 +72,12 @@ class Loop:
         done = batches.samples - sum(len(batches.span(chunk)) for chunk in self.plan.chunks)
         loaded = _Loaded(self)
         with self._bar(done) as bar:
-            told = _RoundReports(self.ranks, self.in_step, self.plan.rounds, bar)
+            reports = _RoundReports(self.ranks, self.in_step, self.plan.rounds, bar)
             for number in range(self.plan.rounds):
                 chunk = self.plan.chunk(number, self.ranks.number)
                 turn = self._together if self.in_step else self._alone
                 try:
-                    if error is None and not told.failed():
+                    if error is None and not reports.failed():
                         with self.chunk(chunk):
                             turn(loaded, chunk, number, bar)
                         if chunk and chunk.stop - 1 == loaded.last:
@@ -86,11 +86,11 @@ class Loop:
                     raise failed.error from None
                 except Exception as failed:  # noqa: BLE001 # raised again, once the other ranks know
                     error = failed
-                if told.report(error, len(batches.span(chunk))):
+                if reports.report(error, len(batches.span(chunk))):
                     break
-            told.end()
+            reports.end()
             self.ranks.outcomes(None, error)
-            bar.update(bar.total - bar.n)  # what other ranks have taken since they told
+            bar.update(bar.total - bar.n)  # what other ranks have taken since their last report
 
     def _alone(self, loaded: _Loaded, chunk: range, _: int, bar: tqdm[Any]) -> None:
         for batch in chunk:
@@ -112,7 +112,7 @@ class Loop:
                 break
             try:
                 output = self.forward(*call.args, **call.kwargs)
-            except Exception as failed:  # the others are inside the model: nobody can be told
+            except Exception as failed:  # the others are inside the model: nobody could read a report
                 raise _Forward(failed) from failed
             try:
                 if mine:
@@ -134,7 +134,7 @@ class Loop:
 class _Since:
     """What a rank has to tell: of how many rounds, how many samples it took in them, and since when.
 
-    `shown`: the bar has what the others told with it.
+    `shown`: the bar shows what the others reported with it.
     """
 
     rounds: int = 0
@@ -149,14 +149,14 @@ class _Since:
 
 
 class _RoundReports:
-    """What ranks tell one another after rounds: whether one failed, and how many samples it took.
+    """Reports that ranks exchange after rounds: whether one failed, and how many samples it took.
 
-    They tell after each of the first two rounds, and where rounds are short after several, as many on all
-    ranks: messages tell how long one takes. Since later ones may be longer, their number grows at most by
-    `GROWTH` with each message heard, and `FEWEST_MESSAGES` are told. A rank hears of a message no later than
-    `AHEAD` messages after it, and all ranks stop after the same round: they have then begun the same
-    collectives.
-    Ranks that call the model in step tell of each round, and hear of it before the next.
+    They report each of the first two rounds; later, where rounds are short, several at once. That number is
+    the same on all ranks, as it follows from the time of a round in the reports. Later rounds may take
+    longer, so it grows at most by `GROWTH` with each report, and at least `FEWEST_MESSAGES` are exchanged. A
+    rank reads a report at most `AHEAD` reports after it, and all ranks stop after the same round, so that
+    they have begun the same collectives. Ranks that call the model in step report each round, and read the
+    report before the next.
     """
 
     def __init__(self, ranks: Ranks, in_step: bool, rounds: int, bar: tqdm[Any]) -> None:
@@ -174,7 +174,7 @@ class _RoundReports:
         return any([self._show_progress(one, sums) for one, sums in self._begun if sums.there])
 
     def report(self, error: Exception | None, samples: int) -> bool:
-        """Tell how a round went here, with those before it that were not told of.
+        """Report a round of this rank, with those before it that were not reported.
 
         Returns:
             Whether to stop, on all ranks alike.
@@ -189,21 +189,21 @@ class _RoundReports:
         return len(self._begun) > self._ahead and self._read_rounds()
 
     def end(self) -> None:
-        """Hear of all that was told."""
+        """Read all reports that are left."""
         while self._begun:
             self._read_rounds()
 
     def _read_rounds(self) -> bool:
         one, sums = self._begun.popleft()
         failed = self._show_progress(one, sums)
-        if not self._in_step:  # all ranks hear the same, after the same message
+        if not self._in_step:  # all ranks read the same, after the same report
             round_ms = sums.wait()[2] / self._ranks.size / one.rounds
-            self._each = max(1, min(int(TELL_EVERY_S * 1000 / round_ms), GROWTH * self._each, self._most))
+            self._each = max(1, min(int(REPORT_EVERY_S * 1000 / round_ms), GROWTH * self._each, self._most))
             self._ahead = AHEAD
         return failed
 
     def _show_progress(self, one: _Since, sums: Sums) -> bool:
-        """Show what the other ranks have taken, once; and tell whether one has failed."""
+        """Show what the other ranks have taken, once; returns whether one has failed."""
         failures, samples, _ = sums.wait()
         if not failures and not one.shown:
             one.shown = True

@@ -77,7 +77,7 @@ class Ranks:
         return self.outcomes(value, error)
 
     def outcomes(self, value: Any, error: Exception | None) -> list[Any]:
-        """Tell the other ranks how something went here, and learn how it went there; a collective.
+        """Exchange how something went on each rank; a collective.
 
         Raises:
             PeerFailed: It failed on another rank.
