@@ -26,7 +26,7 @@ tested = sh tests/tries.sh $(VENV)/tried-$(1) $(BIN)/python $(2)
 WAITING := tests/integration/test_torch_names.py tests/integration/test_own_faults.py
 apart = $(1) >$(VENV)/$@.log 2>&1; code=$$?; cat $(VENV)/$@.log; exit $$code
 
-test-hosts:  ## those on several hosts, others that mostly wait, and pure code on Python 3.13 where there is one
+test-hosts:  ## those on several hosts, others that mostly wait, and tests without torch on Python 3.13 where there is one
 	@$(call apart,( { $(call tested,hosts,-m hosts); }; hosts=$$?; { $(call tested,waiting,-m "not hosts" $(WAITING)); } && \
 		$(BIN)/python -m matrix.pure 3.13 && exit $$hosts ))
 

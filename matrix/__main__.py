@@ -39,8 +39,9 @@ HEAD = """# Environments
 
 Made by `make matrix`: the short set of tests (cells, kernel, faults, debugger, jobs, pure logic), on one
 machine without GPUs. Numbers are tests that passed. `make test` runs everything on the Python that it
-finds (here 3.11) and the torch of `constraints.txt`, and some pure logic on 3.13 where there is one. *Commit*
-is the tree that was run; + is one with changes that were not committed.
+finds (here 3.11) and the torch of `constraints.txt`. On 3.13, where there is one, it runs some pure logic
+and jobs whose ranks have no torch: PyPI's for 3.13 can't be imported without 5 GB of CUDA packages.
+*Commit* is the tree that was run; + is one with changes that were not committed.
 """
 
 

@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import Any
 
 NAME = "lowest"
-OPTIONS = ("-W", "ignore::DeprecationWarning")
-"""Of pytest: packages at their lowest call what the newest of those below them will do without."""
+OPTIONS = (
+    *("-W", "ignore::DeprecationWarning"),
+    *("-W", "ignore:using dhist requires:UserWarning"),
+)
+"""Of pytest: packages at their lowest call what the newest of those below them will do without, and %cd of
+IPython 8.18 says that it keeps no list of folders."""
 LENT = "lent.pth"
 EXTRAS = ("lab", "sweep", "inference", "notebooks")
 """What users may install with the product; what is for its tests alone is lent."""

@@ -69,8 +69,7 @@ def test_an_environment_without_the_framework_that_the_profile_names_is_told_so(
     assert done.stderr.startswith(f"dtrain-lab: {said}")
 
 
-@pytest.mark.parametrize("ranks", ["1", "2"])
-@pytest.mark.parametrize("helper", [False, True], ids=["in a cell", "in a file"])
+@pytest.mark.parametrize(("ranks", "helper"), [("1", False), ("2", True)], ids=["in a cell", "in a file"])
 def test_a_notebooks_own_framework_is_proposed_instead_of_torch(
     tmp_path: Path, ranks: str, helper: bool
 ) -> None:
