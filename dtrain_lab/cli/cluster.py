@@ -14,7 +14,7 @@ from rich.table import Table
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.cli.show import as_json, console, print_json, print_stacks, reports_errors
+from dtrain_lab.cli.show import as_json, console, in_terminal, print_json, print_stacks, reports_errors
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.units import least_share
 from dtrain_lab.services.connection import Connection
@@ -94,7 +94,8 @@ def listing(as_json: bool) -> None:
     else:
         table = Table("name", "profile", "ranks", "state", "", box=None, pad_edge=False)
         for info in infos:
-            table.add_row(info.name, info.profile, str(info.world.size), info.state, info.summary.text)
+            text = in_terminal(info.summary.text, info.name)
+            table.add_row(info.name, info.profile, str(info.world.size), info.state, text)
         console.print(table)
 
 
@@ -108,9 +109,9 @@ def show(name: str, as_json: bool) -> None:
     if as_json:
         print_json(info)
     else:
-        console.print(f"{info.name}: {info.summary.text}")
+        console.print(f"{info.name}: {in_terminal(info.summary.text, name)}")
         if info.reason is not None:
-            console.print(f"{info.reason.message} {info.reason.hint}")
+            console.print(in_terminal(f"{info.reason.message} {info.reason.hint}", name))
         if batch := advice_text.batch(info.metrics, info.world.size):
             console.print(f"{batch[0].upper()}{batch[1:]}.")
         console.print(_ranks(info))

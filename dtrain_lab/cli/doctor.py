@@ -19,15 +19,25 @@ from dtrain_lab._version import __version__
 from dtrain_lab.api import start
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.cli.show import as_json, console, in_terminal, print_json, reports_errors
 from dtrain_lab.errors import BadRequest, CellFailed, DtrainError
-from dtrain_lab.machine import local_facts
+from dtrain_lab.machine import RUNTIME_VARIABLE, local_facts
 from dtrain_lab.services import folders
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.report import bundle as pack
 from dtrain_lab.services.report import process_log
 
 PACKAGES = ("torch", "ipyparallel", "ipykernel", "jupyterlab", "jupyter_server", "pyzmq", "msgspec", "numpy")
+FOLDERS: dict[str, Callable[[], Path]] = {
+    "records": folders.records,
+    "sockets": folders.sockets,
+    "profiles": folders.profiles,
+}
+MOVED = {
+    "records": "Clusters are found by their records: set HOME or JUPYTER_RUNTIME_DIR to a folder of yours.",
+    "sockets": f"Set {RUNTIME_VARIABLE} to a folder of yours.",
+    "profiles": "Set HOME or JUPYTER_CONFIG_DIR to a folder of yours.",
+}
 LATELY_S = 86400.0
 MOST_JOBS = 50
 SUM = """
@@ -99,16 +109,24 @@ def _bundle(file: Path, report: dict[str, Any]) -> str:
 
 def _troubles() -> dict[str, str]:
     """Return failures of dtrain-lab's own processes in the last day."""
-    found = process_log.troubles(time.time() - LATELY_S)
-    told = {who: "; ".join(t.text for t in troubles) for who, troubles in found.items()}
-    portal = Portal.get()
+    told = {}
     try:
+        found = process_log.troubles(time.time() - LATELY_S)
+        told = {who: "; ".join(t.text for t in troubles) for who, troubles in found.items()}
+        portal = Portal.get()
         for cluster in portal.call(portal.worlds.clusters()):
             if cluster.troubles:
                 told[f"cluster {cluster.name}"] = "; ".join(t.text for t in cluster.troubles)
     except (DtrainError, OSError) as error:
-        told["clusters"] = f"can't be asked: {error}"
+        told["clusters"] = f"can't be asked: {_said(error)}"
     return told
+
+
+def _said(error: Exception) -> str:
+    """Return an error as a sentence, with this terminal's commands."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename} can't be used: {error.strerror}."
+    return in_terminal(str(error))
 
 
 def _facts() -> dict[str, Any]:
@@ -117,7 +135,20 @@ def _facts() -> dict[str, Any]:
     problems = []
     if packages["torch"] is None:
         problems.append(f"torch is missing: {sys.executable} -m pip install torch")
-    problems += [item.error.message for item in profiles.listing() if item.error]
+    try:
+        problems += [item.error.message for item in profiles.listing() if item.error]
+    except OSError as error:
+        problems.append(f"profiles: {_said(error)}")
+    used: dict[str, str] = {}
+    for name, find in FOLDERS.items():
+        try:
+            used[name] = str(find())
+        except (
+            DtrainError,
+            OSError,
+        ) as error:  # such as a home folder that is gone: the rest is still checked
+            used[name] = "can't be used"
+            problems.append(f"the folder of {name}: {_said(error)} {MOVED[name]}")
     return {
         "python": platform.python_version(),
         "executable": sys.executable,
@@ -129,11 +160,7 @@ def _facts() -> dict[str, Any]:
             "open_files": _open_files(),
         },
         "packages": packages,
-        "folders": {
-            "records": str(folders.records()),
-            "sockets": str(folders.sockets()),
-            "profiles": str(folders.profiles()),
-        },
+        "folders": used,
         "recovered": _troubles(),
         "problems": problems,
     }
@@ -163,8 +190,8 @@ def _trial(gpu: bool, ranks: int | None) -> list[dict[str, Any]]:
         began = time.monotonic()
         try:
             message, ok = work(), True
-        except (DtrainError, AssertionError) as error:
-            message, ok = str(error), False
+        except (DtrainError, AssertionError, OSError) as error:
+            message, ok = _said(error), False
         seconds = round(time.monotonic() - began, 2)
         steps.append({"step": name, "ok": ok, "seconds": seconds, "message": message})
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.cli.cluster import done, reach
-from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.cli.show import as_json, console, in_terminal, print_json, reports_errors
 from dtrain_lab.metrics.advice import text as advice_text
 
 HISTORY_ROWS = 40
@@ -74,7 +74,7 @@ def advise(
         if as_json:
             print_json(measured)
         else:
-            click.echo(measured["text"])
+            click.echo(in_terminal(measured["text"], name))
         return
     found = target.advise()
     if as_json:
@@ -94,9 +94,9 @@ def diagnose(name: str, as_json: bool) -> None:
     if as_json:
         print_json(msgspec.to_builtins(found))
         return
-    click.echo(found.text)
+    click.echo(in_terminal(found.text, name))
     for check in (found.communication, found.data):
         if check is not None:
-            click.echo(check.text)
+            click.echo(in_terminal(check.text, name))
     for note in found.notes:
-        click.echo(note)
+        click.echo(in_terminal(note, name))

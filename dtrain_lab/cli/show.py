@@ -43,8 +43,11 @@ EXIT_CODES: tuple[tuple[type[DtrainError], int], ...] = (
     (EnvironmentUnfit, 5),
 )
 
-MAGIC = re.compile(r"%distributed (start|attach|restart|interrupt|stop|resize)\b(?: ([\w,-]+))?")
-"""Commands of notebooks in hints; clients of both kinds get the same errors."""
+MAGIC = re.compile(
+    r"%distributed (start|attach|restart|interrupt|stop|resize|stacks|diagnose|advise)\b"
+    r"(?: ((?<=attach )[\w-]+|\d+(?:[,-]\d+)*|N\b))?"
+)
+"""Commands of notebooks in texts; clients of both kinds get the same ones."""
 
 WOULD_BE_REFUSED = 2
 """Exit code of a dry run that finds problems, as of an invalid request."""
@@ -93,10 +96,10 @@ def confirm(question: str, *, yes: bool, as_json: bool) -> None:
 
 
 def in_terminal(hint: str, name: object = None) -> str:
-    """Return a hint with this terminal's commands in place of a notebook's.
+    """Return a text with this terminal's commands in place of a notebook's.
 
     Args:
-        hint: The hint of an error.
+        hint: The hint of an error, or another text.
         name: Name of the cluster that the command was about, if it was about one.
     """
 
@@ -142,7 +145,8 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
             error = raised if isinstance(raised, DtrainError) else of_disk(raised)
             if error is None:
                 raise
-            error.hint = in_terminal(error.hint, kwargs.get("name"))
+            about = kwargs.get("name")
+            error.message, error.hint = in_terminal(error.message, about), in_terminal(error.hint, about)
             told = json.dumps(error.as_dict()) if kwargs.get("as_json") else f"dtrain-lab: {error}"
             click.echo(told, err=True)
             sys.exit(exit_code(error))

@@ -184,6 +184,17 @@ def test_profile_check_and_doctor() -> None:
     assert report["ok"]
 
 
+def test_doctor_reports_a_folder_that_cant_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "home"
+    file.touch()
+    told = cli("doctor", "--json", code=1, HOME=str(file), JUPYTER_RUNTIME_DIR=str(file / "runtime")).stdout
+    report = json.loads(told)
+    assert report["packages"]["torch"], "what can be checked is checked"
+    [problem] = report["problems"]
+    assert problem.startswith(f"the folder of records: {file}")
+    assert "JUPYTER_RUNTIME_DIR" in problem
+
+
 def test_doctor_tries_the_real_parts() -> None:
     report = as_json("doctor", "--run")
     assert [step["step"] for step in report["trial"] if not step["ok"]] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 from jupyter_core.paths import jupyter_runtime_dir
 
+from dtrain_lab.errors import DtrainError
 from dtrain_lab.services import folders
 from dtrain_lab.services.report import redact
 from dtrain_lab.services.worlds import records
@@ -41,7 +43,10 @@ def write(file: Path, report: Any, states: dict[str, Any]) -> list[str]:
     Raises:
         OSError: The archive can't be written.
     """
-    heads = records.living()
+    try:
+        heads = records.living()
+    except (OSError, DtrainError):  # the folder can't be used, which the report says
+        heads = []
     known = _known(heads)
     names = []
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -72,7 +77,8 @@ def _parts(report: Any, states: dict[str, Any], heads: list[HeadRecord]) -> Iter
 
 
 def _places(states: dict[str, Any], heads: list[HeadRecord]) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
-    yield "processes", folders.logs(), ("*.log*", "*.json")
+    with contextlib.suppress(OSError, DtrainError):
+        yield "processes", folders.logs(), ("*.log*", "*.json")
     for head in heads:
         yield f"cluster-{head.id}", Path(head.directory), OURS
     for job in states.get("jobs", []):
