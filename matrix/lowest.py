@@ -16,9 +16,10 @@ NAME = "lowest"
 OPTIONS = (
     *("-W", "ignore::DeprecationWarning"),
     *("-W", "ignore:using dhist requires:UserWarning"),
+    *("-W", "ignore:using bookmarks requires:UserWarning"),
 )
 """Of pytest: packages at their lowest call what the newest of those below them will do without, and %cd of
-IPython 8.18 says that it keeps no list of folders."""
+IPython 8.18 says that it keeps neither a list of folders nor bookmarks."""
 LENT = "lent.pth"
 EXTRAS = ("lab", "sweep", "inference", "notebooks")
 """What users may install with the product; what is for its tests alone is lent."""
