@@ -101,9 +101,11 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
         case "continue" | "next" | "stepIn" | "stepOut" if not asks_kernel(state, request):
             return _moved(state, command, state.paused if arguments.get("all") else movers(state))
         case "pause" if not asks_kernel(state, request):
-            return replace(state, step=None), (Order("pause", {r: {} for r in state.running}),)
+            state = replace(state, step=None, pausing=state.running)
+            return state, (Order("pause", {r: {} for r in state.running}),)
         case "dtrain/pause":
             wanted = {int(r) for r in arguments["ranks"]}
+            state = replace(state, pausing=tuple(r for r in state.running if r in wanted))
             return state, (Order("pause", {r: {} for r in state.attached if r in wanted}),)
         case "disconnect" | "terminate":
             return state, _all(state, "detach", {})

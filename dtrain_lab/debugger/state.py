@@ -119,6 +119,8 @@ class State(Struct, frozen=True):
     raised: tuple[int, ...] = ()
     """Ranks on which it raised an error, and which were not only interrupted because of others."""
     notes: tuple[str, ...] = ()
+    pausing: tuple[int, ...] = ()
+    """Running ranks that were asked to pause, and stop once the call that they are in returns."""
     held: dict[int, str] = {}
     """Rank → the collective that it was in before the debugger came, while it is in it."""
     ended: bool = False
@@ -154,7 +156,10 @@ class State(Struct, frozen=True):
         """Return a copy with one rank's fields changed."""
         ranks = list(self.ranks)
         ranks[rank] = replace(ranks[rank], **changes)
-        return replace(self, ranks=tuple(ranks))
+        pausing = self.pausing
+        if rank in pausing and ranks[rank].phase != "running":
+            pausing = tuple(r for r in pausing if r != rank)
+        return replace(self, ranks=tuple(ranks), pausing=pausing)
 
 
 def sized(state: State, size: int) -> State:

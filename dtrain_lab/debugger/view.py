@@ -107,10 +107,20 @@ def _sentence(state: State) -> tuple[str, str]:
     gone = [r.rank for r in state.ranks if r.phase == "gone"]
     if gone:
         return "lost", f"{rank_names.sentence_name(gone)} {'was' if len(gone) == 1 else 'were'} lost."
+    if state.pausing:
+        return "pausing", _pausing(state.pausing)
     running = [r for r in state.ranks if r.phase == "running"]
     if running:
         verb = "runs" if len(running) == 1 else "run"
-        return "running", f"{rank_names.count(len(running))} {verb}. No breakpoint was reached."
+        missed = " No breakpoint was reached." if any(state.points.values()) else ""
+        return "running", f"{rank_names.count(len(running))} {verb}.{missed}"
     if not state.attached:
         return "empty", "No ranks yet: run a distributed cell."
     return "ready", f"Ready to debug {rank_names.count(len(state.attached))}."
+
+
+def _pausing(ranks: tuple[int, ...]) -> str:
+    name = rank_names.name(ranks)
+    if len(ranks) == 1:
+        return f"Pausing {name}: it stops once the call that it is in returns."
+    return f"Pausing {name}: they stop once the calls that they are in return."

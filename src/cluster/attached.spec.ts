@@ -19,3 +19,18 @@ it('tells notebooks of one name in two folders apart', () => {
   expect(attachedTo([a, b], '2/Untitled.ipynb')?.id).toBe('b');
   expect(attachedTo([a, b], '3/Untitled.ipynb')).toBeNull();
 });
+
+it('is the cluster that still runs a cell of the notebook where its kernel has ended', () => {
+  const running = [
+    {
+      cell: 'x',
+      cell_id: null,
+      notebook: '/home/u/work/a.ipynb',
+      ranks: [0],
+      started_at: 0
+    }
+  ];
+  const busy = makeCluster({ id: 'a', notebooks: [], running });
+  expect(attachedTo([busy], 'a.ipynb')?.id).toBe('a');
+  expect(attachedTo([busy], 'b.ipynb')).toBeNull();
+});

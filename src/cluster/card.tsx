@@ -63,7 +63,18 @@ export function ShownAdvice(
   if (!metrics.advice.length) {
     // while a loop runs, its figures are still coming in
     return metrics.no_advice && !metrics.current ? (
-      <p className="jp-DtrainUi-noAdvice">{unbroken(metrics.no_advice)}</p>
+      <p className="jp-DtrainUi-noAdvice">
+        {unbroken(metrics.no_advice)}{' '}
+        {!metrics.measured && cluster.may.includes('stacks') && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={() => void commands.execute(CommandIDs.diagnose, { id })}
+          >
+            {trans.__('Diagnose now')}
+          </button>
+        )}
+      </p>
     ) : null;
   }
   return (

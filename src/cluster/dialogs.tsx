@@ -10,13 +10,14 @@ export async function confirmLoss(
   title: string,
   body: string,
   verb: string,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  keep = trans.__('Cancel')
 ): Promise<boolean> {
   const result = await showDialog({
     title,
     body,
     buttons: [
-      Dialog.cancelButton({ label: trans.__('Cancel') }),
+      Dialog.cancelButton({ label: keep }),
       Dialog.warnButton({ label: verb })
     ]
   });

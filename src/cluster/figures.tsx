@@ -106,44 +106,46 @@ export function Figures(props: {
             {now.current ? shareAsKnown(now.overhead, error) : UNKNOWN}
           </b>{' '}
           <small>
-            {!now.current && now.overhead !== null
-              ? isVague(error)
-                ? trans.__(
-                    'last: %1',
-                    vagueText(now.overhead, error ?? 0, trans)
-                  )
-                : metrics.measured
+            {!now.current && now.overhead === 0
+              ? trans.__('last: no communication')
+              : !now.current && now.overhead !== null
+                ? isVague(error)
                   ? trans.__(
-                      'measured: %1 ± %2 of the step',
-                      formatShare(now.overhead),
-                      errorPercent(error ?? 0)
+                      'last: %1',
+                      vagueText(now.overhead, error ?? 0, trans)
                     )
-                  : now.atLeast
+                  : metrics.measured
                     ? trans.__(
-                        'last: %1 of the step, or more',
-                        formatShare(now.overhead)
+                        'measured: %1 ± %2 of the step',
+                        formatShare(now.overhead),
+                        errorPercent(error ?? 0)
                       )
-                    : trans.__(
-                        'last: %1 of the step',
-                        shareAsKnown(now.overhead, error)
-                      )
-              : now.overhead !== null && error !== null && isVague(error)
-                ? vagueText(now.overhead, error, trans)
-                : now.current && now.atLeast
-                  ? trans.__('of the step, or more')
-                  : !error
-                    ? trans.__('of the step')
-                    : metrics.measured
+                    : now.atLeast
                       ? trans.__(
-                          '± %1 of the step, measured',
-                          errorPercent(error)
+                          'last: %1 of the step, or more',
+                          formatShare(now.overhead)
                         )
-                      : isRough(error)
-                        ? trans.__('of the step, estimated')
-                        : trans.__(
-                            '± %1 of the step, estimated',
+                      : trans.__(
+                          'last: %1 of the step',
+                          shareAsKnown(now.overhead, error)
+                        )
+                : now.overhead !== null && error !== null && isVague(error)
+                  ? vagueText(now.overhead, error, trans)
+                  : now.current && now.atLeast
+                    ? trans.__('of the step, or more')
+                    : !error
+                      ? trans.__('of the step')
+                      : metrics.measured
+                        ? trans.__(
+                            '± %1 of the step, measured',
                             errorPercent(error)
-                          )}
+                          )
+                        : isRough(error)
+                          ? trans.__('of the step, estimated')
+                          : trans.__(
+                              '± %1 of the step, estimated',
+                              errorPercent(error)
+                            )}
           </small>
         </span>
         <Sparkline

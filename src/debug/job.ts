@@ -1,5 +1,5 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
-import { Notification } from '@jupyterlab/apputils';
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
@@ -104,36 +104,43 @@ async function failed(
   if (at?.cell) {
     await goTo(panel, at.cell, at.line ?? 1);
   }
-  const cluster = attachedTo(clusters.clusters, kernelPath(panel));
-  if (cluster && !model.view?.on) {
+  if (!attachedTo(clusters.clusters, kernelPath(panel))) {
+    const asked = await showDialog({
+      title: trans.__('Debug %1 in a cluster', job.name),
+      body: trans.__(
+        'This notebook has no cluster. Start one to run its cells in the debugger, which stops where a rank fails.'
+      ),
+      buttons: [
+        Dialog.cancelButton({ label: trans.__('Not now') }),
+        Dialog.okButton({ label: trans.__('Start a cluster…') })
+      ]
+    });
+    if (!asked.button.accept) {
+      return;
+    }
+    const before = new Set(clusters.clusters.map(c => c.id));
+    await app.commands.execute(CommandIDs.startCluster, {
+      ranks: job.world.size,
+      ask: true
+    });
+    const started = clusters.clusters.find(c => !before.has(c.id));
+    if (!started) {
+      return; // nobody wanted it in the end
+    }
+    if (!attachedTo([started], kernelPath(panel))) {
+      await app.commands.execute(CommandIDs.attachNotebook, { id: started.id });
+    }
+  }
+  if (!model.view?.on) {
     pressBug(panel);
   }
   app.shell.activateById('jp-debugger-sidebar');
-  const { world } = job;
   Notification.info(
     // JupyterLab cuts what is longer than 140 letters
-    cluster
-      ? trans.__(
-          'Run its cells: where a rank fails, “Look where it failed” shows its variables.'
-        )
-      : trans.__(
-          'Start a cluster, turn the debugger on and run the cells: “Look where it failed” shows a rank’s variables.'
-        ),
-    {
-      autoClose: TOLD_MS,
-      actions: cluster
-        ? []
-        : [
-            {
-              label: trans.__('Start…'),
-              callback: () =>
-                void app.commands.execute(CommandIDs.startCluster, {
-                  ranks: world.size,
-                  ask: true
-                })
-            }
-          ]
-    }
+    trans.__(
+      'Run its cells: where a rank fails, “Look where it failed” shows its variables.'
+    ),
+    { autoClose: TOLD_MS }
   );
 }
 

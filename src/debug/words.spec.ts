@@ -87,6 +87,6 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(sentence(view(apart, { waits }), trans)).toBe('Paused on 1 rank.');
   const running = [rank(0, { phase: 'running' }), rank(1)];
   expect(sentence(view(running, { code: 'running' }), trans)).toBe(
-    '1 rank runs. No breakpoint was reached.'
+    '1 rank runs.'
   );
 });

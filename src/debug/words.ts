@@ -82,11 +82,13 @@ export function sentence(view: DebugView, trans: TranslationBundle): string {
         view.ranks.length
       );
     case 'running':
-      return trans._n(
-        '%1 rank runs. No breakpoint was reached.',
-        '%1 ranks run. No breakpoint was reached.',
-        count('running')
-      );
+      return view.points.length
+        ? trans._n(
+            '%1 rank runs. No breakpoint was reached.',
+            '%1 ranks run. No breakpoint was reached.',
+            count('running')
+          )
+        : trans._n('%1 rank runs.', '%1 ranks run.', count('running'));
     default:
       return view.waits.length > 0 && count('paused') > 0
         ? trans._n('Paused on %1 rank.', 'Paused on %1 ranks.', count('paused'))

@@ -45,7 +45,8 @@ export function addActs(
       trans.__('Cancel the job %1?', name),
       trans.__('Its ranks end. What it wrote stays, its checkpoints too.'),
       trans.__('Cancel job'),
-      trans
+      trans,
+      trans.__('Keep it running')
     );
     if (sure) {
       await jobs.cancel(id);

@@ -110,10 +110,14 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           }
           panel.content.activeCell?.model.sharedModel.setSource(source);
         });
+        // the first of them: each Shift+Enter goes on to the next
+        panel.content.activeCellIndex -= sources.length - 1;
         app.shell.activateById(panel.id);
         Notification.success(
-          trans.__(
-            'The cell is in %1. Run it with Shift+Enter.',
+          trans._n(
+            'The cell is in %2. Run it with Shift+Enter.',
+            'The %1 cells are in %2. Run them with Shift+Enter.',
+            sources.length,
             panel.title.label
           ),
           { autoClose: TOAST_MS }

@@ -130,14 +130,15 @@ export class CellOutputView extends ReactWidget {
     }
     this._follow(standing.record?.id ?? run?.run ?? null);
     const ranks = this._ranks(standing, magic?.ranks ?? null, output);
-    if (typeof this._choice === 'number' && !ranks.includes(this._choice)) {
-      this._choice = 'together';
+    if (typeof this._chosen === 'number' && !ranks.includes(this._chosen)) {
+      this._chosen = null;
     }
+    const choice = this._chosen ?? (magic?.byRank ? 'by rank' : 'together');
     const whole = this._whole && withAll(output, this._whole);
     const displays = markDisplays(
       this._cell.outputArea,
       whole ?? output,
-      this._choice,
+      choice,
       ranks,
       this._allFigures
     );
@@ -163,7 +164,7 @@ export class CellOutputView extends ReactWidget {
     const { lines } = whole ?? output;
     const blocks =
       displays.any && countParts(lines) > 1
-        ? blocksOf(lines, this._choice, ranks)
+        ? blocksOf(lines, choice, ranks)
         : [];
     return (
       <CellView
@@ -171,7 +172,7 @@ export class CellOutputView extends ReactWidget {
           output: whole ?? output,
           ranks,
           standing,
-          choice: this._choice,
+          choice,
           between: this._between.set(blocks),
           gone: displays.gone,
           left: {
@@ -206,7 +207,7 @@ export class CellOutputView extends ReactWidget {
         : null;
     return {
       choose: choice => {
-        this._choice = choice;
+        this._chosen = choice;
         this.update();
       },
       interrupt: can(CommandIDs.interruptRanks),
@@ -310,7 +311,8 @@ export class CellOutputView extends ReactWidget {
   private _allFigures = false;
   /** Text that stands among what ranks display. */
   private _between: Between;
-  private _choice: Choice = 'together';
+  /** What the user chose to see; null until then. */
+  private _chosen: Choice | null = null;
   private _clock = new Poll({
     auto: false,
     name: 'dtrain-lab:cell',

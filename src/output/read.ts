@@ -62,17 +62,26 @@ export function isDetached(source: string): boolean {
   return /^%%distributed\b[^\n]*\s--no-wait\b/.test(source);
 }
 
-/** Is this a cell of ranks, and which ones does its magic name? Null for another cell. */
-export function magicOf(source: string): { ranks: number[] | null } | null {
+/** What the magic of a cell asks for. */
+export interface IMagic {
+  /** The ranks that it names; null for all. */
+  ranks: number[] | null;
+  /** Does it ask for a block of output for each rank? */
+  byRank: boolean;
+}
+
+/** Is this a cell of ranks, and what does its magic ask for? Null for another cell. */
+export function magicOf(source: string): IMagic | null {
   const match = /^%%distributed\b([^\n]*)/.exec(source);
   if (!match) {
     return null;
   }
-  const word = match[1]
-    .trim()
-    .split(/\s+/)
-    .find(w => /^\d[\d,-]*$/.test(w));
-  return { ranks: word ? parseRanks(word) : null };
+  const words = match[1].trim().split(/\s+/);
+  const word = words.find(w => /^\d[\d,-]*$/.test(w));
+  return {
+    ranks: word ? parseRanks(word) : null,
+    byRank: words.includes('--by-rank')
+  };
 }
 
 /** Read a cell's outputs. */

@@ -21,6 +21,24 @@ export function namesOf(points: readonly IPoint[]): string[] {
   return [...names];
 }
 
+/**
+ * A value that the user logs, at each point; null once nothing trains and it does not change any more. The head
+ * goes on to report the last one.
+ */
+export function loggedAt(
+  points: readonly IPoint[],
+  name: string
+): (number | null)[] {
+  const values = points.map(p => p.values[name] ?? null);
+  const until = points.findLastIndex(
+    (p, i) =>
+      p.samples !== null ||
+      p.overhead !== null ||
+      (i > 0 && values[i] !== values[i - 1])
+  );
+  return values.map((value, i) => (i > until ? null : value));
+}
+
 /** A chart of each value that the user logs with `dt.log`. */
 export function OwnValues(props: {
   points: readonly IPoint[];
@@ -35,7 +53,7 @@ export function OwnValues(props: {
   return (
     <div className="jp-DtrainUi-charts">
       {names.slice(0, MOST_CHARTS).map(name => {
-        const values = points.map(p => p.values[name] ?? null);
+        const values = loggedAt(points, name);
         const last = [...values].reverse().find(v => v !== null) ?? null;
         const text = last === null ? UNKNOWN : formatValue(last, 3);
         return (

@@ -133,12 +133,20 @@ function View(props: IViewProps): JSX.Element {
       />
       <Charts cluster={cluster} points={points} axis={axis} trans={trans} />
       <OwnValues points={points} axis={axis} trans={trans} />
-      <Maps {...shared} {...{ cluster, points, axis, choice }} />
-      <RankTable
-        {...shared}
-        slowFrom={model.preferences.slowFrom}
-        alarm={alarmOf(cluster.metrics)}
-      />
+      {figures.length > 0 ? (
+        <>
+          <Maps {...shared} {...{ cluster, points, axis, choice }} />
+          <RankTable
+            {...shared}
+            slowFrom={model.preferences.slowFrom}
+            alarm={alarmOf(cluster.metrics)}
+          />
+        </>
+      ) : (
+        <p className="jp-DtrainUi-under" role="status">
+          {trans.__('No rank matches “%1”.', choice.filter)}
+        </p>
+      )}
       <MoreFigures
         cluster={cluster}
         points={points}

@@ -61,7 +61,8 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const [filled, fill] = useForm({
     ...props,
     like: null,
-    begins: UNSIZED,
+    // trials vary what the notebook has, not what its last job was given
+    begins: { ...UNSIZED, parameters: notebook.parameters },
     profiles
   });
   const change = (part: Partial<IForm>): void =>

@@ -124,7 +124,10 @@ export function faultText(
       '%1 must begin above 0 for a logarithmic scale.',
       name
     ),
-    'no room': trans.__('%1 is empty: from is not below to.', name),
+    'no room': trans.__(
+      'The range of %1 is empty: “from” must be less than “to”.',
+      name
+    ),
     'no parameters': trans.__(
       'No cell that assigns values is tagged “parameters”.'
     ),

@@ -247,6 +247,28 @@ while not ends.item():
     cell.end()
 
 
+def test_a_pause_finds_the_main_thread_in_a_call_and_not_another_thread(cluster: dt.Cluster) -> None:
+    cluster.run("""import threading, time
+stop = threading.Event()
+def watch():
+    while not stop.wait(0.02):
+        pass
+threading.Thread(target=watch, daemon=True).start()""")
+    with cluster.debug() as debugger:
+        cell = Running(cluster, "time.sleep(2)\nx = 1\nstop.set()")
+        wait_until(lambda: all(r["state"] == "busy" for r in cluster.info()["ranks"]), 10, "the cell to run")
+        debugger.pause()
+        wait_until(lambda: debugger.state.code == "pausing", 10, "the pause to be told")
+        debugger.wait(20, [0, 1])
+        assert lines(debugger) == [2, 2]
+        debugger.go()
+        assert cell.end().ok
+        again = Running(cluster, "time.sleep(2)\nx = 2")
+        wait_until(lambda: all(r["state"] == "busy" for r in cluster.info()["ranks"]), 10, "the cell to run")
+        debugger.pause()
+    assert again.end().ok, "a pause that has not come ends with the debugger"
+
+
 def test_time_outs_are_lifted_while_ranks_stand(cluster: dt.Cluster, module: Path) -> None:
     cluster.run(SHORT)
     with cluster.debug() as debugger:

@@ -452,7 +452,7 @@ def test_a_cell_that_has_ended_leaves_ranks_idle_and_can_be_looked_at_if_it_fail
         (State(), "The debugger is off."),
         (State(on=True), "No ranks yet: run a distributed cell."),
         (attached(2), "Ready to debug 2 ranks."),
-        (events.cell_began(attached(2), [0]), "1 rank runs. No breakpoint was reached."),
+        (events.cell_began(attached(2), [0]), "1 rank runs."),
         (paused(2), "Paused on 2 ranks."),
     ],
 )

@@ -177,14 +177,15 @@ def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
 
 
 def busy_note(found: Verdict) -> str:
-    """What the panel says below the headline of the verdict `too_busy` (`busyNote` in `verdictWords.ts`).
+    """Why times of a loop predict nothing, in words that hold while it runs and after its end.
 
     Args:
-        found: the verdict.
+        found: the verdict `too_busy`.
     """
     node, threads, cores = (found.values[name] for name in ("node", "threads", "cores"))
-    who = node or "This machine"
-    return f"{who} is busy ({threads} threads want its {_cores(cores)}), so times and shares are rough."
+    where = node or "this machine"
+    many = f"{threads} threads wanted the {_cores(cores)} of {where}"
+    return f"While it trained, {many}: times and shares are rough."
 
 
 def _cores(count: int) -> str:

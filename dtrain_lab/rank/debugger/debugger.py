@@ -135,12 +135,10 @@ class RankDebugger:
                 del arguments["depth"]
             case "pause":
                 self._released = False
-                if tracing.pauses_itself():
-                    # without a place no cell runs
-                    self._pausing = self._sources.where(self._main)["place"] is not None
-                    tracing.pause_main()
-                    return {"success": True}
-                arguments = {"threadId": tracing.thread_number(self._main)}
+                # without a place no cell runs
+                self._pausing = self._sources.where(self._main)["place"] is not None
+                tracing.pause_main()
+                return {"success": True}
             case "stackTrace":
                 return await self._frames.stack(self.stopped, arguments)
             case "setBreakpoints":
@@ -219,6 +217,7 @@ class RankDebugger:
 
     async def _detach(self) -> Dap:
         self.attached = False
+        tracing.forget_pause()
         self._imports.clear()
         self._timeouts.restore()
         if self.stopped is not None:
@@ -233,6 +232,7 @@ class RankDebugger:
     async def _release(self) -> Dap:
         """Resume and stop at no breakpoint from now on, because an interrupt or the rank's end follows."""
         self._released = True
+        tracing.forget_pause()
         self._points.forget()
         tracing.forget_breakpoints()
         self._post("released", {})

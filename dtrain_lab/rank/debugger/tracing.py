@@ -198,27 +198,36 @@ def stop_here(frame: FrameType) -> None:
     )
 
 
-def pauses_itself() -> bool:
-    """Whether `pause_main` is to be used instead of pydevd's pause.
-
-    With `sys.monitoring` (Python 3.12 and newer) pydevd's pause takes effect in whichever code next sends a
-    line event: often a library's, and for a thread that runs known code only, never.
-    """
-    return _monitoring() is not None
-
-
 def pause_main() -> None:
-    """Have the main thread stop at the next line of the user's innermost frame."""
+    """Have the main thread stop at the next line of the user's innermost frame.
+
+    pydevd's own pause stops all threads, and whichever comes first counts: while the main thread is in a call
+    of C, that is another one, such as tqdm's monitor. With `sys.monitoring` (Python 3.12 and newer) it takes
+    effect in whichever code next sends a line event: often a library's, or never where all code is known.
+    """
+    _pause_asked.set()
     ctypes.pythonapi.Py_AddPendingCall(_pause, None)
+
+
+def forget_pause() -> None:
+    """Let the main thread run on if it was asked to pause and has not stopped yet."""
+    with _pausing:  # a pause that began before is one that a disconnection ends
+        _pause_asked.clear()
+
+
+_pause_asked = threading.Event()
+_pausing = threading.Lock()
 
 
 @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)  # type: ignore[untyped-decorator]
 def _pause(_: object) -> int:
-    frame = inspect.currentframe()
-    while frame is not None and library(frame.f_code.co_filename):
-        frame = frame.f_back
-    if frame is not None:  # otherwise no cell runs
-        stop_here(frame)
+    with _pausing:
+        frame = inspect.currentframe() if _pause_asked.is_set() else None
+        _pause_asked.clear()
+        while frame is not None and library(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None:  # otherwise no cell runs
+            stop_here(frame)
     return 0
 
 

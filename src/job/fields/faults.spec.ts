@@ -33,10 +33,10 @@ it('says in words what is wrong with each field', () => {
     ]
   ]);
   expect(faults({ parameters: 'lr = 0.0.5\nepochs = abc' })).toEqual([
-    ['lr', 'lr: “0.0.5” is not a number. Put text in quotes.'],
+    ['lr', 'lr: “0.0.5” is not a number. If it is text, put it in quotes.'],
     [
       'epochs',
-      'epochs: “abc” is not a number; the notebook has 3. Put text in quotes.'
+      'epochs: “abc” is not a number; the notebook has 3. If it is text, put it in quotes.'
     ]
   ]);
   expect(faults({ parameters: 'lr' })).toEqual([
@@ -51,6 +51,6 @@ it('names the field where it is listed apart from it', () => {
     faultsOf(bad, defaults, trans).map(f => faultSentence(f, trans))
   ).toEqual([
     'Nodes: -1 is too low. Enter 1 or more.',
-    'lr: “0.0.5” is not a number. Put text in quotes.'
+    'lr: “0.0.5” is not a number. If it is text, put it in quotes.'
   ]);
 });

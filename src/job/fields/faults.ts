@@ -102,7 +102,7 @@ function ofParameters(
             {
               ...of,
               text: trans.__(
-                '%1: “%2” is not a number. Put text in quotes.',
+                '%1: “%2” is not a number. If it is text, put it in quotes.',
                 name,
                 value
               )
@@ -113,7 +113,7 @@ function ofParameters(
             {
               ...of,
               text: trans.__(
-                '%1: “%2” is not a number; the notebook has %3. Put text in quotes.',
+                '%1: “%2” is not a number; the notebook has %3. If it is text, put it in quotes.',
                 name,
                 value,
                 usual.get(name) ?? ''
