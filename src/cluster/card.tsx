@@ -60,6 +60,9 @@ export function ShownAdvice(
 ): JSX.Element | null {
   const { cluster, commands, selection, trans } = props;
   const { metrics, id } = cluster;
+  if (alarmOf(metrics) !== null || cluster.state === 'paused') {
+    return null; // first things first
+  }
   if (!metrics.advice.length) {
     // while a loop runs, its figures are still coming in
     return metrics.no_advice && !metrics.current ? (

@@ -8,12 +8,18 @@ import { Icon } from './icon';
 import { useKept } from './kept';
 import { words } from './adviceWords';
 
+/** Advice in the order in which it is shown: what was tried in vain comes last. */
+export function inOrder(advice: readonly Advice[]): Advice[] {
+  const vain = ({ tried }: Advice): boolean => !!tried && !helped(tried);
+  return [...advice.filter(a => !vain(a)), ...advice.filter(vain)];
+}
+
 /** The best advice that was not dismissed. */
 export function adviceOf(
   metrics: Metrics,
   dismissed: (advice: string) => boolean
 ): Advice | null {
-  return metrics.advice.find(a => !dismissed(a.id)) ?? null;
+  return inOrder(metrics.advice).find(a => !dismissed(a.id)) ?? null;
 }
 
 interface IAdviceProps {
@@ -56,7 +62,7 @@ export function AdviceCard(props: IAdviceProps): JSX.Element | null {
   if (!advice.length) {
     return null;
   }
-  const [first, ...others] = advice.filter(a => !away.includes(a));
+  const [first, ...others] = inOrder(advice).filter(a => !away.includes(a));
   const shown = {
     ...props,
     onDismiss: (item: Advice) => {

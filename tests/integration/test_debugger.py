@@ -149,6 +149,22 @@ def test_a_rank_that_is_stepped_alone_waits_and_the_others_are_brought(
     assert cell.end().stdout == RIGHT
 
 
+def test_others_are_not_brought_past_a_collective_where_the_waiting_rank_stops_nowhere(
+    cluster: dt.Cluster, debugger: Debugger, module: Path
+) -> None:
+    debugger.set_breakpoint(str(module), 8, condition="rank == 1")
+    cell = Running(cluster, "print(steps.train(rank))")
+    debugger.wait(20, [1])
+    wait_until(lambda: debugger.state.waits, 10, "rank 0 to be said to wait")
+    debugger._ask("dtrain/gather", {"rank": 0})
+    debugger.wait(20, [1])
+    assert lines(debugger)[1] == 9
+    assert debugger.evaluate("i", 1) == "0", "rank 0 waits in the next one, which is not stepped over"
+    debugger.clear()
+    debugger.go()
+    assert cell.end().stdout == RIGHT
+
+
 LATE = """import time
 import torch.distributed as dist
 if rank == 1:

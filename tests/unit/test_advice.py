@@ -212,14 +212,14 @@ def test_on_a_busy_machine_the_best_change_is_told_with_its_error() -> None:
     unsure = by_id(replace(busy, error=0.4))["accumulate"]
     lines = advice_text.lines(told(unsure), cluster(step_s=0.061))
     assert "batches: may be faster (" in lines[0]
-    assert ": steps are too unsteady now to tell). The effective" in lines[0]
+    assert "(steps are too unsteady now to tell by how much). The effective" in lines[0]
     assert "    %distributed advise --try accumulate  # measures it" in lines
 
 
 def test_a_gain_is_told_as_well_as_it_is_known() -> None:
     assert advice_text.faster(1.58, 0.1) == ": about 58 % faster (±10)"
     assert advice_text.faster(1.58, 0.4) == ": 18 to 98 % faster"
-    assert advice_text.faster(1.58, 0.6) == ": may be faster (58 % ±60: steps are too unsteady now to tell)"
+    assert advice_text.faster(1.58, 0.6) == ": may be faster (steps are too unsteady now to tell by how much)"
     assert advice_text.faster(1.0, 0.1) == ""
 
 
@@ -368,7 +368,7 @@ def test_what_was_measured_replaces_what_was_promised() -> None:
     first = advise(replace(BOUND, gpu=True))[0]
     unsure = replace(first, gain_error=0.9)
     [promised, ask, *_] = advice_text.lines(told(unsure), cluster(), terminal=True)
-    assert ": may be faster (43 % ±90" in promised
+    assert ": may be faster (steps are too unsteady now" in promised
     assert ask == "    dtrain-lab cluster advise name --try accumulate  # measures it"
     assert "    %distributed advise --try accumulate  # measures it" in advice_text.lines(
         told(unsure), cluster()

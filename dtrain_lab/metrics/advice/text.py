@@ -69,7 +69,7 @@ def faster(gain: float, error: float) -> str:
         return ""
     more, unsure = round(100 * (gain - 1)), percent(error)
     if unsure >= more:
-        return f": {UNSURE} ({more} % ±{unsure}: steps are too unsteady now to tell)"
+        return f": {UNSURE} (steps are too unsteady now to tell by how much)"
     if error >= ROUGH_GAIN * (gain - 1):
         return f": {between(gain, error)}"
     return f": about {with_error(gain, error)}"

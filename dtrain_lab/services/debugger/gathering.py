@@ -39,6 +39,7 @@ class Gathering:
     async def step_others(self, message: Dap) -> None:
         """Step the other ranks until the rank that waits for them in a collective returns."""
         rank = int(message["arguments"]["rank"])
+        begun = (await self._where([rank])).get(rank, {}).get("sequences")
         for _ in range(GATHER_STEPS):
             if self._world.state.ranks[rank].phase != "running" or not self._world.state.paused:
                 break
@@ -47,7 +48,7 @@ class Gathering:
             self._world.state = replace(self._world.state, step=None)  # a step of ours, not of all ranks
             for order in orders:
                 await self._world.ask(order)
-            if not await self._waits_still(stood, rank):
+            if not await self._waits_still(stood, rank, begun):
                 break
 
     async def meet(self) -> None:
@@ -75,19 +76,33 @@ class Gathering:
         running = self._world.state.running
         return all(await self._wait_for(running, self._world.state.paused))
 
-    async def _waits_still(self, others: Sequence[int], rank: int) -> bool:
-        """Wait until the others are paused again; return whether the rank still waits in its collective."""
+    async def _waits_still(self, others: Sequence[int], rank: int, begun: object) -> bool:
+        """Wait until the others are paused again; return whether the rank still waits in its collective.
+
+        Args:
+            others: ranks that were stepped.
+            rank: the rank that waits for them.
+            begun: numbers of the collectives that it had begun before. A rank that has no reason to stop soon
+                waits in its next one.
+        """
         for _ in range(STOOD_LOOKS):
             await asyncio.sleep(STOOD_S)
             if self._world.state.ranks[rank].phase == "paused":
                 return False
             if set(others) <= set(self._world.state.paused):
                 break
-        return all(await self._wait_for([rank], others))
+        stand = await self._where([rank, *others])
+        peers = {r: stand[r] for r in others if r in stand}
+        mine = stand.get(rank, {})
+        return mine.get("sequences") == begun and waiting.waits_for(mine, peers)
 
     async def _wait_for(self, ranks: Sequence[int], others: Sequence[int]) -> list[bool]:
         """Return, for each rank, whether it waits for one of the others."""
-        answers = await self._world.ask(requests.Order("where", {r: {} for r in {*ranks, *others}}))
-        stand = {r: a.get("body", {}) for r, a in answers.items()}
+        stand = await self._where([*ranks, *others])
         peers = {r: stand[r] for r in others if r in stand}
         return [waiting.waits_for(stand.get(r, {}), peers) for r in ranks]
+
+    async def _where(self, ranks: Sequence[int]) -> dict[int, Dap]:
+        """Where ranks stand: their answers to `where`, by rank."""
+        answers = await self._world.ask(requests.Order("where", {r: {} for r in set(ranks)}))
+        return {r: a.get("body", {}) for r, a in answers.items()}
