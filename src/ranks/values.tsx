@@ -10,7 +10,7 @@ import { IAxis } from './charts';
 const MOST_CHARTS = 6;
 
 /** Names of the user's own values in these points. */
-export function namesOf(points: readonly IPoint[]): string[] {
+export function namesOf(points: readonly Pick<IPoint, 'values'>[]): string[] {
   const names = new Set<string>();
   for (const point of points) {
     for (const name of Object.keys(point.values)) {

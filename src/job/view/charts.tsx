@@ -2,15 +2,19 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { TimeChart } from '../../ranks/chart';
+import { namesOf } from '../../ranks/values';
 import { Job, JobMetrics } from '../../tokens';
-import { formatGiB, formatRate } from '../../ui/format';
+import { formatGiB, formatRate, formatValue } from '../../ui/format';
 import { shareInText } from '../../ui/share';
 import { jobState } from '../model/words';
 
 /** px: the log is what people come for. */
 const HEIGHT = 112;
 
-/** Throughput and memory over the job's time; nothing before there are two points. */
+/** Values of `dt.log` that have a chart, at most; the history has all. */
+const MOST_VALUES = 4;
+
+/** Throughput, memory and logged values over the job's time; nothing before there are two points. */
 export function Charts(props: {
   job: Job;
   metrics: JobMetrics | null;
@@ -23,7 +27,8 @@ export function Charts(props: {
     samples_per_s: p.samples_per_s ?? null,
     memory_bytes: p.memory_bytes ?? null,
     comm_overhead: p.comm_overhead ?? null,
-    comm_overhead_error: p.comm_overhead_error ?? null
+    comm_overhead_error: p.comm_overhead_error ?? null,
+    values: p.values ?? {}
   }));
   if (points.length < 2) {
     return null;
@@ -69,6 +74,27 @@ export function Charts(props: {
           formatGiB(last.memory_bytes)
         )}
       />
+      {namesOf(points)
+        .slice(0, MOST_VALUES)
+        .map(name => {
+          const values = points.map(p => p.values[name] ?? null);
+          const figure = formatValue(
+            values.findLast(v => v !== null),
+            3
+          );
+          return (
+            <JobChart
+              {...chart}
+              key={name}
+              title={name}
+              figure={figure}
+              words=""
+              label={name}
+              values={values}
+              summary={trans.__('%1: %2 at the end', name, figure)}
+            />
+          );
+        })}
     </div>
   );
 }
