@@ -81,7 +81,9 @@ export function thinned(points: IPoint[], most: number): IPoint[] {
 }
 
 /** A number, where it is one: NaN and infinity travel as words. */
-function numbers(values: Record<string, unknown>): Record<string, number> {
+export function numbers(
+  values: Record<string, unknown>
+): Record<string, number> {
   return Object.fromEntries(
     Object.entries(values).filter(
       (entry): entry is [string, number] => typeof entry[1] === 'number'

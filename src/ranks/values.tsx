@@ -30,12 +30,15 @@ export function loggedAt(
   name: string
 ): (number | null)[] {
   const values = points.map(p => p.values[name] ?? null);
-  const until = points.findLastIndex(
-    (p, i) =>
-      p.samples !== null ||
-      p.overhead !== null ||
-      (i > 0 && values[i] !== values[i - 1])
-  );
+  let until = points.length - 1;
+  while (
+    until >= 0 &&
+    points[until].samples === null &&
+    points[until].overhead === null &&
+    (until === 0 || values[until] === values[until - 1])
+  ) {
+    until--;
+  }
   return values.map((value, i) => (i > until ? null : value));
 }
 
