@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
+import { numbers } from '../../cluster/points';
 import { TimeChart } from '../../ranks/chart';
 import { namesOf } from '../../ranks/values';
 import { Job, JobMetrics } from '../../tokens';
@@ -28,7 +29,7 @@ export function Charts(props: {
     memory_bytes: p.memory_bytes ?? null,
     comm_overhead: p.comm_overhead ?? null,
     comm_overhead_error: p.comm_overhead_error ?? null,
-    values: p.values ?? {}
+    values: numbers(p.values ?? {})
   }));
   if (points.length < 2) {
     return null;
@@ -78,10 +79,7 @@ export function Charts(props: {
         .slice(0, MOST_VALUES)
         .map(name => {
           const values = points.map(p => p.values[name] ?? null);
-          const figure = formatValue(
-            values.findLast(v => v !== null),
-            3
-          );
+          const figure = formatValue(values.filter(v => v !== null).pop(), 3);
           return (
             <JobChart
               {...chart}
