@@ -56,7 +56,8 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
             shown = state.focus == rank or state.editor
             return state, (continued(rank), told(state)) if shown else (told(state),)
         case "released":  # the rank has dropped its breakpoints: they are sent again before the next cell
-            return state.rank(rank, attached=False), ()
+            pausing = tuple(r for r in state.pausing if r != rank)
+            return replace(state.rank(rank, attached=False), pausing=pausing), ()
         case "gone":
             was = state.ranks[rank].phase
             state = state.rank(rank, phase="gone", attached=False, place=None, operation=None)

@@ -63,6 +63,12 @@ def reply(
                     why = str(placed[index].get("message", ""))
                     return _without(state, arguments), _no(request, why), (events.told(state),)
             return state, _ok(request, {}), (events.told(state),)
+        case "pause" | "dtrain/pause" if kernel is None and first:
+            told_to = {rank for rank, answer in first.items() if answer.get("success")}
+            if not told_to:
+                return state, _no(request, _refusal(first)), ()
+            state = replace(state, pausing=tuple(sorted((told_to & {*state.running}) | {*state.pausing})))
+            return state, _ok(request, {}), (events.told(state),)
         case "disconnect" | "terminate":
             state = _off(state)
             return state, kernel or _ok(request, {}), (events.told(state),)

@@ -99,13 +99,16 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             state = replace(state, filters=tuple(arguments.get("filters", ())))
             return state, _all(state, command, {"filters": list(state.filters)})
         case "continue" | "next" | "stepIn" | "stepOut" if not asks_kernel(state, request):
-            return _moved(state, command, state.paused if arguments.get("all") else movers(state))
+            state, made = _moved(state, command, state.paused if arguments.get("all") else movers(state))
+            if command != "continue" or not state.pausing:
+                return state, made
+            # a pause that has not come would stop a rank long after everybody was let go on
+            back = Order("unpause", {r: {} for r in state.pausing})
+            return replace(state, pausing=()), (*made, back)
         case "pause" if not asks_kernel(state, request):
-            state = replace(state, step=None, pausing=state.running)
-            return state, (Order("pause", {r: {} for r in state.running}),)
+            return replace(state, step=None), (Order("pause", {r: {} for r in state.running}),)
         case "dtrain/pause":
             wanted = {int(r) for r in arguments["ranks"]}
-            state = replace(state, pausing=tuple(r for r in state.running if r in wanted))
             return state, (Order("pause", {r: {} for r in state.attached if r in wanted}),)
         case "disconnect" | "terminate":
             return state, _all(state, "detach", {})

@@ -167,7 +167,8 @@ def sized(state: State, size: int) -> State:
     known = {r.rank: r for r in state.ranks}
     ranks = tuple(known.get(rank, RankView(rank)) for rank in range(size))
     focus = state.focus if state.focus is not None and state.focus < size else None
-    return replace(state, ranks=ranks, focus=focus, chosen=tuple(r for r in state.chosen if r < size))
+    chosen, pausing = (tuple(r for r in some if r < size) for some in (state.chosen, state.pausing))
+    return replace(state, ranks=ranks, focus=focus, chosen=chosen, pausing=pausing)
 
 
 def outward(rank: int, number: int) -> int:

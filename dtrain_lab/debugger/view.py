@@ -30,6 +30,7 @@ class DebugView(Struct, frozen=True):
     """The debugger's state as clients show it.
 
     `waits`: ranks that wait in a collective for paused ranks. `failed`: whether the last cell failed.
+    `pausing`: ranks that were asked to pause, and stop when their current calls return.
     """
 
     on: bool
@@ -43,6 +44,7 @@ class DebugView(Struct, frozen=True):
     waits: tuple[Waits, ...]
     notes: tuple[str, ...]
     failed: bool
+    pausing: tuple[int, ...] = ()
 
 
 def view(state: State) -> DebugView:
@@ -60,6 +62,7 @@ def view(state: State) -> DebugView:
         waits(state) if state.paused else (),
         notes(state),
         state.failed,
+        state.pausing,
     )
 
 
@@ -122,5 +125,5 @@ def _sentence(state: State) -> tuple[str, str]:
 def _pausing(ranks: tuple[int, ...]) -> str:
     name = rank_names.name(ranks)
     if len(ranks) == 1:
-        return f"Pausing {name}: it stops once the call that it is in returns."
-    return f"Pausing {name}: they stop once the calls that they are in return."
+        return f"Pausing {name}: it stops when its current call returns."
+    return f"Pausing {name}: they stop when their current calls return."

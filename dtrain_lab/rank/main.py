@@ -19,6 +19,7 @@ from ipyparallel.engine.app import IPEngine
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.machine.net.contexts import in_every_context
 from dtrain_lab.rank import link as rank_link
+from dtrain_lab.rank.debugger import pause
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.idle import MainSelector, main_loop
 from dtrain_lab.rank.output.streams import RankStream
@@ -48,6 +49,7 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        pause.listen()
 
     async def register(self) -> None:
         """Register with the controller; a replaced rank first unregisters the process that had its number."""

@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { GlyphKind } from '../ui/glyph';
+import { formatRanks } from '../ui/format';
 import { DebugView, RankView } from './model';
 
 /** "0-3,5" of ranks in order, as a field takes them. */
@@ -33,6 +34,13 @@ export function glyphOf(rank: RankView, ended: boolean): GlyphKind {
       return 'paused';
     case 'gone':
       return ended ? 'todo' : 'lost';
+    case 'pausing':
+      return trans._n(
+        'Pausing rank %2: it stops when its current call returns.',
+        'Pausing ranks %2: they stop when their current calls return.',
+        view.pausing.length,
+        formatRanks(view.pausing)
+      );
     case 'running':
       return rank.operation ? 'in collective' : 'busy';
     default:

@@ -263,26 +263,70 @@ while not ends.item():
     cell.end()
 
 
-def test_a_pause_finds_the_main_thread_in_a_call_and_not_another_thread(cluster: dt.Cluster) -> None:
-    cluster.run("""import threading, time
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """A pipe that a cell reads from until the test writes to it."""
+    path = tmp_path / "gate"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_pause_stops_the_main_thread_in_the_last_call_and_not_another_thread(
+    cluster: dt.Cluster, gate: Path
+) -> None:
+    cluster.run(f"""import os, threading
+gate = os.open({str(gate)!r}, os.O_RDWR)
 stop = threading.Event()
 def watch():
     while not stop.wait(0.02):
         pass
 threading.Thread(target=watch, daemon=True).start()""")
     with cluster.debug() as debugger:
-        cell = Running(cluster, "time.sleep(2)\nx = 1\nstop.set()")
+        cell = Running(cluster, "os.read(gate, 1)")
         wait_until(lambda: all(r["state"] == "busy" for r in cluster.info()["ranks"]), 10, "the cell to run")
         debugger.pause()
-        wait_until(lambda: debugger.state.code == "pausing", 10, "the pause to be told")
         debugger.wait(20, [0, 1])
-        assert lines(debugger) == [2, 2]
+        assert lines(debugger) == [1, 1]
+        assert {r.reason for r in debugger.state.ranks} == {"pause"}
+        assert debugger.evaluate("rank", 1) == "1"
         debugger.go()
+        gate.write_bytes(b"ab")
         assert cell.end().ok
-        again = Running(cluster, "time.sleep(2)\nx = 2")
-        wait_until(lambda: all(r["state"] == "busy" for r in cluster.info()["ranks"]), 10, "the cell to run")
-        debugger.pause()
-    assert again.end().ok, "a pause that has not come ends with the debugger"
+        assert cluster.run("stop.set()\nprint(rank)").stdout == {0: "0\n", 1: "1\n"}, "nothing stops later"
+
+
+def test_a_pause_that_waits_for_a_collective_is_told_and_can_be_taken_back(
+    cluster: dt.Cluster, gate: Path
+) -> None:
+    waits = f"""import os
+import torch.distributed as dist
+if rank == 0:
+    os.read(os.open({str(gate)!r}, os.O_RDWR), 1)
+dist.barrier()
+x = 1"""
+    for ends in ("by itself", "by go", "with the debugger"):
+        cell = Running(cluster, waits)
+        wait_until(lambda: cluster.info()["ranks"][1]["state"] == "in collective", 20, "rank 1 to wait")
+        with cluster.debug() as debugger:
+            debugger._ask("dtrain/pause", {"ranks": [1]})
+            assert (debugger.state.code, debugger.state.pausing) == ("pausing", (1,))
+            assert debugger.state.sentence == "Pausing rank 1: it stops when its current call returns."
+            if ends == "by itself":
+                gate.write_bytes(b"a")
+                debugger.wait(20, [1])
+                assert debugger.state.pausing == ()
+                debugger.go()
+                assert cell.end().ok
+            elif ends == "by go":
+                debugger.pause()
+                debugger.wait(20, [0])
+                debugger.go()
+                assert debugger.state.pausing == ()
+                gate.write_bytes(b"a")
+                assert cell.end().ok, "nobody stops any more"
+        if ends == "with the debugger":
+            gate.write_bytes(b"a")
+            assert cell.end().ok, "a pause that has not come ends with the debugger"
 
 
 def test_time_outs_are_lifted_while_ranks_stand(cluster: dt.Cluster, module: Path) -> None:

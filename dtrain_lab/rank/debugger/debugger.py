@@ -17,7 +17,7 @@ from typing import Any
 
 from dtrain_lab.cells.errors import lost_connection
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.debugger import tracing
+from dtrain_lab.rank.debugger import pause, tracing
 from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
 from dtrain_lab.rank.debugger.frames import Frames, place_of
 from dtrain_lab.rank.debugger.imports import Imports
@@ -28,6 +28,7 @@ from dtrain_lab.wire import links
 
 AT_FAILURE = {"uncaught", "userUnhandled"}
 FRAMES = 60
+ASK_AGAIN_S = 0.05
 OF_STOPPED = {*RESUMES, "exceptionInfo", "stackTrace", "scopes", "variables", "setVariable", "evaluate"}
 OF_STOPPED |= {"completions"}
 NEEDS_DEBUGGER = (
@@ -135,9 +136,18 @@ class RankDebugger:
                 del arguments["depth"]
             case "pause":
                 self._released = False
-                # without a place no cell runs
-                self._pausing = self._sources.where(self._main)["place"] is not None
-                tracing.pause_main()
+                for _ in range(2):  # between two statements of a cell it is in none
+                    if self._running():
+                        break
+                    await asyncio.sleep(ASK_AGAIN_S)
+                else:
+                    raise Refused(f"Rank {self._rank} is not running a cell.")
+                self._pausing = True
+                pause.ask(self._main)
+                self._begin(self._ask_again())
+                return {"success": True}
+            case "unpause":
+                self._forget_pause()
                 return {"success": True}
             case "stackTrace":
                 return await self._frames.stack(self.stopped, arguments)
@@ -168,7 +178,7 @@ class RankDebugger:
             error: the cell's exception; None where it succeeded.
         """
         stood, self._stood, self._released = self._stood, False, False
-        self._pausing = False
+        self._forget_pause()
         if self.attached:
             tracing.keep_tracing()
         if self.attached and self._points.files and not stood and tracing.compiled():
@@ -203,6 +213,24 @@ class RankDebugger:
         else:
             self._note(NEEDS_DEBUGGER.format("breakpoint()"))
 
+    # ---- pause
+
+    def _running(self) -> bool:
+        return self._sources.where(self._main)["place"] is not None
+
+    async def _ask_again(self) -> None:
+        """Ask for the pause until it comes: between two statements of a cell there is no frame to stop in."""
+        wait = ASK_AGAIN_S
+        while pause.asked():
+            await asyncio.sleep(wait)
+            if pause.asked():
+                pause.ask(self._main)
+            wait = min(2 * wait, 1.0)
+
+    def _forget_pause(self) -> None:
+        self._pausing = False
+        pause.forget()
+
     # ---- begin and end
 
     async def _attach(self) -> Dap:
@@ -217,7 +245,7 @@ class RankDebugger:
 
     async def _detach(self) -> Dap:
         self.attached = False
-        tracing.forget_pause()
+        self._forget_pause()
         self._imports.clear()
         self._timeouts.restore()
         if self.stopped is not None:
@@ -232,7 +260,7 @@ class RankDebugger:
     async def _release(self) -> Dap:
         """Resume and stop at no breakpoint from now on, because an interrupt or the rank's end follows."""
         self._released = True
-        tracing.forget_pause()
+        self._forget_pause()
         self._points.forget()
         tracing.forget_breakpoints()
         self._post("released", {})

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 import ctypes
-import inspect
 import os
 import socket
 import sys
 import sysconfig
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -198,37 +199,49 @@ def stop_here(frame: FrameType) -> None:
     )
 
 
-def pause_main() -> None:
-    """Have the main thread stop at the next line of the user's innermost frame.
+def mark_stopped() -> None:
+    """Mark this thread as stopped; it stops in `stay_in`, unless a request lets it run on before that."""
+    import pydevd
+    from _pydevd_bundle.pydevd_comm_constants import CMD_SET_BREAK
 
-    pydevd's own pause stops all threads, and whichever comes first counts: while the main thread is in a call
-    of C, that is another one, such as tqdm's monitor. With `sys.monitoring` (Python 3.12 and newer) it takes
-    effect in whichever code next sends a line event: often a library's, or never where all code is known.
-    """
-    _pause_asked.set()
-    ctypes.pythonapi.Py_AddPendingCall(_pause, None)
-
-
-def forget_pause() -> None:
-    """Let the main thread run on if it was asked to pause and has not stopped yet."""
-    with _pausing:  # a pause that began before is one that a disconnection ends
-        _pause_asked.clear()
+    database = pydevd.get_global_debugger()
+    if database is not None:
+        thread = threading.current_thread()
+        database.set_additional_thread_info(thread)
+        database.set_suspend(thread, CMD_SET_BREAK)
 
 
-_pause_asked = threading.Event()
-_pausing = threading.Lock()
+def mark_running() -> None:
+    """Take `mark_stopped` back."""
+    from _pydevd_bundle.pydevd_thread_lifecycle import resume_threads
+
+    resume_threads("*")
 
 
-@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)  # type: ignore[untyped-decorator]
-def _pause(_: object) -> int:
-    with _pausing:
-        frame = inspect.currentframe() if _pause_asked.is_set() else None
-        _pause_asked.clear()
-        while frame is not None and library(frame.f_code.co_filename):
-            frame = frame.f_back
-        if frame is not None:  # otherwise no cell runs
-            stop_here(frame)
-    return 0
+def stay_in(frame: FrameType) -> None:
+    """Stop in a frame of this thread, where it is, until a request lets the thread run on."""
+    import pydevd
+
+    database = pydevd.get_global_debugger()
+    if database is not None:
+        thread = threading.current_thread()
+        with _untraced(database, thread):
+            database.do_wait_suspend(thread, frame, "line", None)
+
+
+@contextmanager
+def _untraced(database: Any, thread: threading.Thread) -> Iterator[None]:
+    """Code that runs while variables are inspected must not stop in turn."""
+    info = database.set_additional_thread_info(thread)
+    monitoring = _monitoring()
+    suspended = monitoring is not None and monitoring.suspend_current_thread_tracing()
+    info.is_tracing += 1
+    try:
+        yield
+    finally:
+        info.is_tracing -= 1
+        if suspended:
+            monitoring.resume_current_thread_tracing()
 
 
 def stop_after(error: BaseException) -> None:
@@ -245,22 +258,13 @@ def stop_after(error: BaseException) -> None:
         return
     mine = next((f for f in reversed(frames) if not library(f.f_code.co_filename)), frames[-1])
     thread = threading.current_thread()
-    info = database.set_additional_thread_info(thread)
-    # code that runs while variables are inspected must not stop in turn
-    monitoring = _monitoring()
-    suspended = monitoring is not None and monitoring.suspend_current_thread_tracing()
-    info.is_tracing += 1
-    try:
+    with _untraced(database, thread):
         database.do_stop_on_unhandled_exception(
             thread,
             mine,
             {id(frame): frame for frame in frames},
             (type(error), error, error.__traceback__),
         )
-    finally:
-        info.is_tracing -= 1
-        if suspended:
-            monitoring.resume_current_thread_tracing()
 
 
 def compiled() -> bool:

@@ -32,6 +32,7 @@ from dtrain_lab.jobs.notebook.sections import Section, sections
 from dtrain_lab.machine import durable, processes
 from dtrain_lab.rank import children
 from dtrain_lab.rank.cells import citations, sources
+from dtrain_lab.rank.debugger import pause
 from dtrain_lab.rank.debugger.job import JobDebugger
 from dtrain_lab.rank.job.display import Display, plain
 from dtrain_lab.rank.job.setup import Setup
@@ -175,6 +176,7 @@ class Runner:
             signal.signal(ASK_SIGNAL, partial(dtrain_write_stacks, int(stacks)))
             signal.siginterrupt(ASK_SIGNAL, False)  # system calls of C threads restart instead of failing
         signal.signal(signal.SIGUSR2, _warned)
+        pause.listen()
         self.debugger = JobDebugger(self.rank, self)
 
     def _begin(self, part: Section, cells: list[str]) -> None:

@@ -272,12 +272,12 @@ class Debugging:
             self._emit(event)
 
     async def _poll_others(self) -> None:
-        """While some ranks are paused, or in a collective from before, poll what the others do."""
+        """While some ranks are paused or pausing, or in a collective from before, poll what the others do."""
         while self._connection is not None:
             await asyncio.sleep(POLL_S)
             # "idle" is only this client's view: a cell of another client may run there
             others = [r.rank for r in self.state.ranks if r.attached and r.phase in ("running", "idle")]
-            if not (self.state.paused or self.state.held) or not others:
+            if not (self.state.paused or self.state.held or self.state.pausing) or not others:
                 continue
             before = self.state
             for rank, answer in (await self.ask(requests.Order("where", {r: {} for r in others}))).items():

@@ -39,7 +39,7 @@ class Gathering:
     async def step_others(self, message: Dap) -> None:
         """Step the other ranks until the rank that waits for them in a collective returns."""
         rank = int(message["arguments"]["rank"])
-        begun = (await self._where([rank])).get(rank, {}).get("sequences")
+        begun = await self._behind(rank)
         for _ in range(GATHER_STEPS):
             if self._world.state.ranks[rank].phase != "running" or not self._world.state.paused:
                 break
@@ -76,14 +76,14 @@ class Gathering:
         running = self._world.state.running
         return all(await self._wait_for(running, self._world.state.paused))
 
-    async def _waits_still(self, others: Sequence[int], rank: int, begun: object) -> bool:
+    async def _waits_still(self, others: Sequence[int], rank: int, begun: Dap) -> bool:
         """Wait until the others are paused again; return whether the rank still waits in its collective.
 
         Args:
             others: ranks that were stepped.
             rank: the rank that waits for them.
-            begun: numbers of the collectives that it had begun before. A rank that has no reason to stop soon
-                waits in its next one.
+            begun: process group → number of the collective in which it waits. A rank that has no reason to
+                stop soon waits in its next one.
         """
         for _ in range(STOOD_LOOKS):
             await asyncio.sleep(STOOD_S)
@@ -94,7 +94,18 @@ class Gathering:
         stand = await self._where([rank, *others])
         peers = {r: stand[r] for r in others if r in stand}
         mine = stand.get(rank, {})
-        return mine.get("sequences") == begun and waiting.waits_for(mine, peers)
+        numbers = mine.get("sequences", {})
+        return all(numbers.get(g) == n for g, n in begun.items()) and waiting.waits_for(mine, peers)
+
+    async def _behind(self, rank: int) -> Dap:
+        """Process groups in which paused ranks have begun fewer collectives than a rank → its number."""
+        stand = await self._where([rank, *self._world.state.paused])
+        numbers = stand.pop(rank, {}).get("sequences", {})
+        return {
+            g: n
+            for g, n in numbers.items()
+            if any(s.get("sequences", {}).get(g, n) < n for s in stand.values())
+        }
 
     async def _wait_for(self, ranks: Sequence[int], others: Sequence[int]) -> list[bool]:
         """Return, for each rank, whether it waits for one of the others."""

@@ -1,0 +1,55 @@
+"""A pause of the main thread where it is, also in a call that waits: a signal runs its handler there.
+
+pydevd's own pause stops all threads, and whichever reaches a line first counts: while the main thread sleeps,
+that is another one, such as tqdm's monitor. It also waits for a line, which a cell's last statement lacks.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+
+from dtrain_lab.rank.debugger import tracing
+
+SIGNAL = signal.SIGURG
+"""Ignored where nobody handles it; Python and torch use it for nothing."""
+_asked = threading.Event()
+
+
+def listen() -> None:
+    """Handle the signal; called once, in the main thread."""
+    signal.signal(SIGNAL, _stop)
+
+
+def ask(thread: int) -> None:
+    """Have the main thread stop in the user's innermost frame; again, as long as it was in none, if `asked`.
+
+    Args:
+        thread: `ident` of the main thread.
+    """
+    _asked.set()
+    signal.pthread_kill(thread, SIGNAL)
+
+
+def asked() -> bool:
+    """Whether the main thread was asked to pause and has not stopped yet."""
+    return _asked.is_set()
+
+
+def forget() -> None:
+    """Let the main thread run on if it was asked to pause and has not stopped yet."""
+    _asked.clear()
+
+
+def _stop(_: int, frame: FrameType | None) -> None:
+    while frame is not None and tracing.library(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or not _asked.is_set():  # without a frame it is between two statements, or no cell runs
+        return
+    tracing.mark_stopped()
+    if not _asked.is_set():  # forgotten meanwhile, as by a disconnection, which would not end this stop
+        tracing.mark_running()
+        return
+    _asked.clear()
+    tracing.stay_in(frame)
