@@ -2419,6 +2419,7 @@ export interface components {
          * @description The debugger's state as clients show it.
          *
          *     `waits`: ranks that wait in a collective for paused ranks. `failed`: whether the last cell failed.
+         *     `pausing`: ranks that were asked to pause, and stop when their current calls return.
          */
         DebugView: {
             chosen: number[];
@@ -2429,6 +2430,8 @@ export interface components {
             mode: "all" | "some" | "this";
             notes: string[];
             on: boolean;
+            /** @default [] */
+            pausing: number[];
             points: components["schemas"]["SetBreakpoint"][];
             ranks: components["schemas"]["RankView"][];
             sentence: string;

@@ -34,13 +34,6 @@ export function glyphOf(rank: RankView, ended: boolean): GlyphKind {
       return 'paused';
     case 'gone':
       return ended ? 'todo' : 'lost';
-    case 'pausing':
-      return trans._n(
-        'Pausing rank %2: it stops when its current call returns.',
-        'Pausing ranks %2: they stop when their current calls return.',
-        view.pausing.length,
-        formatRanks(view.pausing)
-      );
     case 'running':
       return rank.operation ? 'in collective' : 'busy';
     default:
@@ -88,6 +81,13 @@ export function sentence(view: DebugView, trans: TranslationBundle): string {
         'Ready to debug %1 rank.',
         'Ready to debug %1 ranks.',
         view.ranks.length
+      );
+    case 'pausing':
+      return trans._n(
+        'Pausing rank %2: it stops when its current call returns.',
+        'Pausing ranks %2: they stop when their current calls return.',
+        view.pausing.length,
+        formatRanks(view.pausing)
       );
     case 'running':
       return view.points.length

@@ -28,10 +28,8 @@ AHEAD = 4
 """Messages that a rank may be ahead of another: ranks that are slow in turn don't wait for each other."""
 REPORT_EVERY_S = 0.5
 """Ranks tell one another so often where rounds are shorter: each message wakes threads on all of them."""
-FEWEST_MESSAGES = 4
+FEWEST_MESSAGES = 8
 """Ranks tell one another at least so often in a call, where it has as many rounds."""
-GROWTH = 4
-"""Between two messages the number of rounds grows at most by this factor."""
 
 
 @dataclass
@@ -198,7 +196,7 @@ class _RoundReports:
         failed = self._show_progress(one, sums)
         if not self._in_step:  # all ranks read the same, after the same report
             round_ms = sums.wait()[2] / self._ranks.size / one.rounds
-            self._each = max(1, min(int(REPORT_EVERY_S * 1000 / round_ms), GROWTH * self._each, self._most))
+            self._each = max(1, min(int(REPORT_EVERY_S * 1000 / round_ms), 2 * self._each, self._most))
             self._ahead = AHEAD
         return failed
 
