@@ -137,6 +137,9 @@ def store_of_group() -> Any:
     give = getattr(group, "get_group_store", None)
     if give is not None:
         return give()
+    older = getattr(dist.distributed_c10d, "_get_default_store", None)  # ranks of cells have no TCPStore
+    if older is not None and group is not None:
+        return older()
     if "MASTER_ADDR" in os.environ and os.environ.get("MASTER_PORT", "").isdigit():
         return dist.TCPStore(
             os.environ["MASTER_ADDR"],
