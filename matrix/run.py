@@ -100,7 +100,7 @@ def start(words: Sequence[str], folder: Path, environment: dict[str, str]) -> St
         environment: its environment; the mark is added.
     """
     # a run that a shell has put in the background ignores interrupts, and so would its tests
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     sign = str(uuid.uuid4())
     process = subprocess.Popen(
         words,
@@ -111,6 +111,7 @@ def start(words: Sequence[str], folder: Path, environment: dict[str, str]) -> St
         text=True,
         start_new_session=True,
     )
+    signal.signal(signal.SIGINT, before)
     return Started(process, sign)
 
 

@@ -48,11 +48,11 @@ function goesOn(stopped: Stopped | null, trans: TranslationBundle): string {
   switch (stopped) {
     case 'with clusters':
       return trans.__(
-        'The server was stopped, and with it the clusters on its machine that nothing else uses. Jobs go on.'
+        'The server was stopped, and with it the clusters on its machine that nothing else uses. Jobs keep running.'
       );
     case 'alone':
       return trans.__(
-        'The server was stopped. The clusters on its machine wait ten minutes for your next server there. Jobs go on.'
+        'The server was stopped. The clusters on its machine wait ten minutes for your next server there. Jobs keep running.'
       );
     case null:
       return trans.__(

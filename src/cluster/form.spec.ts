@@ -44,7 +44,13 @@ it('keeps the start dialog and what is in it while a number, a name or the serve
     details: { field: 'ranks' }
   });
   const send = vi.fn().mockRejectedValueOnce(refusal).mockResolvedValue(null);
-  const done = askStart(model, 'local', trans, send, async () => undefined);
+  const done = askStart(
+    model,
+    { profile: 'local' },
+    trans,
+    send,
+    async () => undefined
+  );
   await vi.waitFor(() => expect(field('ranks').value).toBe('2'));
   field('ranks').value = 'two';
   field('name').value = 'my/run';
@@ -86,7 +92,7 @@ it.each([
       () => new Promise<Cluster>(resolve => void (begin = resolve))
     );
     const stop = vi.fn().mockResolvedValue(undefined);
-    const done = askStart(model, 'local', trans, send, stop);
+    const done = askStart(model, { profile: 'local' }, trans, send, stop);
     await vi.waitFor(() => expect(field('ranks').value).toBe('2'));
     press('Start');
     press('Starting…');

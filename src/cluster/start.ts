@@ -32,10 +32,14 @@ export function addStartCommand(
       args.launcher ? trans.__('Start a cluster') : trans.__('Start Cluster…'),
     caption: trans.__('Start ranks for distributed training'),
     icon: args => (args.launcher ? distributedIcon : undefined),
-    execute: args =>
-      guarded(trans, () =>
-        start(args, commands, model, selection, actions, trans)
-      ),
+    // the id of the cluster; null where nobody wanted it in the end, or it could not be started
+    execute: async args => {
+      let id: string | null = null;
+      await guarded(trans, async () => {
+        id = await start(args, commands, model, selection, actions, trans);
+      });
+      return id;
+    },
     describedBy: {
       args: {
         type: 'object',
@@ -70,7 +74,7 @@ async function start(
   selection: ISelection,
   actions: IClusterActions,
   trans: TranslationBundle
-): Promise<void> {
+): Promise<string | null> {
   await commands.execute(CommandIDs.showPanel);
   const instead = args.instead as string | undefined;
   if (instead) {
@@ -79,14 +83,24 @@ async function start(
   const { notebook } = selection;
   const profile = (args.profile as string | undefined) ?? 'local';
   const kernel = (args.kernel as string | undefined) ?? notebook.kernel;
-  const send = (request: Partial<StartRequest>): Promise<Cluster> =>
-    actions.start({ ...request, kernel, notebook: notebook.path });
+  let made: string | null = null;
+  const send = async (request: Partial<StartRequest>): Promise<Cluster> => {
+    const cluster = await actions.start({
+      ...request,
+      kernel,
+      notebook: notebook.path
+    });
+    made = cluster.id;
+    return cluster;
+  };
   if (args.ask) {
-    await askStart(model, profile, trans, send, async ({ id, name }) => {
+    const first = { profile, ranks: args.ranks as number | undefined };
+    await askStart(model, first, trans, send, async ({ id, name }) => {
+      made = null;
       await actions.stop(id);
       tellCancelled(name, trans);
     });
-    return;
+    return made;
   }
   const request = {
     profile,
@@ -96,4 +110,5 @@ async function start(
     name: (args.name as string | undefined) ?? null
   };
   await signedIn(trans, async () => void (await send(request)));
+  return made;
 }

@@ -89,12 +89,12 @@ function faultsOf(error: RequestError): Faults {
  */
 export async function askStart(
   model: IClusters,
-  profile: string,
+  first: Filled,
   trans: TranslationBundle,
   send: (filled: Filled) => Promise<Cluster>,
   stop: (cluster: Cluster) => Promise<void>
 ): Promise<void> {
-  let filled: Filled = { profile };
+  let filled: Filled = first;
   let faults: Faults | null = null;
   for (;;) {
     let prompt: ReturnType<typeof questionsOf> = null;

@@ -118,17 +118,16 @@ async function failed(
     if (!asked.button.accept) {
       return;
     }
-    const before = new Set(clusters.clusters.map(c => c.id));
-    await app.commands.execute(CommandIDs.startCluster, {
+    const id = (await app.commands.execute(CommandIDs.startCluster, {
       ranks: job.world.size,
       ask: true
-    });
-    const started = clusters.clusters.find(c => !before.has(c.id));
-    if (!started) {
-      return; // nobody wanted it in the end
+    })) as string | null;
+    if (!id) {
+      return;
     }
-    if (!attachedTo([started], kernelPath(panel))) {
-      await app.commands.execute(CommandIDs.attachNotebook, { id: started.id });
+    app.shell.activateById(panel.id);
+    if (attachedTo(clusters.clusters, kernelPath(panel))?.id !== id) {
+      await app.commands.execute(CommandIDs.attachNotebook, { id });
     }
   }
   if (!model.view?.on) {

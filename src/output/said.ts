@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { components } from '../api/types';
 import { CellRecord } from '../tokens';
-import { formatDigits, formatRanks, NBSP } from '../ui/format';
+import { formatRanks, NBSP } from '../ui/format';
 import { ranksIn } from '../ui/ranks';
 
 /** A part of what became of a cell: its code and values, and its English text where that is at hand. */
@@ -122,7 +122,7 @@ function words(
     case 'timed_out':
       return trans.__(
         'The cell took longer than %1.',
-        `${formatDigits(Number(values.seconds), 4, false)}${NBSP}s`
+        `${Number(values.seconds).toLocaleString()}${NBSP}s`
       );
     case 'not_run':
       return trans.__('The cell did not run: %1', value('why'));

@@ -212,7 +212,7 @@ def test_a_job_is_cancelled(lab: Lab, page: Any) -> None:
         "last => [...document.querySelectorAll('.jp-DtrainJob-logRow')].at(-1).innerText !== last", arg=last
     )
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
-    page.get_by_text("Slots: in use, and waited for").click()
+    page.get_by_text("Slots: in use and queued").click()
     slots = page.locator(".jp-DtrainJob-slots")
     slots.get_by_text("slots are free").wait_for()
     shot(page, "slots")
@@ -281,7 +281,7 @@ def test_a_process_that_keeps_a_gpu_is_stopped(tmp_path: Path, page: Any) -> Non
             there = "() => window.jupyterapp?.commands.hasCommand('dtrain-lab:show-jobs')"
             page.wait_for_function(there)
             page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
-            page.get_by_text("Slots: in use, and waited for").click()
+            page.get_by_text("Slots: in use and queued").click()
             slots = page.locator(".jp-DtrainJob-slots")
             slots.get_by_text("1 of 2 slots are free").wait_for()
             slots.get_by_text(f"process {process.pid} python (prototype.ipynb)").wait_for()

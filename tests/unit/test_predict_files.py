@@ -86,6 +86,11 @@ def test_results_as_a_file(net: nn.Module, tmp_path: Path, name: str) -> None:
             "cache of the model's output can't be a column: a batch has one",
         ),
         (lambda x: [object() for _ in x], r"its values are of the type object\."),
+        (
+            lambda x: [[1, "a"] for _ in x],
+            "its values hold values of different types",
+        ),
+        (lambda x: [2**70 for _ in x], "larger than a number of 64 bits"),
         (lambda x: torch.complex(x, x), "Complex numbers"),
         (lambda x: {"a.b": x, "a": {"b": x}}, "would be the column a.b"),
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, unknown
 
-MEASURE = "Advice would be a guess. Diagnose, between cells, measures it."
+MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
 
 
 def why_none(of: Measured | None, busy: str) -> str:

@@ -151,7 +151,7 @@ class _RoundReports:
 
     They report each of the first two rounds; later, where rounds are short, several at once. That number is
     the same on all ranks, as it follows from the time of a round in the reports. Later rounds may take
-    longer, so it grows at most by `GROWTH` with each report, and at least `FEWEST_MESSAGES` are exchanged. A
+    longer, so it at most doubles with each report, and at least `FEWEST_MESSAGES` are exchanged. A
     rank reads a report at most `AHEAD` reports after it, and all ranks stop after the same round, so that
     they have begun the same collectives. Ranks that call the model in step report each round, and read the
     report before the next.

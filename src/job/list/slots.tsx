@@ -53,7 +53,7 @@ export function SlotsSection(props: ISlotsProps): JSX.Element {
       open={open}
       onToggle={event => setOpen(event.currentTarget.open)}
     >
-      <summary>{trans.__('Slots: in use, and waited for')}</summary>
+      <summary>{trans.__('Slots: in use and queued')}</summary>
       {open && <Machines {...props} />}
     </details>
   );

@@ -57,7 +57,7 @@ export function Charts(props: {
         label={trans.__('samples/s')}
         values={points.map(p => p.samples_per_s)}
         summary={trans.__(
-          'Throughput: %1 samples per second at the end',
+          'Throughput: %1 samples per second, latest',
           formatRate(last.samples_per_s)
         )}
       />
@@ -71,7 +71,7 @@ export function Charts(props: {
           p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
         )}
         summary={trans.__(
-          'Memory: %1 GiB at the end',
+          'Memory: %1 GiB, latest',
           formatGiB(last.memory_bytes)
         )}
       />
@@ -89,7 +89,7 @@ export function Charts(props: {
               words=""
               label={name}
               values={values}
-              summary={trans.__('%1: %2 at the end', name, figure)}
+              summary={trans.__('%1: %2, latest', name, figure)}
             />
           );
         })}

@@ -60,11 +60,15 @@ def _column(pa: ModuleType, name: str, part: Part) -> Any:
         )
     try:
         return pa.array([_plain(value) for value in part.value])
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        kinds = sorted({type(value).__name__ for value in part.value})
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        kinds = {type(value).__name__ for value in part.value}
+        why = f"are of the type {' or '.join(sorted(kinds))}"
+        if isinstance(error, OverflowError):
+            why = "are larger than a number of 64 bits"
+        elif kinds <= {"list", "tuple", "dict"}:
+            why = "hold values of different types, or of one that has no column type"
         raise BadRequest(
-            f"{name} of the model's output can't be a column: its values are of the type "
-            f"{' or '.join(kinds)}.",
+            f"{name} of the model's output can't be a column: its values {why}.",
             "Let the model return tensors, text, numbers, or lists and dicts of these; or leave output out.",
             code="no_column",
         ) from error
