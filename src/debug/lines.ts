@@ -99,6 +99,18 @@ interface IDrawn {
   asking: RangeSet<GutterMarker>;
 }
 
+/** All marks; of two owners that say of one line that ranks wait there, the first one's. */
+export function shownOf(
+  marks: Readonly<Record<string, readonly IMark[]>>
+): IMark[] {
+  const all: IMark[] = [];
+  for (const some of Object.values(marks)) {
+    const known = new Set(all.filter(m => m.kind === 'waits').map(m => m.line));
+    all.push(...some.filter(m => m.kind !== 'waits' || !known.has(m.line)));
+  }
+  return all;
+}
+
 const field = StateField.define<IDrawn>({
   create: () => ({
     marks: {},
@@ -117,7 +129,7 @@ const field = StateField.define<IDrawn>({
       const decorations = drawn.decorations.map(changes);
       return { marks, decorations, asking: drawn.asking.map(changes) };
     }
-    const all = Object.values(marks).flat();
+    const all = shownOf(marks);
     const { doc } = transaction.state;
     return {
       marks,

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { nullTranslator } from '@jupyterlab/translation';
 
+import { IMark, shownOf } from './lines';
 import { asksOf, marksOf } from './marks';
 import { DebugView, RankView } from './model';
 
@@ -60,5 +61,25 @@ it('tells breakpoints that ask something from those that stop always', () => {
     [3, 'asks'],
     [4, 'asks'],
     [5, 'asks']
+  ]);
+});
+
+it('marks ranks that wait at a line once, whoever says so', () => {
+  const waits = (line: number, text: string): IMark => ({
+    line,
+    kind: 'waits',
+    text
+  });
+  const shown = shownOf({
+    debugger: [waits(3, 'rank 0, in all_reduce'), waits(3, 'rank 1, in send')],
+    verdict: [
+      waits(3, 'rank 0 waits here'),
+      { line: 5, kind: 'stuck', text: 'rank 2 is here' }
+    ]
+  });
+  expect(shown.map(m => m.text)).toEqual([
+    'rank 0, in all_reduce',
+    'rank 1, in send',
+    'rank 2 is here'
   ]);
 });
