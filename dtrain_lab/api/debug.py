@@ -108,7 +108,7 @@ class Debugger:
     # ---- pausing and stepping
 
     def pause(self) -> None:
-        """Pause all ranks at their next line; a rank in a collective pauses when the collective returns."""
+        """Pause all ranks in the calls that they are in; a rank in a collective pauses when it returns."""
         self._mark_running()
         self._ask("pause", {"threadId": 1})
 

@@ -5,7 +5,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
 import { Failure } from './failure';
-import { readOutputs } from './read';
+import { magicOf, readOutputs } from './read';
 
 it('shows a syntax error as other errors: a link to its line, and the line marked', () => {
   const model = new CodeCellModel({});
@@ -41,4 +41,16 @@ it('shows a syntax error as other errors: a link to its line, and the line marke
   expect(shown).toMatch(/<button[^>]*>cell \[4\], line 3<\/button>/);
   expect(shown).toMatch(/data-here="true"[^>]*>.*for i in range/);
   expect(shown).not.toContain('ansi-cyan');
+});
+
+it('reads what the magic of a cell asks for, from its first line', () => {
+  expect(magicOf('%%distributed 0-1 --by-rank\nx')).toEqual({
+    ranks: [0, 1],
+    byRank: true
+  });
+  expect(magicOf('%%distributed\n# --by-rank')).toEqual({
+    ranks: null,
+    byRank: false
+  });
+  expect(magicOf('print(1)')).toBeNull();
 });

@@ -25,7 +25,6 @@ dist.barrier()
 if rank == 1:
     rest()  # LONG
 dist.barrier()""".replace("LONG", "longer than what is seen of its cell" * 9)
-# a debugger stops Python between two lines, and not in the middle of a long sleep
 LIBRARY = """import time
 def load():
     while True: time.sleep(0.05)
