@@ -318,7 +318,7 @@ x = 1"""
                 debugger.go()
                 assert cell.end().ok
             elif ends == "by go":
-                debugger.pause()
+                debugger._ask("dtrain/pause", {"ranks": [0]})
                 debugger.wait(20, [0])
                 debugger.go()
                 assert debugger.state.pausing == ()

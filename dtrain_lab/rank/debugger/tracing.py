@@ -207,8 +207,8 @@ def mark_stopped() -> None:
     database = pydevd.get_global_debugger()
     if database is not None:
         thread = threading.current_thread()
-        database.set_additional_thread_info(thread)
-        database.set_suspend(thread, CMD_SET_BREAK)
+        with _untraced(database, thread):
+            database.set_suspend(thread, CMD_SET_BREAK)
 
 
 def mark_running() -> None:
@@ -231,7 +231,7 @@ def stay_in(frame: FrameType) -> None:
 
 @contextmanager
 def _untraced(database: Any, thread: threading.Thread) -> Iterator[None]:
-    """Code that runs while variables are inspected must not stop in turn."""
+    """Code that runs while a thread is stopped, or its variables are inspected, must not stop in turn."""
     info = database.set_additional_thread_info(thread)
     monitoring = _monitoring()
     suspended = monitoring is not None and monitoring.suspend_current_thread_tracing()

@@ -55,21 +55,33 @@ class Gathering:
         """After a pause, bring ranks that wait in a collective to a stop.
 
         They can't stop before their peers have entered the collective, so paused ranks are stepped line by
-        line until all ranks are paused, as long as a running rank waits for them.
+        line until all ranks are paused, as long as a running rank waits for them. One that does not come back
+        from its step is in a call that waits, such as a sleep: it is paused there again.
         """
         message = {"command": "next", "arguments": {"threadId": FIRST_THREAD}}
+        stepped: tuple[int, ...] = ()
         for _ in range(MEET_STEPS):
             for _ in range(STOOD_LOOKS):
                 await asyncio.sleep(STOOD_S)
                 if not self._world.state.running or (self._world.state.paused and await self._all_wait()):
                     break
-            if not self._world.state.running or not self._world.state.paused:
+            if not self._world.state.running:
                 return
+            if not self._world.state.paused:
+                await self._pause(stepped)
+                return
+            stepped = self._world.state.paused
             mode, state = self._world.state.mode, replace(self._world.state, mode="all")
             self._world.state, orders = requests.orders(state, message, None)
             self._world.state = replace(self._world.state, mode=mode, moving="continue", step=None)
             for order in orders:
                 await self._world.ask(order)
+
+    async def _pause(self, ranks: Sequence[int]) -> None:
+        asked = {"command": "dtrain/pause", "arguments": {"ranks": list(ranks)}}
+        self._world.state, orders = requests.orders(self._world.state, asked, None)
+        for order in orders:
+            await self._world.ask(order)
 
     async def _all_wait(self) -> bool:
         """Whether every running rank waits for a paused one."""
