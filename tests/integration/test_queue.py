@@ -106,6 +106,8 @@ def test_a_subset_that_waits_for_the_others_is_ended_with_the_reason(notebook: N
 def test_input_is_refused_in_words(notebook: Notebook) -> None:
     ran = notebook.run("%%distributed 0\ninput('name? ')")
     assert "input() can't ask from a rank." in ran.error
+    assert "%distributed push NAME" in ran.error
+    assert "questions.py" not in ran.error, "where it is refused helps nobody"
 
 
 def test_names_of_ranks_are_completed_and_inspected(notebook: Notebook) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import msgspec
 from ipykernel.jsonutil import json_clean
 
+from dtrain_lab.errors import BadRequest
 from dtrain_lab.rank.cells.runner import CellRunner
 from dtrain_lab.wire.links import Complete, Completed, Message
 
@@ -50,6 +51,8 @@ def refuse_input(prompt: object = "", *_: object, **__: object) -> NoReturn:
     """Replaces `input` and `getpass`, because several ranks can't share one prompt.
 
     Raises:
-        RuntimeError: always; the message says what to do instead.
+        BadRequest: always.
     """
-    raise RuntimeError("input() can't ask from a rank. Ask in an ordinary cell, then: %distributed push NAME")
+    raise BadRequest(
+        "input() can't ask from a rank.", "Ask in an ordinary cell, then: %distributed push NAME"
+    )

@@ -21,7 +21,7 @@ from IPython.core.autocall import ExitAutocall
 from IPython.core.error import UsageError
 from msgspec.structs import replace
 
-from dtrain_lab.cells.errors import is_library, is_ours
+from dtrain_lab.cells.errors import is_library
 from dtrain_lab.cells.output_buffer import Names
 from dtrain_lab.cells.syntax import blank_lines
 from dtrain_lab.errors import DtrainError
@@ -317,8 +317,7 @@ class CellRunner:
         frames = self.frames(error.__traceback__)
         if isinstance(error, UsageError):  # raised by a magic: IPython's own frames don't help the user
             frames = tuple(frame for frame in frames if frame.cell)
-        ours = is_library if isinstance(error, DtrainError) else is_ours
-        while len(frames) > 1 and ours(frames[-1]):
+        while isinstance(error, DtrainError) and len(frames) > 1 and is_library(frames[-1]):
             frames = frames[:-1]  # where we raised it helps nobody: the sentence does
         if isinstance(error, SyntaxError) and self.place(error.filename or "", 0)[0] is not None:
             frames = ()  # all frames are the shell's, which compiled the cell
