@@ -51,7 +51,7 @@ export function Charts(props: {
         title={trans.__('Throughput')}
         figure={formatRate(last.samples_per_s)}
         words={trans.__(
-          'samples/s · communication %1',
+          'samples/s, communication %1',
           shareInText(last.comm_overhead, last.comm_overhead_error, trans)
         )}
         label={trans.__('samples/s')}
