@@ -19,9 +19,9 @@ SLEEPER = """
 import sys
 import dtrain_lab as dt
 from dtrain_lab.backends import suspend
-from dtrain_lab.services.connection import connection
+from dtrain_lab.services.connection import transport
 suspend.ASLEEP_S, suspend.ANSWER_WITHIN_S = 1.0, 3.0
-connection.HEARTBEAT_MS, connection.SILENT_MS = 1000, 3000
+transport.HEARTBEAT_MS, transport.SILENT_MS = 1000, 3000
 with dt.start("slept", ranks=2, name="slept") as cluster:
     result = cluster.run({code!r})
     print(result.stdout[0].split() == [str(i) for i in range({count})], flush=True)

@@ -340,7 +340,7 @@ REFUSED = {
     "steps": "gradient_accumulation_steps is 0",
     "cap": "bucket_cap_mb is 'large'",
     "model": "the model is of type NoneType",
-    "optimizer": "NoneType is not an optimizer",
+    "optimizer": "the optimizer is of type NoneType",
 }
 
 
