@@ -45,7 +45,8 @@ def forget() -> None:
 def _stop(_: int, frame: FrameType | None) -> None:
     while frame is not None and tracing.library(frame.f_code.co_filename):
         frame = frame.f_back
-    if frame is None or not _asked.is_set():  # without a frame it is between two statements, or no cell runs
+    # without a frame it is between two statements, or no cell runs; a frame that begins is at no line yet
+    if frame is None or not frame.f_lineno or not _asked.is_set():
         return
     tracing.mark_stopped()
     if not _asked.is_set():  # forgotten meanwhile, as by a disconnection, which would not end this stop
