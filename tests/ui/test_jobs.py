@@ -356,7 +356,7 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     view = submit(page)
     view.get_by_text("rank 0 local 0 of 2").wait_for(timeout=90_000)
     view.get_by_role("status").get_by_text(TRAINING).wait_for(timeout=60_000)
-    heading = re.compile(r"Throughput\s*\S+\s*samples.s · communication")
+    heading = re.compile(r"Throughput\s*\S+\s*samples.s, communication")
     view.get_by_role("heading", name=heading).wait_for(timeout=60_000)
     shot(page, "job-slurm")
     view.get_by_role("button", name="Cancel…").click()

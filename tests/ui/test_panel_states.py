@@ -147,7 +147,7 @@ def test_without_a_notebook_every_button_answers(screen: Screen) -> None:
     panel.get_by_role("button", name="Insert").click()
     notebook = page.locator(".jp-NotebookPanel .jp-CodeCell")
     notebook.get_by_text("print(rank, device)").wait_for()
-    page.locator(".jp-toastContainer").get_by_text("The cell is in").wait_for()
+    page.locator(".jp-toastContainer").get_by_text("The 2 cells are in").wait_for()
     assert panel.get_by_role("button", name="Submit").get_attribute("aria-disabled") is None
     # the card of a cluster that is ready says how to run what it inserts
     ready = {"code": "ready", "values": {"count": 2}, "text": "Ready. 2 ranks wait for a cell."}
