@@ -12,7 +12,7 @@ import {
   unbroken,
   UNKNOWN
 } from '../ui/format';
-import { shownFigures } from '../ui/now';
+import { IShownFigures, shownFigures } from '../ui/now';
 import { isRough, isVague, shareAsKnown, vagueText } from '../ui/share';
 import { SPARK, Sparkline } from '../ui/sparkline';
 import { meanSplit, SplitBar, SplitLegend } from '../ui/split';
@@ -105,48 +105,7 @@ export function Figures(props: {
           <b data-figure="overhead">
             {now.current ? shareAsKnown(now.overhead, error) : UNKNOWN}
           </b>{' '}
-          <small>
-            {!now.current && now.overhead === 0
-              ? trans.__('last: no communication')
-              : !now.current && now.overhead !== null
-                ? isVague(error)
-                  ? trans.__(
-                      'last: %1',
-                      vagueText(now.overhead, error ?? 0, trans)
-                    )
-                  : metrics.measured
-                    ? trans.__(
-                        'measured: %1 ± %2 of the step',
-                        formatShare(now.overhead),
-                        errorPercent(error ?? 0)
-                      )
-                    : now.atLeast
-                      ? trans.__(
-                          'last: %1 of the step, or more',
-                          formatShare(now.overhead)
-                        )
-                      : trans.__(
-                          'last: %1 of the step',
-                          shareAsKnown(now.overhead, error)
-                        )
-                : now.overhead !== null && error !== null && isVague(error)
-                  ? vagueText(now.overhead, error, trans)
-                  : now.current && now.atLeast
-                    ? trans.__('of the step, or more')
-                    : !error
-                      ? trans.__('of the step')
-                      : metrics.measured
-                        ? trans.__(
-                            '± %1 of the step, measured',
-                            errorPercent(error)
-                          )
-                        : isRough(error)
-                          ? trans.__('of the step, estimated')
-                          : trans.__(
-                              '± %1 of the step, estimated',
-                              errorPercent(error)
-                            )}
-          </small>
+          <small>{communicationWords(now, metrics.measured, trans)}</small>
         </span>
         <Sparkline
           values={recent.map(p => p.overhead)}
@@ -155,4 +114,47 @@ export function Figures(props: {
       </div>
     </div>
   );
+}
+
+/** What stands behind the share of communication: what it is of, its error, and whether it is the last one. */
+function communicationWords(
+  now: IShownFigures,
+  measured: boolean,
+  trans: TranslationBundle
+): string {
+  const { current, overhead, error, atLeast } = now;
+  const vague = overhead !== null && isVague(error);
+  if (!current && overhead !== null) {
+    if (overhead === 0) {
+      return trans.__('last: no communication');
+    }
+    if (vague) {
+      return trans.__('last: %1', vagueText(overhead, error ?? 0, trans));
+    }
+    if (measured) {
+      return trans.__(
+        'measured: %1 ± %2 of the step',
+        formatShare(overhead),
+        errorPercent(error ?? 0)
+      );
+    }
+    return atLeast
+      ? trans.__('last: %1 of the step, or more', formatShare(overhead))
+      : trans.__('last: %1 of the step', shareAsKnown(overhead, error));
+  }
+  if (vague && error !== null) {
+    return vagueText(overhead, error, trans);
+  }
+  if (current && atLeast) {
+    return trans.__('of the step, or more');
+  }
+  if (!error) {
+    return trans.__('of the step');
+  }
+  if (measured) {
+    return trans.__('± %1 of the step, measured', errorPercent(error));
+  }
+  return isRough(error)
+    ? trans.__('of the step, estimated')
+    : trans.__('± %1 of the step, estimated', errorPercent(error));
 }

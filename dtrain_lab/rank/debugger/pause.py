@@ -23,7 +23,9 @@ def listen() -> None:
 
 
 def ask(thread: int) -> None:
-    """Have the main thread stop in the user's innermost frame; again, as long as it was in none, if `asked`.
+    """Ask the main thread to stop in the user's innermost frame.
+
+    Between two statements of a cell there is no such frame: ask again while `asked`.
 
     Args:
         thread: `ident` of the main thread.
@@ -49,7 +51,7 @@ def _stop(_: int, frame: FrameType | None) -> None:
     if frame is None or not frame.f_lineno or not _asked.is_set():
         return
     tracing.mark_stopped()
-    if not _asked.is_set():  # forgotten meanwhile, as by a disconnection, which would not end this stop
+    if not _asked.is_set():  # forgotten meanwhile, such as by a disconnection, which would not end this stop
         tracing.mark_running()
         return
     _asked.clear()
