@@ -19,7 +19,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from matrix import beside, lowest, tree
+from matrix import beside, labs, lowest, tree
 from matrix.run import Ran, both, run
 
 ROOT = Path(__file__).parents[1]
@@ -174,6 +174,14 @@ def page(found: dict[str, dict[str, object]]) -> str:
         cells = [title, *(str(parts.get(n, "–")) for n in TESTS), ran["date"], tree.told(ran, TESTS)]
         lines.append(f"| {' | '.join(map(str, cells))} |")
         told.append((title, parts))
+    rows: dict[str, tuple[str, ...]] = {}
+    for name in labs.NAMES:
+        if kept := found.get(name):
+            parts = read_parts(kept, labs.TESTS)
+            how = (str(parts.get(part, "–")) for part in labs.TESTS)
+            rows[name] = (*how, str(kept["date"]), tree.told(kept, labs.TESTS))
+            told.append((f"JupyterLab {labs.NAMES[name]}", parts))
+    lines += labs.section(rows)
     ran = found.get(beside.NAME)
     parts = read_parts(ran or {}, beside.TESTS)
     lines += beside.section(ran, {name: str(part) for name, part in parts.items()})
@@ -201,7 +209,7 @@ def main() -> int:
     """Run those named, or all."""
     parser = argparse.ArgumentParser(prog="python -m matrix", description=__doc__)
     parser.add_argument("names", nargs="*", help="environments, such as 3.13-torch2.13.0; without one: all")
-    parts = [*TESTS, *beside.TESTS]
+    parts = [*TESTS, *labs.TESTS, *beside.TESTS]
     parser.add_argument("--part", action="append", choices=parts, help="of the tests; without one: all")
     wanted = parser.parse_args()
     found = kept_runs()
@@ -236,6 +244,10 @@ def main() -> int:
             FOUND.write_text(json.dumps(found, indent=1) + "\n")
             continue
         run_all(environment.name, own, TESTS)
+    for name, version in labs.NAMES.items():
+        if not wanted.names or name in wanted.names:
+            print(f"{name} …", flush=True)
+            run_all(name, labs.build(version), labs.TESTS, labs.MARKED)
     if not wanted.names or beside.NAME in wanted.names:
         print(f"{beside.NAME} …", flush=True)
         run_all(beside.NAME, beside.build(), beside.TESTS, "not hosts")

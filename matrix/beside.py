@@ -1,20 +1,14 @@
 """JupyterLab with the extensions of others, in an environment of its own: `python -m matrix beside`.
 
-They are installed there with JupyterLab, and the product as the wheel of this tree. Torch and what tests need
-are lent by the environment that runs this.
+They are installed there with JupyterLab, and the product as the wheel of this tree.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 
-from matrix import tree
+from matrix import lent, tree
 
-ROOT = Path(__file__).parents[1]
 NAME = "beside"
 EXTENSIONS = (
     "jupyter-collaboration==5.0.4",
@@ -32,32 +26,11 @@ TESTS = {
     "all of them": ("tests/beside/test_bundle.py",),
     "Notebook 7": ("tests/beside/test_notebook.py",),
 }
-LENT = "lent.pth"
 
 
 def build() -> Path:
-    """Install the extensions, once, and this tree, each time; returns the environment's Python."""
-    folder = ROOT / ".venv" / "matrix" / NAME
-    own = folder / "bin" / "python"
-    pip = [str(own), "-m", "pip", "--disable-pip-version-check", "-q", "install"]
-    ready = folder / "ready"
-    if not ready.exists() or ready.read_text().split() != list(EXTENSIONS):
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-        constraints = str(ROOT / "constraints.txt")
-        base = ("jupyterlab", "ipykernel", "ipywidgets")
-        subprocess.run([*pip, "-c", constraints, *base, *EXTENSIONS], check=True)
-        packages = next((folder / "lib").glob("python*/site-packages"))
-        (packages / LENT).write_text(f"{sysconfig.get_path('purelib')}\n")
-        ready.write_text("\n".join(EXTENSIONS))
-    wheels = folder / "wheels"
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--skip-dependency-check"]
-    quiet = {**os.environ, "SKIP_JUPYTER_BUILDER": "1"}  # `make setup` has built the front end
-    for old in wheels.glob("*.whl"):
-        old.unlink()
-    subprocess.run([*build, "--outdir", str(wheels)], cwd=ROOT, check=True, env=quiet, capture_output=True)
-    (wheel,) = wheels.glob("*.whl")
-    subprocess.run([*pip, "--no-deps", "--force-reinstall", str(wheel)], check=True)
-    return own
+    """Make the environment with all of them; returns its Python."""
+    return lent.build(NAME, ("jupyterlab", *EXTENSIONS))
 
 
 def section(ran: dict[str, object] | None, parts: dict[str, str]) -> list[str]:

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
+from packaging.version import Version
 
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import Lab
@@ -34,7 +35,7 @@ def bad(n):
 bad(rank)
 dist.barrier()"""
 
-HAS_NAMES = version("jupyterlab") > "4.5"
+HAS_NAMES = Version(version("jupyterlab")) >= Version("4.5")
 """Before that JupyterLab's own call stack names files only, and its breakpoints are text."""
 IN_NOTEBOOK = "() => !!document.activeElement.closest('.jp-NotebookPanel')"
 COUNT_TAKEN = """() => {

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from matrix import tree
+from matrix import labs, tree
 from matrix.__main__ import ENVIRONMENTS, ROOT, TESTS, page
 from matrix.lowest import floors
 from matrix.run import Ran, both, read, start
@@ -83,14 +83,23 @@ def test_the_table_says_why_an_environment_was_not_run() -> None:
                 next(iter(TESTS)): part,
                 "commits": {"jobs": "1234567+", next(iter(TESTS)): "89abcde"},
             },
+            labs.name("4.2.7"): {
+                "date": "2026-01-03",
+                "panel": {"passed": 4, "failed": [], "again": []},
+                "Submit, jobs": {"passed": 5, "failed": ["test_worse"], "again": []},
+                "commits": {"panel": "89abcde"},
+            },
         }
     )
     assert "| 2026-01-02 | 89abcde, 1234567+ |" in text
     assert "not run: no Python here" in text
     assert "| 3, **1 failed** |" in text
     assert "2026-01-02" in text
+    assert "| 4.2.7 | – | 4 | – | 5, **1 failed** | 2026-01-03 | 89abcde |" in text
+    assert "- JupyterLab 4.2.7, Submit, jobs: `test_worse`" in text
+    assert "| 4.4.10 | – | – | – | – | not run | – |" in text
     tables = text.split("\n## ")
-    assert len(tables) == 2
+    assert len(tables) == 3
     assert all("Numbers are tests that passed" in table for table in tables)
     assert "`test_bad`" in text
     assert "`test_slow`" in text

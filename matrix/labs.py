@@ -1,0 +1,52 @@
+"""Tests in a browser with other versions of JupyterLab: `python -m matrix jupyterlab4.2.7`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from matrix import lent
+
+VERSIONS = ("4.2.7", "4.4.10", "4.5.11")
+"""The newest of each; `make test` runs 4.6."""
+TESTS = {
+    "output": ("tests/ui/test_output.py",),
+    "panel": ("tests/ui/test_panel.py",),
+    "the page's debugger": ("tests/ui/test_debugger.py",),
+    "Submit, jobs": ("tests/ui/test_jobs.py",),
+}
+MARKED = "browser and not hosts"
+FREE = ("jupyterlab", "jupyter_builder")
+
+
+def name(version: str) -> str:
+    """Of the environment with this JupyterLab, such as "jupyterlab4.2.7"."""
+    return f"jupyterlab{version}"
+
+
+NAMES = {name(version): version for version in VERSIONS}
+
+
+def build(version: str) -> Path:
+    """Make the environment with this JupyterLab; returns its Python."""
+    return lent.build(name(version), (f"jupyterlab=={version}",), FREE)
+
+
+def section(rows: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Lines of the table's page.
+
+    Args:
+        rows: by name of an environment that was run: how each of the tests went, the date, the commit.
+    """
+    none = (*("–" for _ in TESTS), "not run", "–")
+    return [
+        "",
+        "## JupyterLab",
+        "",
+        "Numbers are tests that passed, each in a real browser, on the Python and the torch of `make test`,",
+        "which runs them with 4.6. Jobs on several nodes are left out.",
+        "",
+        f"| JupyterLab | {' | '.join(TESTS)} | run on | commit |",
+        "|---" * (len(TESTS) + 3) + "|",
+        *(f"| {' | '.join((version, *rows.get(name(version), none)))} |" for version in VERSIONS),
+    ]
