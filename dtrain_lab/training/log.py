@@ -56,6 +56,8 @@ def log(step: int, average: bool | int = False, **values: Any) -> None:
             means.put(number, plain)
             return
         ranks.say("dt.log: ranks started in this way can't average: values of rank 0 are recorded.")
+    elif average and ranks.world_size() > 1:
+        ranks.say("dt.log: without a process group there is no mean: values of rank 0 are recorded.")
     if int(os.environ.get("RANK", "0")) != 0:
         return
     _record(number, {name: _number(name, value) for name, value in values.items()}, time.time())

@@ -228,6 +228,24 @@ def test_figures_of_a_job_that_has_ended_are_of_its_last_steps(tmp_path: Path) -
     assert 0 < shown["metrics"]["samples_per_s"] < 16 / 0.02
 
 
+AVERAGED = """import dtrain_lab as dt
+for step in range(3):
+    dt.log(step, average=True, level=float(step + rank))"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "level", "told"),
+    [("import torch\n", 2.5, False), ("", 2.0, True)],
+    ids=["a group", "no torch, so no group"],
+)
+def test_means_over_its_ranks_are_its_values(tmp_path: Path, imports: str, level: float, told: bool) -> None:
+    job: Job = dt.submit(write(tmp_path / "averaged.ipynb", [imports + AVERAGED]), ranks=2)
+    assert job.wait(60) == "succeeded", job.logs()
+    assert job.info()["metrics"]["values"] == {"level": level, "step": 2}
+    assert "did not log" not in job.logs()
+    assert ("without a process group there is no mean" in job.logs()) is told
+
+
 def test_what_it_shows_is_kept_and_the_notebook_is_filled(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("def double(x):\n    return 2 * x\n")
     (tmp_path / "big.bin").write_bytes(b"x" * (2 << 20))

@@ -292,3 +292,17 @@ def test_notebook_launcher_after_a_cell_with_an_accelerator(pair: dt.Cluster) ->
     """Each process of its own would have begun without an accelerator; it refuses to fork one that has it."""
     shown = pair.run(ACCELERATORS, timeout=90).stdout
     assert [text.splitlines()[-2:] for text in shown.values()] == [["no", "bf16"]] * 2
+
+
+DEBUGGED = """
+from accelerate import Accelerator, debug_launcher
+def train(offset):
+    accelerator = Accelerator()
+    print("trains", accelerator.num_processes, accelerator.process_index + offset)
+debug_launcher(train, (5,), num_processes=2)
+"""
+
+
+def test_debug_launcher_runs_in_the_ranks(pair: dt.Cluster) -> None:
+    shown = pair.run(DEBUGGED, timeout=90).stdout
+    assert [text.splitlines()[-1] for text in shown.values()] == ["trains 2 5", "trains 2 6"]
