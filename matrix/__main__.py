@@ -143,7 +143,7 @@ def run_part(own: Path, files: tuple[str, ...], marked: str = "not hosts and not
     words = [str(own), "-m", "pytest", "-q", "-o", f"cache_dir={own.parents[1]}/tried"]
     words += [*(lowest.OPTIONS if own.parents[1].name.endswith(lowest.NAME) else ()), "-m", marked, *files]
     paths = f"{own.parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": paths}
+    environment = {**labs.PATIENCE, **os.environ, "OMP_NUM_THREADS": "1", "PATH": paths}
     ran = run(words, ROOT, environment, LIMIT_S)
     if not ran.failed or not all(name.startswith("test_") for name in ran.failed):  # or pytest was ended
         return ran

@@ -16,6 +16,8 @@ TESTS = {
     "Submit, jobs": ("tests/ui/test_jobs.py",),
 }
 MARKED = "browser and not hosts"
+PATIENCE = {"DTRAIN_TEST_PATIENCE": "4"}
+"""Of `tests/ui/lab.py`: these tests have no quiet machine to themselves, as `make test` has."""
 FREE = ("jupyterlab", "jupyter_builder")
 
 

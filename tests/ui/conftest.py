@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.lab import CHROMIUM_FLAGS, TOKEN, Lab, chromium, run_lab
+from tests.ui.lab import CHROMIUM_FLAGS, PATIENCE, TOKEN, Lab, chromium, run_lab
 
 FAILED = pytest.StashKey[bool]()
 LEFT = "Canceled future for execute_request message before replies were done"
@@ -48,6 +48,14 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where there is more patience than usual, a test has more time as a whole, too."""
+    for item in items if PATIENCE > 1 else ():
+        limit = item.get_closest_marker("timeout")
+        if limit is not None and item.get_closest_marker("browser") is not None:
+            item.add_marker(pytest.mark.timeout(limit.args[0] * PATIENCE), append=False)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
     """The page fixture keeps a picture of what failed."""
@@ -64,7 +72,7 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     page.problems = []
     page.afterwards = []  # once it is closed
     page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.set_default_timeout(40_000)
+    page.set_default_timeout(40_000 * PATIENCE)
     yield page
     if request.node.stash.get(FAILED, False):
         shot(page, f"failed-{request.node.name}")

@@ -18,6 +18,8 @@ from typing import Any
 from tests.waiting import wait_until
 
 TOKEN = "ui-test"
+PATIENCE = float(os.environ.get("DTRAIN_TEST_PATIENCE", "1"))
+"""Factor of times to wait: `python -m matrix` may share its machine with other work."""
 ENDED = (404, 409, 502)
 """What is answered of a cluster or a job that ends, or has ended, meanwhile."""
 CHROMIUM_FLAGS = [
@@ -168,7 +170,7 @@ def run_lab(root: Path, *more: str, below: str = "") -> Iterator[Lab]:
     )
     lab = Lab(f"http://127.0.0.1:{port}{base}", work, environment)
     try:
-        wait_until(lambda: _answers(lab, process, root), 60, "JupyterLab to answer")
+        wait_until(lambda: _answers(lab, process, root), 60 * PATIENCE, "JupyterLab to answer")
         yield lab
     finally:
         process.terminate()

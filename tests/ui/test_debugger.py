@@ -10,7 +10,7 @@ import pytest
 from packaging.version import Version
 
 from tests.ui.conftest import open_notebook, shot
-from tests.ui.lab import Lab
+from tests.ui.lab import PATIENCE, Lab
 from tests.ui.test_panel import output, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
@@ -258,7 +258,7 @@ def test_the_rank_that_others_wait_for_is_debugged_from_the_panel(lab: Lab, page
     run_cell(page, 2)
     execute(page, "dtrain-lab:show-panel")
     card = page.locator(".jp-DtrainCluster-card")
-    card.get_by_role("button", name="Debug rank 1").click(timeout=60_000)
+    card.get_by_role("button", name="Debug rank 1").click(timeout=60_000 * PATIENCE)
     ranks = page.locator(".jp-DtrainDebug-ranks")
     ranks.locator("[data-rank='1'][data-phase='paused'][aria-selected='true']").wait_for()
     page.locator(".jp-DebuggerVariables-name").get_by_text("n", exact=True).wait_for()

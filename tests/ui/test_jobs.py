@@ -16,7 +16,7 @@ from tests.books import FAILING_LINE, training, write
 from tests.gpus import Gpus, computing
 from tests.hosts import SLURM, need, running_hosts
 from tests.ui.conftest import open_notebook, shot
-from tests.ui.lab import TOKEN, Lab, run_lab
+from tests.ui.lab import PATIENCE, TOKEN, Lab, run_lab
 from tests.ui.test_debugger import execute, stack, toggle_breakpoint
 from tests.ui.test_panel import TRAINING
 from tests.waiting import wait_until
@@ -100,7 +100,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     shot(page, "submit")
 
     view = submit(page)
-    view.get_by_role("status").get_by_text(TRAINING).wait_for(timeout=60_000)
+    view.get_by_role("status").get_by_text(TRAINING).wait_for(timeout=60_000 * PATIENCE)
     for rank in (0, 1):  # they differ in a number, and that is what they say
         view.get_by_text(f"rank {rank} local 0 of 2").wait_for()
     assert page.locator(".lm-TabBar-tab [data-icon='dtrain-lab:job']").count() == 1
@@ -109,7 +109,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     stacks.get_by_role("link", name="cell [4], line ").first.wait_for()
     page.locator(".lm-TabBar-tab", has_text="Stacks: first").locator(".lm-TabBar-tabCloseIcon").click()
 
-    view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=60_000)
+    view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=60_000 * PATIENCE)
     view.locator(".jp-DtrainJob-logRow").get_by_text("ValueError: the data ended early").wait_for()
     view.get_by_text("library frames").first.wait_for()
     assert page.locator(".Toastify__toast").get_by_text("first: Failed").count() == 0, "it is in view"
@@ -126,7 +126,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     view.get_by_role("button", name="Resume from step 320").click()
     again = page.locator(".jp-DtrainJob-view:visible")
     again.get_by_text("Started again from").wait_for()
-    again.get_by_text("goes on from 320").wait_for(timeout=60_000)
+    again.get_by_text("goes on from 320").wait_for(timeout=60_000 * PATIENCE)
 
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
     jobs = page.locator(".jp-DtrainJob-table")
@@ -201,7 +201,7 @@ def test_a_job_is_cancelled(lab: Lab, page: Any) -> None:
     open_notebook(page, lab, name)
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
     view = submit(page)
-    view.get_by_text("begins").wait_for(timeout=60_000)
+    view.get_by_text("begins").wait_for(timeout=60_000 * PATIENCE)
     log = view.locator(".jp-DtrainJob-log")
     page.context.set_offline(True)
     log.get_by_text("No connection to the server.").wait_for()
@@ -219,7 +219,7 @@ def test_a_job_is_cancelled(lab: Lab, page: Any) -> None:
     slots.get_by_role("button", name="job long").click()
     view.get_by_role("button", name="Cancel…").click()
     page.locator(".jp-Dialog").get_by_role("button", name="Cancel job").click()
-    view.get_by_role("status").get_by_text("Cancelled after").wait_for(timeout=60_000)
+    view.get_by_role("status").get_by_text("Cancelled after").wait_for(timeout=60_000 * PATIENCE)
     finds(view, page)
 
 
@@ -354,14 +354,14 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     report.get_by_role("tab", name="Job file").click()
     report.get_by_text("#SBATCH --nodes=2").wait_for()
     view = submit(page)
-    view.get_by_text("rank 0 local 0 of 2").wait_for(timeout=90_000)
-    view.get_by_role("status").get_by_text(TRAINING).wait_for(timeout=60_000)
+    view.get_by_text("rank 0 local 0 of 2").wait_for(timeout=90_000 * PATIENCE)
+    view.get_by_role("status").get_by_text(TRAINING).wait_for(timeout=60_000 * PATIENCE)
     heading = re.compile(r"Throughput\s*\S+\s*samples.s, communication")
-    view.get_by_role("heading", name=heading).wait_for(timeout=60_000)
+    view.get_by_role("heading", name=heading).wait_for(timeout=60_000 * PATIENCE)
     shot(page, "job-slurm")
     view.get_by_role("button", name="Cancel…").click()
     page.locator(".jp-Dialog").get_by_role("button", name="Cancel job").click()
-    view.get_by_role("status").get_by_text("Cancelled").wait_for(timeout=60_000)
+    view.get_by_role("status").get_by_text("Cancelled").wait_for(timeout=60_000 * PATIENCE)
 
     view.get_by_role("button", name="Duplicate…").click()
     page.locator(".jp-DtrainJob-submitHead:visible").get_by_text("Filled in from job").wait_for()
@@ -371,11 +371,11 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     report.get_by_role("tab", name="Job file").click()
     report.get_by_text("torch.distributed.run").wait_for()
     view = submit(page)
-    view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=90_000)
+    view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=90_000 * PATIENCE)
     view.locator(".jp-DtrainJob-head").get_by_role("button", name=f"cell [4], line {FAILING_LINE}").wait_for()
     view.get_by_role("button", name="Resume from step 25").click()
     again = page.locator(".jp-DtrainJob-view:visible")
-    again.get_by_text("goes on from 25").first.wait_for(timeout=90_000)
+    again.get_by_text("goes on from 25").first.wait_for(timeout=90_000 * PATIENCE)
 
 
 def test_names_beyond_ascii_go_the_whole_way(lab: Lab, page: Any) -> None:
@@ -399,8 +399,8 @@ def test_names_beyond_ascii_go_the_whole_way(lab: Lab, page: Any) -> None:
     parameters(page, "größe = 5\nüberall = 3")
     fill(page, "Name", "Größe 5")
     view = submit(page)
-    view.locator(".jp-DtrainJob-logRow").get_by_text("π 5 3").first.wait_for(timeout=60_000)
-    view.get_by_role("button", name="Open executed notebook").click(timeout=60_000)
+    view.locator(".jp-DtrainJob-logRow").get_by_text("π 5 3").first.wait_for(timeout=60_000 * PATIENCE)
+    view.get_by_role("button", name="Open executed notebook").click(timeout=60_000 * PATIENCE)
     executed = page.locator(".jp-NotebookPanel:visible")
     executed.locator(".jp-OutputArea-output").get_by_text("π 5 3").wait_for()
     (job,) = (job for job in lab.request("GET", "jobs") if job["notebook"] == path)
@@ -433,11 +433,11 @@ def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, pa
     fill(page, "Name", name)
     fill(page, "Time limit", "00:30:00")  # without one, the account's hours would not do
     view = submit(page)
-    view.get_by_role("status").get_by_text("2 ranks").wait_for(timeout=90_000)
+    view.get_by_role("status").get_by_text("2 ranks").wait_for(timeout=90_000 * PATIENCE)
     view.get_by_role("button", name="Debug").click()
     page.locator(".jp-DebuggerBugButton:visible").click()
     ranks = page.locator(".jp-DtrainDebug-ranks")
-    ranks.get_by_text("2 ranks run.").wait_for(timeout=60_000)
+    ranks.get_by_text("2 ranks run.").wait_for(timeout=60_000 * PATIENCE)
     cell = page.locator(".jp-Notebook:visible .jp-CodeCell").first
     cell.locator(".cm-breakpoint-gutter").first.wait_for()
     toggle_breakpoint(page, cell, 5)

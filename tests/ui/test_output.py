@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import open_notebook, shot
-from tests.ui.lab import TOKEN, Lab
+from tests.ui.lab import PATIENCE, TOKEN, Lab
 from tests.ui.test_panel import output, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
@@ -292,7 +292,9 @@ def test_a_flood_of_lines_reaches_the_page_whole_or_says_what_is_left_out(lab: L
     run_cell(page, 0)
     page.get_by_text("flood is ready").wait_for()
     run_cell(page, 1)
-    page.wait_for_function(f"() => {NOTEBOOK}.widgets[1].model.executionCount === 2", timeout=120_000)
+    page.wait_for_function(
+        f"() => {NOTEBOOK}.widgets[1].model.executionCount === 2", timeout=120_000 * PATIENCE
+    )
     output(page, 1).get_by_text("the end").wait_for()
     glyph(page, 1, "done")
     text = "".join(

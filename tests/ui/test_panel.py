@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import open_notebook, shot
-from tests.ui.lab import Lab
+from tests.ui.lab import PATIENCE, Lab
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
@@ -49,7 +49,9 @@ class Panel:
         self.node = page.get_by_role("region", name="Distributed training")
 
     def says(self, sentence: str | re.Pattern[str], within_s: float = 40) -> None:
-        self.node.locator(".jp-DtrainUi-sentence", has_text=sentence).wait_for(timeout=within_s * 1e3)
+        self.node.locator(".jp-DtrainUi-sentence", has_text=sentence).wait_for(
+            timeout=within_s * PATIENCE * 1e3
+        )
 
     def press(self, name: str) -> None:
         self.node.get_by_role("button", name=name, exact=True).click()
