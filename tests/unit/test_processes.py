@@ -69,9 +69,11 @@ def test_one_that_has_ended_is_nobody(child: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.parametrize("leader", [0, 1, -1])
-def test_no_signal_reaches_our_own_group_or_the_systems(leader: int) -> None:
+def test_no_signal_reaches_our_own_group_or_the_systems(leader: int, signals: list[tuple[int, ...]]) -> None:
     assert not processes.signal_group(leader, 0.0, signal.SIGKILL)
+    assert not processes.signal_process(leader, processes.started(1), signal.SIGKILL)
     assert processes.same(leader, processes.started(1)) is None
+    assert signals == []
 
 
 def test_a_group_is_ended_although_its_leader_has_ended() -> None:
