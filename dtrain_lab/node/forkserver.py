@@ -10,7 +10,6 @@ environment from exec on, so that torch and numpy start no threads of their own.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import mmap
@@ -65,10 +64,7 @@ PRELOAD = (
     "dtrain_lab.rank.main",
 )
 OPTIONAL = frozenset({"matplotlib_inline.backend_inline"})
-PR_SET_CHILD_SUBREAPER = 36
 LAST = 4000
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def threads() -> int:
@@ -288,7 +284,7 @@ def main(arguments: list[str]) -> None:
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     channel = socket.socket(fileno=int(arguments[0]))
     processes.end_with_parent(signal.SIGTERM)
-    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    processes.adopt_orphans()
     ForkServer(channel).run()
 
 

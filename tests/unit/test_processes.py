@@ -90,6 +90,26 @@ def test_a_group_is_ended_although_its_leader_has_ended() -> None:
     leader.stdout.close()
 
 
+ADOPTS = """
+import subprocess
+from dtrain_lab.machine import processes
+processes.adopt_orphans()
+shell = ["sh", "-c", "sleep 600 >/dev/null & echo $!"]
+print(subprocess.run(shell, stdout=subprocess.PIPE, text=True).stdout, flush=True)
+input()
+"""
+
+
+def test_an_orphan_below_the_fork_server_becomes_its_child() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ADOPTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as adopter:
+        assert adopter.stdout is not None
+        orphan = psutil.Process(int(adopter.stdout.readline()))
+        assert orphan.ppid() == adopter.pid
+        orphan.kill()
+
+
 def test_a_number_that_another_process_has_by_now_is_left_alone() -> None:
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as other:
         began = processes.started(other.pid)
