@@ -44,6 +44,7 @@ from dtrain_lab.node.fork_messages import (
     encode,
 )
 from dtrain_lab.rank import shared
+from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import CONTROLLER, RankSpec
 
 PRELOAD = (
@@ -101,6 +102,7 @@ class ForkServer:
             except ImportError:
                 if name not in OPTIONAL:
                     raise
+        names.lost()  # looked up here once: ranks inherit the answer
         gc.collect()
         # the collector does not look at what is frozen, in children neither: it would copy all shared pages
         gc.freeze()
