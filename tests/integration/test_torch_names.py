@@ -66,6 +66,33 @@ if "dtrain_lab.node" in words or "dtrain_lab.rank.torch" in words:
 
     names.find = renamed
 """
+ONE_EACH = """
+import sys
+
+RANKS = os.environ["RENAMED"].split(";")
+if "dtrain_lab.node.forkserver" in words:
+    from dtrain_lab.node import fork_messages
+    from dtrain_lab.rank.torch import names
+
+    PATHS, NAMES = set(), set()
+    usual_import, usual_order = __import__("importlib").import_module, fork_messages.decode_order
+
+    def import_module(name, *given):
+        # each rank imports our modules itself, without its own name of torch
+        return None if name == "dtrain_lab.rank.main" else usual_import(name, *given)
+
+    def decode_order(data):
+        order = usual_order(data)
+        if isinstance(order, fork_messages.ForkRank):
+            PATHS.clear(), NAMES.clear()
+            path = RANKS[order.spec.rank]
+            PATHS.add(path)
+            NAMES.add(path.replace(" sets ", ".").replace(":", ".").rpartition(".")[2])
+            names.lost.cache_clear(), names.has.cache_clear()
+        return order
+
+    __import__("importlib").import_module, fork_messages.decode_order = import_module, decode_order
+"""
 TRAIN = """
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -98,9 +125,9 @@ GROUPS = {key: ";".join(p for p in PATHS if needing(p) == key) for key in sorted
 """Features → the names that just they need: what stands on one of those must not run without it."""
 
 
-def remove(missing: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def remove(missing: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = WITHOUT) -> None:
     """Have processes that start from now on run as if torch lacked these names."""
-    (folder / "sitecustomize.py").write_text(WITHOUT)
+    (folder / "sitecustomize.py").write_text(script)
     monkeypatch.setenv("PYTHONPATH", str(folder))
     monkeypatch.setenv("RENAMED", missing)
 
@@ -146,3 +173,21 @@ def test_ranks_train_and_are_interrupted_without(
             cluster.interrupt()
             assert "interrupted" in ended.result(30).sentence
         assert cluster.run(TRAIN).stdout == {0: "2.0\n", 1: "2.0\n"}
+
+
+def test_ranks_start_run_cells_and_are_interrupted_each_without_one_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many ranks as names, from one fork server: rank n does without the name n."""
+    remove(";".join(PATHS), tmp_path, monkeypatch, WITHOUT + ONE_EACH)
+    with dt.start(ranks=len(PATHS)) as cluster:
+        asks = "from dtrain_lab.rank.torch.names import lost\nprint(*[p for l in lost() for p in l.missing])"
+        said = cluster.run(asks, timeout=60).stdout
+        assert [path for rank, path in enumerate(PATHS) if path not in said[rank]] == []
+        assert all(len(set(text.replace(" sets ", "").split())) <= 2 for text in said.values()), "one each"
+        with ThreadPoolExecutor() as pool:
+            ended = pool.submit(cluster.run, "import time\ntime.sleep(600)", check=False)
+            wait_until(lambda: all(r["state"] == "busy" for r in cluster.info()["ranks"]), 60, "all to run")
+            cluster.interrupt()
+            assert len(ended.result(60).failures) == len(PATHS)
+        assert cluster.run("print(rank)").stdout == {rank: f"{rank}\n" for rank in range(len(PATHS))}
