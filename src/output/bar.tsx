@@ -107,6 +107,10 @@ export function Bar(props: {
           </>
         ) : state === 'not run' ? (
           <b>{failure || trans.__('The cell did not run.')}</b>
+        ) : standing.noEnd ? (
+          <>
+            {count} <span>{trans.__('How this run ended is not known.')}</span>
+          </>
         ) : paused && cluster ? (
           <>
             <b>{sentence(cluster, trans)}</b> <span>{time}</span>

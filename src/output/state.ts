@@ -23,6 +23,8 @@ export interface IStanding {
   plain?: boolean;
   /** What became of it where it failed, in parts. */
   said?: readonly SummaryPart[];
+  /** It was running or waiting when the notebook last heard of it, and no cluster knows how it ended. */
+  noEnd?: boolean;
   /** There is no connection to the server, and this is from when it was last heard of. */
   unheard?: { since: Date | null };
 }
@@ -178,7 +180,9 @@ export function glyphOf(
     case 'not run':
       return { kind: 'todo', word: trans.__('did not run') };
     default:
-      return null;
+      return standing.noEnd
+        ? { kind: 'off', word: trans.__('end not known') }
+        : null;
   }
 }
 
