@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -37,6 +38,36 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patch.setenv(f"JUPYTER_{name}_DIR", str(root / name.lower()))
         patch.setenv("IPYTHONDIR", str(root / "ipython"))
         yield root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_signal_for_all() -> Iterator[None]:
+    """A test never signals pid or group 1, 0 or -1: as root, SIGKILL to group 1 ends the whole machine."""
+
+    def guarded(send: Callable[[int, int], None]) -> Callable[[int, int], None]:
+        def send_to_one(pid: int, number: int) -> None:
+            assert pid > 1, f"signal {number} to {pid} would reach processes that no test has started"
+            send(pid, number)
+
+        return send_to_one
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("kill", "killpg"):
+            patch.setattr(os, name, guarded(getattr(os, name)))
+        yield
+
+
+@pytest.fixture
+def signals(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """What this process would have sent: (pid or group, signal). Nothing is sent.
+
+    For tests in which only the code under test keeps a real signal from a process that is not the test's.
+    """
+    sent: list[tuple[int, ...]] = []
+    for name in ("kill", "killpg"):
+        monkeypatch.setattr(os, name, lambda *given: sent.append(given))
+    monkeypatch.setattr(signal, "pidfd_send_signal", lambda *given: sent.append(given), raising=False)
+    return sent
 
 
 def ours() -> list[psutil.Process]:

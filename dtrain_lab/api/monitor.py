@@ -16,7 +16,7 @@ from dtrain_lab.metrics.history import network_of
 from dtrain_lab.metrics.units import least_share
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.cluster import Rank
-from dtrain_lab.wire.metrics.told import ROUGH_SHARE, VAGUE_SHARE
+from dtrain_lab.wire.metrics.thresholds import ROUGH_SHARE, VAGUE_SHARE
 from dtrain_lab.wire.metrics.world import Metrics
 
 PERIOD_S = 0.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -39,6 +40,8 @@ MOVED = {
     "profiles": "Set HOME or JUPYTER_CONFIG_DIR to a folder of yours.",
 }
 LATELY_S = 86400.0
+LOADS_WITHIN_S = 120.0
+"""Seconds that torch may take to load; on a network file system it needs up to half a minute."""
 MOST_JOBS = 50
 SUM = """
 import torch, torch.distributed as dist
@@ -149,6 +152,12 @@ def _facts() -> dict[str, Any]:
         ) as error:  # such as a home folder that is gone: the rest is still checked
             used[name] = "can't be used"
             problems.append(f"the folder of {name}: {_said(error)} {MOVED[name]}")
+    lacks: list[str] = []
+    if packages["torch"] is not None:
+        try:
+            lacks = _torch_lacks()
+        except (OSError, subprocess.SubprocessError) as error:
+            problems.append(f"torch can't be loaded: {_last_line(error)}")
     return {
         "python": platform.python_version(),
         "executable": sys.executable,
@@ -160,10 +169,30 @@ def _facts() -> dict[str, Any]:
             "open_files": _open_files(),
         },
         "packages": packages,
+        "torch_lacks": lacks,
         "folders": used,
         "recovered": _troubles(),
         "problems": problems,
     }
+
+
+def _torch_lacks() -> list[str]:
+    """Features that are off with this torch, because a private name is missing: each with what happens.
+
+    Asked of another process: this one loads no torch.
+
+    Raises:
+        OSError, SubprocessError: torch can't be loaded.
+    """
+    command = [sys.executable, "-P", "-m", "dtrain_lab.rank.torch"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LOADS_WITHIN_S, check=True)
+    return done.stdout.splitlines()
+
+
+def _last_line(error: Exception) -> str:
+    """Return the end of what a failed process printed, or else the error itself."""
+    printed = error.stderr if isinstance(error, subprocess.CalledProcessError) else ""
+    return str(printed or error).strip().splitlines()[-1]
 
 
 def _version(name: str) -> str | None:

@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.head.sockets import Router
-from dtrain_lab.machine import durable, interfaces, logs, processes
+from dtrain_lab.machine import durable, logs, processes
+from dtrain_lab.machine.net import tcp
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.placement import network
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -55,8 +56,7 @@ def publish(
     allowed = network.port_range(where.ports)
     opened: list[tuple[str, ...]] = [(), ()]
     if where.beyond:
-        found = [i for i in interfaces() if where.interface in (None, i.name)]
-        addresses = sorted({i.address for i in found}) or ["127.0.0.1"]
+        addresses = tcp.addresses(where.interface)
         opened = [router.open_tcp(addresses, candidates(allowed), curve) for router in (link, client)]
     endpoints = Endpoints(
         id=identity,

@@ -14,7 +14,7 @@ import zmq
 
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.machine import supervision
-from dtrain_lab.machine.net import ipv6
+from dtrain_lab.machine.net import ipv6, tcp
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.machine.net.listener import SUFFIX, Listener
 from dtrain_lab.machine.net.streams import Stream
@@ -88,21 +88,9 @@ class Router:
         Raises:
             OSError: No port is free on all of them.
         """
-        error: Exception | None = None
-        for port in ports:
-            socket = self._make()
-            curve.serve(socket)
-            try:
-                for address in addresses:
-                    socket.ipv6 = ":" in address
-                    socket.bind(f"tcp://{ipv6.host(address)}:{port}")
-            except zmq.ZMQError as failure:
-                socket.close()
-                error = failure
-                continue
-            self._watch(REMOTE, socket)
-            return tuple(f"tcp://{ipv6.host(address)}:{port}" for address in addresses)
-        raise OSError(f"no port is free: {error}")
+        socket, port = tcp.listen(self._make, addresses, ports, curve)
+        self._watch(REMOTE, socket)
+        return tuple(f"tcp://{ipv6.host(address)}:{port}" for address in addresses)
 
     def send(self, peer: bytes, frames: list[bytes]) -> Sent:
         """Send to one peer. ZeroMQ reports a peer that is gone only where `most` is set.

@@ -8,7 +8,7 @@ from typing import Any
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from dtrain_lab.api.measurements import check_advise
-from dtrain_lab.kernel import options
+from dtrain_lab.kernel import options, reports, variables
 from dtrain_lab.kernel.session import Session
 
 
@@ -57,7 +57,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "stop":
                 session.stop()
             case "status":
-                session.status()
+                reports.status(session.cluster())
             case "attach":
                 cluster = session.attach(asked.name)
                 print(f"This notebook uses {cluster.name}. {cluster.cluster().summary.text}")
@@ -73,20 +73,20 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "advise":
                 check_advise(asked.tried, asked.nodes, asked.ranks_per_node, asked.profile)
                 if asked.nodes is not None:
-                    session.forecast(asked.nodes, asked.ranks_per_node, asked.profile)
+                    reports.forecast(session.cluster(), asked.nodes, asked.ranks_per_node, asked.profile)
                 else:
-                    session.advise(asked.tried)
+                    reports.advise(session.cluster(), asked.tried)
             case "diagnose":
-                session.diagnose()
+                reports.diagnose(session.cluster())
             case "where":
-                session.where()
+                reports.where(session.cluster())
             case "wait":
-                session.wait()
+                session.background.wait()
             case "output":
-                session.output()
+                session.background.output()
             case "diff":
                 print(session.cluster().diff(asked.variable, asked.ranks or None))
             case "push":
-                session.push(asked.variables)
+                variables.push(session.cluster(), asked.variables, self.shell.user_ns)
             case "pull":
-                session.pull(asked.variable, asked.ranks)
+                variables.pull(session.cluster(), asked.variable, asked.ranks, self.shell.user_ns)

@@ -13,6 +13,7 @@ import psutil
 
 APART_S = 1.0
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None)
 POLL_S = 0.02
 FOREIGN = 1
@@ -86,8 +87,17 @@ def end_with_parent(number: int) -> None:
     Args:
         number: Number of the signal; 0 for none from now on.
     """
+    _prctl(PR_SET_PDEATHSIG, number)
+
+
+def adopt_orphans() -> None:
+    """Have the kernel make this process the parent of all orphans below it, in init's place (Linux only)."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
     if hasattr(_libc, "prctl"):
-        _libc.prctl(PR_SET_PDEATHSIG, number)
+        _libc.prctl(option, value)
 
 
 STARTTIME = 19

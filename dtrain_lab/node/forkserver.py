@@ -10,7 +10,6 @@ environment from exec on, so that torch and numpy start no threads of their own.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import mmap
@@ -45,6 +44,7 @@ from dtrain_lab.node.fork_messages import (
     encode,
 )
 from dtrain_lab.rank import shared
+from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import CONTROLLER, RankSpec
 
 PRELOAD = (
@@ -65,10 +65,7 @@ PRELOAD = (
     "dtrain_lab.rank.main",
 )
 OPTIONAL = frozenset({"matplotlib_inline.backend_inline"})
-PR_SET_CHILD_SUBREAPER = 36
 LAST = 4000
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def threads() -> int:
@@ -105,6 +102,7 @@ class ForkServer:
             except ImportError:
                 if name not in OPTIONAL:
                     raise
+        names.lost()  # looked up here once: ranks inherit the answer
         gc.collect()
         # the collector does not look at what is frozen, in children neither: it would copy all shared pages
         gc.freeze()
@@ -288,7 +286,7 @@ def main(arguments: list[str]) -> None:
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     channel = socket.socket(fileno=int(arguments[0]))
     processes.end_with_parent(signal.SIGTERM)
-    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    processes.adopt_orphans()
     ForkServer(channel).run()
 
 

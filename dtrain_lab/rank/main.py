@@ -22,8 +22,10 @@ from dtrain_lab.rank import link as rank_link
 from dtrain_lab.rank.debugger import pause
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.idle import MainSelector, main_loop
+from dtrain_lab.rank.notes import say_in_first_cell
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.shared import Shared
+from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import RankSpec
 
 OUR_LOGGERS = ("asyncio", "ipykernel", "ipyparallel", "tornado", "traitlets", "RankEngine", "dtrain_lab.rank")
@@ -72,6 +74,8 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         kernel: IPythonKernel = self.kernel
         _not_a_terminal()
         rank_link.Link(self, kernel, self.spec, self.memory, self.selector)
+        if self.spec.rank == 0:  # the others lack the same
+            say_in_first_cell(kernel.shell.events, names.silently_lost())
 
 
 def run(spec: RankSpec, memory: Shared) -> None:

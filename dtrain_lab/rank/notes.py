@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 
 class Notes:
@@ -20,3 +22,21 @@ class Notes:
     def forget(self) -> None:
         """Allow all notes again; called when a new cell begins."""
         self._printed.clear()
+
+
+def say_in_first_cell(events: Any, texts: Iterable[str]) -> None:
+    """Print notes at the beginning of the first cell: before it, nobody would see them.
+
+    Args:
+        events: the shell's events (`shell.events` of IPython).
+        texts: the notes.
+    """
+    left = list(texts)
+
+    def say(_: object) -> None:
+        notes = Notes()
+        while left:
+            notes.say(left.pop(0))
+
+    if left:
+        events.register("pre_run_cell", say)

@@ -1,7 +1,7 @@
 """Generates the OpenAPI description of the routes from the types of their requests and answers.
 
-`python -m dtrain_lab.server.openapi FILE FIGURES` writes it, and the figures of `wire.metrics.told`; `npm run
-types` generates the TypeScript types from it. A test fails if one of the files is stale.
+`python -m dtrain_lab.server.openapi FILE THRESHOLDS` writes it and the thresholds of `wire.metrics`;
+`npm run types` generates the TypeScript types from it. A test fails if one of the files is stale.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dtrain_lab.services.profiles.files import Listed
 from dtrain_lab.wire.cells import CellRecord, Output
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobPlan, JobRequest, JobSubmit, LogPiece
-from dtrain_lab.wire.metrics import told
+from dtrain_lab.wire.metrics import thresholds
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Advice
@@ -263,4 +263,4 @@ def text() -> str:
 
 if __name__ == "__main__":
     Path(sys.argv[1]).write_text(text())
-    Path(sys.argv[2]).write_text(told.typescript())
+    Path(sys.argv[2]).write_text(thresholds.typescript())

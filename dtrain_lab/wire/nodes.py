@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class HostUse(Struct, frozen=True, omit_defaults=True):
+class HostUse(Struct, frozen=True):
     """Resource use of a whole node, our ranks included. Utilization is a share, 0 to 1.
 
     `cores`: number of CPU cores. `runnable`: recent number of threads running or ready to run.

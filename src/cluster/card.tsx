@@ -60,8 +60,9 @@ export function ShownAdvice(
 ): JSX.Element | null {
   const { cluster, commands, selection, trans } = props;
   const { metrics, id } = cluster;
-  if (alarmOf(metrics) !== null || cluster.state === 'paused') {
-    return null; // first things first
+  const quiet = ['paused', 'stopping', 'stopped', 'failed'];
+  if (alarmOf(metrics) !== null || quiet.includes(cluster.state)) {
+    return null; // the alarm or the pause comes first, and a cluster that has ended can't be measured
   }
   if (!metrics.advice.length) {
     // while a loop runs, its figures are still coming in

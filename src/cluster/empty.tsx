@@ -38,9 +38,8 @@ export function Empty(props: {
         'This machine has %1 cores and no GPU.',
         site.cpus
       );
-  const start = (args: object): void => {
-    void commands.execute(CommandIDs.startCluster, args as never);
-  };
+  const start = (args: object): Promise<unknown> =>
+    commands.execute(CommandIDs.startCluster, args as never);
   const others = profiles.filter(p => p.name !== 'local');
   return (
     <div className="jp-DtrainCluster-empty">

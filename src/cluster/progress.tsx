@@ -107,7 +107,7 @@ export function Progress(props: {
               )}
             </span>
             <span className="jp-DtrainUi-colNumber">
-              {entry ? formatTime(entry.elapsed_s) : ''}
+              {entry?.elapsed_s ? formatTime(entry.elapsed_s) : ''}
             </span>
             {phase === 'fork' && entry && !done && (
               <LateNodes cluster={cluster} trans={trans} />

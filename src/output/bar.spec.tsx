@@ -25,7 +25,7 @@ function said(
       standing={{ ...known, state, ranks, ...more }}
       ranks={ranks}
       choice="together"
-      fate={{ head: failure, rest: '' }}
+      outcome={{ head: failure, rest: '' }}
       actions={actions}
       trans={trans}
     />

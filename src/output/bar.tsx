@@ -6,7 +6,7 @@ import { shareInText } from '../ui/share';
 import { Glyph } from '../ui/glyph';
 import { shownFigures } from '../ui/now';
 import { sentence } from '../ui/sentence';
-import { IFate, isStopped, soFar } from './said';
+import { IOutcome, isStopped, soFar } from './outcome';
 import { Choice } from './parts';
 import {
   glyphOf,
@@ -35,7 +35,7 @@ export function Bar(props: {
   ranks: readonly number[];
   choice: Choice;
   /** What became of a cell that failed; empty where nothing is known. */
-  fate: IFate;
+  outcome: IOutcome;
   actions: IBarActions;
   trans: TranslationBundle;
 }): JSX.Element {
@@ -46,7 +46,7 @@ export function Bar(props: {
   const unheard = lostText(standing, trans);
   const failing = unheard ? '' : soFar(standing.record, trans);
   const alarm = (isAlarm(trouble) || !!failing) && !unheard;
-  const { head, rest } = props.fate;
+  const { head, rest } = props.outcome;
   const stopped = state === 'failed' && isStopped(standing.said, head);
   const glyph: ReturnType<typeof glyphOf> = stopped
     ? { kind: 'interrupted', word: trans.__('stopped') }
@@ -107,6 +107,10 @@ export function Bar(props: {
           </>
         ) : state === 'not run' ? (
           <b>{failure || trans.__('The cell did not run.')}</b>
+        ) : standing.noEnd ? (
+          <>
+            {count} <span>{trans.__('How this run ended is not known.')}</span>
+          </>
         ) : paused && cluster ? (
           <>
             <b>{sentence(cluster, trans)}</b> <span>{time}</span>

@@ -112,6 +112,9 @@ export class CellOutputView extends ReactWidget {
     if (output?.failure?.interrupted && standing?.state === 'failed') {
       standing.state = 'interrupted';
     }
+    if (standing && !standing.state) {
+      standing.noEnd = runs.hasNoEnd(cell);
+    }
     if (standing && clusters.link === 'lost') {
       standing.unheard = { since: clusters.seen };
     }

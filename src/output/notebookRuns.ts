@@ -102,6 +102,19 @@ export class NotebookRuns implements IDisposable {
     return readRun(cell.model.getMetadata(RUN_KEY));
   }
 
+  /** Whether the notebook has a run that never ended as far as it knows, and no cluster knows more of it. */
+  hasNoEnd(cell: CodeCell): boolean {
+    const run = this.run(cell);
+    return (
+      !!run &&
+      !run.cleared &&
+      !isOver(run.state) &&
+      !this.isLive(cell) &&
+      this._records.isRead &&
+      !this.found(cell)
+    );
+  }
+
   /** Is this page's kernel running the cell, or about to? */
   isLive(cell: CodeCell): boolean {
     return requestOf(cell) !== null;

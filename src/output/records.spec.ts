@@ -19,9 +19,10 @@ it('reads once more what somebody asks for while an answer is on its way', async
       )
   });
   const model = { clusters: [makeCluster()] } as unknown as IClusters;
-  Object.assign(model, { changed: new Signal(model) });
+  Object.assign(model, { changed: new Signal(model), link: 'open' });
   const records = new CellRecords(model, settings);
   await vi.waitFor(() => expect(answers).toHaveLength(1));
+  expect(records.isRead).toBe(false);
 
   // the cell has begun and ended since this was asked
   records.refresh();
@@ -30,5 +31,8 @@ it('reads once more what somebody asks for while an answer is on its way', async
   expect(records.byRequest('m1')).toBeNull();
   answers[1]([record()]);
   await vi.waitFor(() => expect(records.byRequest('m1')).not.toBeNull());
+  expect(records.isRead).toBe(true);
+  Object.assign(model, { link: 'lost' });
+  expect(records.isRead).toBe(false);
   records.dispose();
 });

@@ -65,6 +65,12 @@ export class CellRecords implements IDisposable {
     );
   }
 
+  /** Whether the cells of all living clusters were read, so that a run which is not among them has no record. */
+  get isRead(): boolean {
+    const { link, clusters } = this._model;
+    return link === 'open' && clusters.every(c => this._records.has(c.id));
+  }
+
   private _last(wanted: (record: CellRecord) => boolean): IFound | null {
     let found: IFound | null = null;
     const at = (f: IFound): number => f.record.started_at ?? Infinity;

@@ -26,3 +26,14 @@ it('shows what each rank printed last, also where another one went on for long',
   expect(shown).toContain(`b ${2 * MOST_LINES - 1}`);
   expect(shown).toContain('6,000 more lines.');
 });
+
+it('promises no number of lines that it does not know', () => {
+  const shown = renderToStaticMarkup(
+    <Lines
+      lines={parseLines('[0-1] a\n', false)}
+      left={{ gone: 10457, first: MOST_LINES / 2, show: null }}
+      trans={nullTranslator.load('dtrain_lab')}
+    />
+  );
+  expect(shown).toContain('Up to 10,457 more lines.');
+});

@@ -38,12 +38,15 @@ export function Lines(props: {
     : lines.slice(0, Math.min(left.first, lines.length - half));
   const last = fits ? [] : endOf(lines, first.length, half);
   const more = left.gone + lines.length - first.length - last.length;
-  const text = trans._n(
-    '%2 more line.',
-    '%2 more lines.',
-    more,
-    formatCount(more)
-  );
+  // lines that the page does not have are counted by rank: equal ones of several ranks will be one line
+  const text = left.gone
+    ? trans._n(
+        'Up to %2 more line.',
+        'Up to %2 more lines.',
+        more,
+        formatCount(more)
+      )
+    : trans._n('%2 more line.', '%2 more lines.', more, formatCount(more));
   return (
     <ul className="jp-DtrainOutput-lines">
       {first.map((line, i) => (

@@ -1,6 +1,6 @@
 import { labPath } from '../places/find';
 import { CellRecord, Cluster } from '../tokens';
-import { Said } from './said';
+import { SummaryPart } from './outcome';
 
 /** How a run of a cell stands. */
 export type RunState =
@@ -38,7 +38,7 @@ export interface IRun {
   /** It was interrupted, and no more than that is told of it. */
   plain?: boolean;
   /** What became of it where it failed, in parts: by code, without the text that its output has. */
-  said?: Said[];
+  said?: SummaryPart[];
   /** The user has cleared its output: it stays so. */
   cleared?: boolean;
 }
@@ -157,8 +157,8 @@ export function misses(
   return !run.cleared && !isOver(run.state) && !whole;
 }
 
-function isSaid(value: unknown): value is Said {
-  const { code, values } = (value ?? {}) as Partial<Said>;
+function isSummaryPart(value: unknown): value is SummaryPart {
+  const { code, values } = (value ?? {}) as Partial<SummaryPart>;
   return typeof code === 'string' && typeof values === 'object' && !!values;
 }
 
@@ -169,5 +169,7 @@ export function readRun(value: unknown): IRun | null {
     return null;
   }
   const { said, ...rest } = run as IRun;
-  return Array.isArray(said) && said.every(isSaid) ? { ...rest, said } : rest;
+  return Array.isArray(said) && said.every(isSummaryPart)
+    ? { ...rest, said }
+    : rest;
 }

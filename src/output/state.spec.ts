@@ -82,6 +82,13 @@ it('never says done of what is not known to be', () => {
   expect(standingOf(cell(null), null, run, true, false).state).toBe('waiting');
 });
 
+it('says that the end of a run is not known, where no cluster knows it', () => {
+  const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
+  const known = standingOf(cell(null), null, run, false, false);
+  expect(glyphOf(known, trans)).toBeNull(); // it may still be found
+  expect(glyphOf({ ...known, noEnd: true }, trans)?.kind).toBe('off');
+});
+
 it('counts the time of the ranks', () => {
   expect(standing({}).seconds).toBe(2.5);
   expect(timeText(standing({}), trans)).toBe('2.5\u00a0s');

@@ -8,7 +8,7 @@ import { GlyphKind } from '../ui/glyph';
 import { ranksText } from '../ui/sentence';
 import { isDetached } from './read';
 import { IFound, IRun, isOver, RunState, stateOf } from './run';
-import { Said } from './said';
+import { SummaryPart } from './outcome';
 
 /** How a cell stands, as far as anybody knows. */
 export interface IStanding {
@@ -22,7 +22,9 @@ export interface IStanding {
   /** It was interrupted, and no more than that is told of it. */
   plain?: boolean;
   /** What became of it where it failed, in parts. */
-  said?: readonly Said[];
+  said?: readonly SummaryPart[];
+  /** It was running or waiting when the notebook last heard of it, and no cluster knows how it ended. */
+  noEnd?: boolean;
   /** There is no connection to the server, and this is from when it was last heard of. */
   unheard?: { since: Date | null };
 }
@@ -178,7 +180,9 @@ export function glyphOf(
     case 'not run':
       return { kind: 'todo', word: trans.__('did not run') };
     default:
-      return null;
+      return standing.noEnd
+        ? { kind: 'off', word: trans.__('end not known') }
+        : null;
   }
 }
 

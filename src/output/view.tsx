@@ -10,7 +10,7 @@ import { ILine, linesOf } from './lines';
 import { ICellOutput } from './read';
 import { Area, ILeft, Lines } from './rows';
 import { IStanding } from './state';
-import { fateOf } from './said';
+import { outcomeOf } from './outcome';
 import { parseTracebacks, tracebacksOf } from './traceback';
 import { Choice } from './parts';
 
@@ -55,7 +55,7 @@ export function CellView(props: {
     : known
       ? tracebacksOf(known)
       : parseTracebacks(rows);
-  const fate = fateOf(
+  const outcome = outcomeOf(
     said,
     record?.result?.sentence || output.failure?.sentence || '',
     tracebacks.length > 0,
@@ -67,7 +67,7 @@ export function CellView(props: {
         standing={standing}
         ranks={ranks}
         choice={choice}
-        fate={fate}
+        outcome={outcome}
         actions={actions}
         trans={trans}
       />

@@ -4,7 +4,7 @@ import React, { useState } from 'react';
 import { Rank, Verdict } from '../tokens';
 import { formatGiB, formatSpan, formatTime, NBSP, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';
-import { useKept } from '../ui/kept';
+import { useViewState } from '../ui/viewState';
 import { moveFocus } from '../ui/roving';
 import { SplitBar, splitOf } from '../ui/split';
 import { alarmOf } from '../ui/verdict';
@@ -18,7 +18,7 @@ export function RankGrid(
 ): JSX.Element {
   const { cluster, trans, ranks } = props;
   const [active, setActive] = useState(0);
-  const [open, setOpen] = useKept<number | null>(
+  const [open, setOpen] = useViewState<number | null>(
     `open rank ${cluster.id}`,
     null
   );

@@ -2,7 +2,7 @@ import React, { useState } from 'react';
 
 import { Rank } from '../tokens';
 import { formatTime } from '../ui/format';
-import { useKept } from '../ui/kept';
+import { useViewState } from '../ui/viewState';
 import { moveFocus } from '../ui/roving';
 import { ownTimes } from '../ui/own';
 import { tintOf } from './heat';
@@ -18,7 +18,7 @@ import { rankGlyph, rankWord } from './words';
  */
 export function NodeRows(props: IRowsProps): JSX.Element {
   const { cluster, trans, selected } = props;
-  const [open, setOpen] = useKept<string | null>(
+  const [open, setOpen] = useViewState<string | null>(
     `open node ${cluster.id}`,
     null
   );

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import React, { useRef } from 'react';
 
-import { useKept } from '../ui/kept';
+import { useViewState } from '../ui/viewState';
 import { settled, SortValue, useSteadyOrder } from '../ui/order';
 import { moveFocus } from '../ui/roving';
 import { Verdict } from '../tokens';
@@ -36,7 +36,7 @@ export function RankTable(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { figures, selected, slowFrom, trans } = props;
-  const [sort, setSort] = useKept('sort', { key: 'own', down: true });
+  const [sort, setSort] = useViewState('sort', { key: 'own', down: true });
   const scroll = useRef<HTMLDivElement>(null);
   const gpus = figures.some(f => f.rank.device.startsWith('cuda'));
   const nodes = new Set(figures.map(f => f.rank.node)).size;

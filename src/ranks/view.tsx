@@ -8,7 +8,7 @@ import { useChanges } from '../ui/changes';
 import { formatClock, formatShare, formatTime } from '../ui/format';
 import { ownTimes } from '../ui/own';
 import { ranksIcon } from '../ui/views';
-import { useKept, useKeptRef } from '../ui/kept';
+import { useViewState, useViewStateRef } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { SeenWidget } from '../ui/seen';
 import { alarmOf } from '../ui/verdict';
@@ -58,8 +58,8 @@ function atItsEnd(before: ISnapshot, cluster: Cluster): ISnapshot {
 
 function View(props: IViewProps): JSX.Element {
   const { id, model, selection, commands, trans } = props;
-  const [choice, setChoice] = useKept('choice', CHOICE);
-  const frozen = useKeptRef<ISnapshot | null>('frozen', null);
+  const [choice, setChoice] = useViewState('choice', CHOICE);
+  const frozen = useViewStateRef<ISnapshot | null>('frozen', null);
   useChanges(model.changed, selection.changed);
   const live =
     model.link === 'lost'

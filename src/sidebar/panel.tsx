@@ -12,7 +12,7 @@ import { Cluster, IClusters, ISelection, ISweeps } from '../tokens';
 import { useChanges } from '../ui/changes';
 import { formatClock, formatCount } from '../ui/format';
 import { distributedIcon } from '../ui/icons';
-import { useKept, useKeptScroll } from '../ui/kept';
+import { useViewState, useViewScroll } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { Section } from '../ui/section';
 import { SeenWidget } from '../ui/seen';
@@ -38,9 +38,9 @@ type Folds = Readonly<Record<string, boolean>>;
 
 function Body(props: IBodyProps): JSX.Element {
   const { model, selection, commands, trans } = props;
-  const [folds, setFolds] = useKept<Folds>('folds', {});
+  const [folds, setFolds] = useViewState<Folds>('folds', {});
   const body = useRef<HTMLDivElement>(null);
-  useKeptScroll('body', () => body.current);
+  useViewScroll('body', () => body.current);
   useChanges(model.changed, selection.changed);
   const section = (name: string, usually: boolean) => {
     const open = folds[name] ?? usually;

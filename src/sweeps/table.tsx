@@ -8,7 +8,7 @@ import { Sweep, Trial } from '../tokens';
 import { FilterChips } from '../ui/chips';
 import { formatSpan, formatValue, UNKNOWN } from '../ui/format';
 import { Glyph } from '../ui/glyph';
-import { useKept } from '../ui/kept';
+import { useViewState } from '../ui/viewState';
 import { IMenuItem, openContextMenu } from '../ui/menu';
 import { useSteadyOrder } from '../ui/order';
 import { axesOf, Brushes, within } from './brush';
@@ -35,8 +35,8 @@ export function Trials(props: {
 }): JSX.Element {
   const { sweep, brushes, trans } = props;
   const body = useRef<HTMLTableSectionElement>(null);
-  const [filter, setFilter] = useKept<TrialFilter>('filter', 'all');
-  const [most, setMost] = useKept('most', ROWS);
+  const [filter, setFilter] = useViewState<TrialFilter>('filter', 'all');
+  const [most, setMost] = useViewState('most', ROWS);
   const order = useSteadyOrder(
     () => bestFirst(sweep),
     `${sweep.id} ${sweep.trials.length} ${sweep.state}`,

@@ -16,7 +16,7 @@ import {
 import { ISweeps, Sweep } from '../tokens';
 import { formatValue } from '../ui/format';
 import { Glyph } from '../ui/glyph';
-import { useKept } from '../ui/kept';
+import { useViewState } from '../ui/viewState';
 import { Course } from './course';
 import { Importance } from './importance';
 import { Brushes } from './brush';
@@ -40,9 +40,9 @@ export interface ISweepProps {
 /** One sweep: sentence, actions, facts, plots, trials. */
 export function SweepBody(props: ISweepProps): JSX.Element {
   const { id, sweeps, trans } = props;
-  const [sweep, setSweep] = useKept<Sweep | null>('sweep', null);
+  const [sweep, setSweep] = useViewState<Sweep | null>('sweep', null);
   const [error, setError] = useState('');
-  const [brushes, setBrushes] = useKept<Brushes>('brushes', {});
+  const [brushes, setBrushes] = useViewState<Brushes>('brushes', {});
   const [marked, setMarked] = useState<number | null>(null);
   const calm = sweep !== null && sweepEnded(sweep);
   usePoll(`sweep ${id} ${calm}`, calm ? CALM_MS : LOOK_MS, async () => {

@@ -1,5 +1,5 @@
 import { Notification } from '@jupyterlab/apputils';
-import React from 'react';
+import React, { useRef } from 'react';
 
 import { Icon, IconKind } from './icon';
 
@@ -13,7 +13,8 @@ export const TOAST_MS = 5000;
  */
 export function Action(props: {
   label: string;
-  onClick: (event: React.MouseEvent<HTMLElement>) => void;
+  /** Further clicks are ignored until a returned promise is settled. */
+  onClick: (event: React.MouseEvent<HTMLElement>) => unknown;
   /** Why it can't act now. */
   why?: string | null;
   icon?: IconKind;
@@ -28,6 +29,7 @@ export function Action(props: {
   title?: string;
 }): JSX.Element {
   const { why, label } = props;
+  const busy = useRef(false);
   const classes = [
     props.className ?? 'jp-DtrainUi-button',
     props.primary ? 'jp-mod-primary' : '',
@@ -45,8 +47,11 @@ export function Action(props: {
       onClick={event => {
         if (why) {
           Notification.info(why, { autoClose: TOAST_MS });
-        } else {
-          props.onClick(event);
+        } else if (!busy.current) {
+          busy.current = true;
+          void Promise.resolve(props.onClick(event)).finally(() => {
+            busy.current = false;
+          });
         }
       }}
     >

@@ -7,7 +7,7 @@ import { expect, it, vi } from 'vitest';
 import { makeCluster } from '../testing/clusters';
 import { Advice, Metrics } from '../tokens';
 import { AdviceCard, adviceOf } from './advice';
-import { Kept, KeptValues } from './kept';
+import { ViewStateContext, ViewState } from './viewState';
 
 type Last = NonNullable<Metrics['last']>;
 const trans = nullTranslator.load('dtrain_lab');
@@ -156,7 +156,9 @@ it('says what was measured when it was tried, and offers to keep it', () => {
   expect(said).toContain('|Keep|');
   expect(text({ ...accumulate, tried } as never, 1286)).not.toContain('Keep');
   const kept = text({ ...own, tried } as never, 1286, { kept: true });
-  expect(kept).toContain('|Kept. Run the cell again to train with it.|');
+  expect(kept).toContain(
+    '|ViewStateContext. Run the cell again to train with it.|'
+  );
   expect(kept).not.toContain('|Keep|');
   expect(kept).not.toContain('|Try again|');
   const rough = { ...tried, gain: 1.4, gain_error: 0.25, way: 'loop' };
@@ -236,7 +238,7 @@ it('shows what was dismissed again, and keeps the keyboard where it was', async 
 it('tells what is tried of one cluster only, also where it is drawn anew meanwhile', async () => {
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
   const node = document.createElement('div');
-  const values = new KeptValues();
+  const values = new ViewState();
   let end = (): void => undefined;
   const show = async (
     root: ReturnType<typeof createRoot>,
@@ -244,7 +246,7 @@ it('tells what is tried of one cluster only, also where it is drawn anew meanwhi
   ): Promise<void> =>
     act(async () =>
       root.render(
-        <Kept.Provider value={values}>
+        <ViewStateContext.Provider value={values}>
           <AdviceCard
             cluster={cluster}
             advice={[
@@ -261,7 +263,7 @@ it('tells what is tried of one cluster only, also where it is drawn anew meanwhi
             onDismiss={() => undefined}
             trans={trans}
           />
-        </Kept.Provider>
+        </ViewStateContext.Provider>
       )
     );
   const press = async (label: string): Promise<void> => {

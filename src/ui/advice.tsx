@@ -5,7 +5,7 @@ import { Advice, Metrics } from '../tokens';
 import { adviceTitle, helped, rateText, triedText } from './adviceTried';
 import { unbroken } from './format';
 import { Icon } from './icon';
-import { useKept } from './kept';
+import { useViewState } from './viewState';
 import { words } from './adviceWords';
 
 /** Advice in the order in which it is shown: what was tried in vain comes last. */
@@ -45,7 +45,7 @@ interface IAdviceProps {
 
 /** What would make training faster, the best first, the others on demand; nothing is changed by itself. */
 export function AdviceCard(props: IAdviceProps): JSX.Element | null {
-  const [open, setOpen] = useKept(`advice ${props.cluster}`, false);
+  const [open, setOpen] = useViewState(`advice ${props.cluster}`, false);
   const list = React.useId();
   const card = React.useRef<HTMLElement>(null);
   const back = React.useRef<HTMLButtonElement>(null);
@@ -156,7 +156,9 @@ function Item(
       {tried && <p>{unbroken(triedText(tried, trans))}</p>}
       <p className="jp-DtrainUi-links">
         {kept ? (
-          <span>{trans.__('Kept. Run the cell again to train with it.')}</span>
+          <span>
+            {trans.__('ViewStateContext. Run the cell again to train with it.')}
+          </span>
         ) : (
           item.tryable && <Try {...props} />
         )}
@@ -195,7 +197,10 @@ function Item(
 /** Measures a change; off while a cell runs, with its reason. */
 function Try(props: IAdviceProps & { item: Advice }): JSX.Element {
   const { cluster, item, runs, trans } = props;
-  const [trying, setTrying] = useKept(`trying ${cluster} ${item.id}`, false);
+  const [trying, setTrying] = useViewState(
+    `trying ${cluster} ${item.id}`,
+    false
+  );
   return (
     <button
       type="button"

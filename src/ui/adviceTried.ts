@@ -1,6 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN, TIMES_GAIN } from '../api/told';
+import {
+  FEW_BATCHES,
+  LEAST_GAIN,
+  ROUGH_GAIN,
+  TIMES_GAIN
+} from '../api/thresholds';
 import { Advice, Tried } from '../tokens';
 import { errorPercent, formatFixed, formatRate, formatShare } from './format';
 

@@ -4,12 +4,12 @@ import { Widget } from '@lumino/widgets';
 import React from 'react';
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { useKept, useKeptRef } from './kept';
+import { useViewState, useViewStateRef } from './viewState';
 import { SeenWidget } from './seen';
 
 function Count(): JSX.Element {
-  const [count, setCount] = useKept('count', 0);
-  const first = useKeptRef('first', 0);
+  const [count, setCount] = useViewState('count', 0);
+  const first = useViewStateRef('first', 0);
   first.current ||= count;
   return (
     <button onClick={() => setCount(n => n + 1)}>
@@ -113,7 +113,7 @@ it('keeps it for itself', async () => {
 });
 
 function Once(): JSX.Element {
-  const [done, setDone] = useKept('done', false);
+  const [done, setDone] = useViewState('done', false);
   return done ? <p>{1}</p> : <button onClick={() => setDone(true)}>{0}</button>;
 }
 

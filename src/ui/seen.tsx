@@ -3,10 +3,10 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import { Message } from '@lumino/messaging';
 import React from 'react';
 
-import { Kept, KeptValues, useKeptScroll } from './kept';
+import { ViewStateContext, ViewState, useViewScroll } from './viewState';
 import { Survives } from './survives';
 
-/** A widget that is drawn, and asks for frames, only while it is seen. What was chosen in it stays (`useKept`). */
+/** A widget that is drawn, and asks for frames, only while it is seen. What was chosen in it stays (`useViewState`). */
 export abstract class SeenWidget extends ReactWidget {
   /**
    * @param look - told with the widget's id when it comes into view, and when it goes.
@@ -45,11 +45,11 @@ export abstract class SeenWidget extends ReactWidget {
 
   protected render(): JSX.Element | null {
     return this.drawn ? (
-      <Kept.Provider value={this._kept}>
+      <ViewStateContext.Provider value={this._kept}>
         <Survives trans={this._words}>
           <Drawn node={this.node}>{this.draw()}</Drawn>
         </Survives>
-      </Kept.Provider>
+      </ViewStateContext.Provider>
     ) : null;
   }
 
@@ -113,7 +113,7 @@ export abstract class SeenWidget extends ReactWidget {
 
   private _changes = new MutationObserver(() => this.onDrawn());
   private _focused: Element | null = null;
-  private _kept = new KeptValues();
+  private _kept = new ViewState();
   private _seen = false;
 }
 
@@ -122,6 +122,6 @@ function Drawn(props: {
   node: HTMLElement;
   children: React.ReactNode;
 }): JSX.Element {
-  useKeptScroll('view', () => props.node);
+  useViewScroll('view', () => props.node);
   return <>{props.children}</>;
 }

@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { ROUGH_SHARE, VAGUE_SHARE } from '../api/told';
+import { ROUGH_SHARE, VAGUE_SHARE } from '../api/thresholds';
 import { errorPercent, formatShare, NBSP, UNKNOWN } from './format';
 
 /** Whether a share is so uncertain that it tells nothing. */

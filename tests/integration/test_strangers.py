@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pytest
 import zmq
 
 from dtrain_lab.head.sockets import Router
-from dtrain_lab.machine.net import curve
+from dtrain_lab.machine.net import curve, tcp
 from dtrain_lab.wire.codec import chunks
+from tests.faults import note
 
 GREETING = b"\xff" + bytes(8) + b"\x7f" + b"\x03\x01" + b"CURVE".ljust(20, b"\0") + bytes(32)
 LONG_COMMAND = b"\x06"
@@ -38,6 +40,13 @@ def listen(context: zmq.Context[Any], folder: Path, received: Any = lambda *_: N
     return router, guard, url
 
 
+def listen_bare(context: zmq.Context[Any]) -> Any:
+    """A socket as a job's first host opens it, its guard and its port: only the guard limits it."""
+    guard = curve.Curve(context)
+    made, port = tcp.listen(lambda: context.socket(zmq.ROUTER), ["127.0.0.1"], range(21000, 22000), guard)
+    return made, guard, port
+
+
 def flood(port: int) -> int:
     """Send a command of 300 MiB in place of a key; returns how much was taken."""
     sent = 0
@@ -58,6 +67,20 @@ async def test_a_flood_without_a_key_is_cut_off(context: zmq.Context[Any], tmp_p
     taken = await asyncio.to_thread(flood, int(url.rpartition(":")[2]))
     assert taken < SOCKET_BUFFERS, "its frames were kept in memory"
     router.close()
+    guard.close()
+
+
+@pytest.mark.asyncio
+async def test_a_flood_without_a_key_is_cut_off_by_a_job_s_first_host(context: zmq.Context[Any]) -> None:
+    made, guard, port = listen_bare(context)
+    began = time.monotonic()
+    taken = await asyncio.to_thread(flood, port)
+    took = time.monotonic() - began
+    assert taken < SOCKET_BUFFERS, "its frames were kept in memory"
+    fault = "somebody without a key sends 300 MB to a port of a cluster or a job"
+    kept = "everything: nothing of it is kept in memory"
+    note(fault, "the cluster or the job, which ends the connection", "–", kept, "connected → cut off", took)
+    made.close(linger=0)
     guard.close()
 
 

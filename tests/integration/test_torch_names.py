@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -49,7 +53,7 @@ def get_code(self, name):
 builtins.dtrain_gone = gone
 SourceFileLoader.get_code = get_code
 words = " ".join(sys.orig_argv)
-if "dtrain_lab.node" in words:
+if "dtrain_lab.node" in words or "dtrain_lab.rank.torch" in words:
     from dtrain_lab.rank.torch import names
 
     find = names.find
@@ -61,6 +65,33 @@ if "dtrain_lab.node" in words:
         return find(path)
 
     names.find = renamed
+"""
+ONE_EACH = """
+import sys
+
+RANKS = os.environ["RENAMED"].split(";")
+if "dtrain_lab.node.forkserver" in words:
+    from dtrain_lab.node import fork_messages
+    from dtrain_lab.rank.torch import names
+
+    PATHS, NAMES = set(), set()
+    usual_import, usual_order = __import__("importlib").import_module, fork_messages.decode_order
+
+    def import_module(name, *given):
+        # each rank imports our modules itself, without its own name of torch
+        return None if name == "dtrain_lab.rank.main" else usual_import(name, *given)
+
+    def decode_order(data):
+        order = usual_order(data)
+        if isinstance(order, fork_messages.ForkRank):
+            PATHS.clear(), NAMES.clear()
+            path = RANKS[order.spec.rank]
+            PATHS.add(path)
+            NAMES.add(path.replace(" sets ", ".").replace(":", ".").rpartition(".")[2])
+            names.lost.cache_clear(), names.has.cache_clear()
+        return order
+
+    __import__("importlib").import_module, fork_messages.decode_order = import_module, decode_order
 """
 TRAIN = """
 import torch, torch.distributed as dist
@@ -94,19 +125,46 @@ GROUPS = {key: ";".join(p for p in PATHS if needing(p) == key) for key in sorted
 """Features → the names that just they need: what stands on one of those must not run without it."""
 
 
+def remove(missing: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = WITHOUT) -> None:
+    """Have processes that start from now on run as if torch lacked these names."""
+    (folder / "sitecustomize.py").write_text(script)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("RENAMED", missing)
+
+
+def test_doctor_says_what_this_torch_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = names.LOADERS.names[0]
+    remove(path, tmp_path, monkeypatch)
+    bundle = tmp_path / "report.tar.gz"
+    command = [sys.executable, "-m", "dtrain_lab", "doctor"]
+    done = subprocess.run(
+        [*command, "--json", "--bundle", str(bundle)], capture_output=True, text=True, check=True
+    )
+    line = f"{names.LOADERS.without} (torch has no {path})"
+    assert line in json.loads(done.stdout)["torch_lacks"]
+    with tarfile.open(bundle) as archive:
+        report = archive.extractfile("dtrain-lab-report/report.json")
+        assert report is not None
+        assert line in json.load(report)["torch_lacks"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "torch has no" in printed
+
+
 @pytest.mark.parametrize("missing", [*GROUPS.values(), "all"], ids=[*GROUPS, "all"])
 def test_ranks_train_and_are_interrupted_without(
     missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "sitecustomize.py").write_text(WITHOUT)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("RENAMED", ";".join(PATHS) if missing == "all" else missing)
+    missing = ";".join(PATHS) if missing == "all" else missing
+    remove(missing, tmp_path, monkeypatch)
     with dt.start(ranks=2) as cluster:
-        lost = cluster.run(
-            "from dtrain_lab.rank.torch import names\nprint(len(names.lost()))", ranks="0"
-        ).stdout[0]
-        assert int(lost) > 0, "the name is still there: this test tests nothing"
-        assert cluster.run(TRAIN).stdout == {0: "2.0\n", 1: "2.0\n"}
+        first = cluster.run("from dtrain_lab.rank.torch import names\nprint(len(names.lost()))")
+        assert int(first.stdout[0]) > 0, "the name is still there: this test tests nothing"
+        silent = [f for f in names.FEATURES if not f.told_in_use and set(f.names) & set(missing.split(";"))]
+        assert [f.key for f in silent if f.without not in first.stderr.get(0, "")] == []
+        assert "torch has no" not in first.stderr.get(1, ""), "one rank says it for all"
+        trained = cluster.run(TRAIN)
+        assert trained.stdout == {0: "2.0\n", 1: "2.0\n"}
+        assert "torch has no" not in trained.stderr.get(0, ""), "it is said once"
 
         stands = "import time\nprint('stands')\nif rank == 0: dist.barrier()\nelse: time.sleep(600)"
         with ThreadPoolExecutor() as pool:
@@ -115,3 +173,21 @@ def test_ranks_train_and_are_interrupted_without(
             cluster.interrupt()
             assert "interrupted" in ended.result(30).sentence
         assert cluster.run(TRAIN).stdout == {0: "2.0\n", 1: "2.0\n"}
+
+
+def test_ranks_start_run_cells_and_are_interrupted_each_without_one_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many ranks as names, from one fork server: rank n does without the name n."""
+    remove(";".join(PATHS), tmp_path, monkeypatch, WITHOUT + ONE_EACH)
+    with dt.start(ranks=len(PATHS)) as cluster:
+        asks = "from dtrain_lab.rank.torch.names import lost\nprint(*[p for l in lost() for p in l.missing])"
+        said = cluster.run(asks, timeout=60).stdout
+        assert [path for rank, path in enumerate(PATHS) if path not in said[rank]] == []
+        assert all(len(set(text.replace(" sets ", "").split())) <= 2 for text in said.values()), "one each"
+        with ThreadPoolExecutor() as pool:
+            ended = pool.submit(cluster.run, "import time\ntime.sleep(600)", check=False)
+            wait_until(lambda: all(r["state"] == "busy" for r in cluster.info()["ranks"]), 60, "all to run")
+            cluster.interrupt()
+            assert len(ended.result(60).failures) == len(PATHS)
+        assert cluster.run("print(rank)").stdout == {rank: f"{rank}\n" for rank in range(len(PATHS))}

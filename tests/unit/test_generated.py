@@ -13,7 +13,7 @@ import pytest
 
 from dtrain_lab.server import openapi
 from dtrain_lab.server.routes import handlers
-from dtrain_lab.wire.metrics import told
+from dtrain_lab.wire.metrics import thresholds
 
 ROOT = Path(__file__).parents[2]
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -30,7 +30,7 @@ def test_the_openapi_file_is_not_stale() -> None:
 
 
 def test_the_page_tells_figures_apart_as_python_does() -> None:
-    assert (ROOT / "src" / "api" / "told.ts").read_text() == told.typescript(), "run: make types"
+    assert (ROOT / "src" / "api" / "thresholds.ts").read_text() == thresholds.typescript(), "run: make types"
 
 
 def test_every_route_is_described() -> None:

@@ -141,6 +141,7 @@ def test_who_gets_a_fork_server_that_does_not_answer_starts_another(
     asyncio.run(handed_on())
 
 
-def test_a_pid_of_another_process_gets_no_signal() -> None:
+def test_a_pid_of_another_process_gets_no_signal(signals: list[tuple[int, ...]]) -> None:
     assert not processes.signal_process(os.getpid(), processes.started() - 100, signal.SIGKILL)
     assert not processes.signal_process(1, processes.started(1), signal.SIGKILL)
+    assert signals == []

@@ -12,6 +12,7 @@ from dtrain_lab.head.figures import history
 from dtrain_lab.metrics.history import point, scalars, to_csv
 from dtrain_lab.services.export import export, write
 from dtrain_lab.wire.cluster import Cluster, Rank
+from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import Node
@@ -108,3 +109,7 @@ def test_the_last_values_of_a_cell_are_kept_whenever_it_ends() -> None:
     assert found.wants(12.0, late.metrics.values, busy=False, ended=False)
     found.add(12.0, late)
     assert [p.values["step"] for p in kept] == [4, 39, 139]
+
+
+def test_a_point_as_json_has_every_field_where_a_figure_is_not_known_too() -> None:
+    assert set(as_json(Point(at=1.0))) == set(Point.__struct_fields__)

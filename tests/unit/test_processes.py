@@ -69,9 +69,11 @@ def test_one_that_has_ended_is_nobody(child: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.parametrize("leader", [0, 1, -1])
-def test_no_signal_reaches_our_own_group_or_the_systems(leader: int) -> None:
+def test_no_signal_reaches_our_own_group_or_the_systems(leader: int, signals: list[tuple[int, ...]]) -> None:
     assert not processes.signal_group(leader, 0.0, signal.SIGKILL)
+    assert not processes.signal_process(leader, processes.started(1), signal.SIGKILL)
     assert processes.same(leader, processes.started(1)) is None
+    assert signals == []
 
 
 def test_a_group_is_ended_although_its_leader_has_ended() -> None:
@@ -86,6 +88,26 @@ def test_a_group_is_ended_although_its_leader_has_ended() -> None:
     assert processes.signal_group(leader.pid, began, signal.SIGKILL)
     assert processes.gone(member, born, 20)
     leader.stdout.close()
+
+
+ADOPTS = """
+import subprocess
+from dtrain_lab.machine import processes
+processes.adopt_orphans()
+shell = ["sh", "-c", "sleep 600 >/dev/null & echo $!"]
+print(subprocess.run(shell, stdout=subprocess.PIPE, text=True).stdout, flush=True)
+input()
+"""
+
+
+def test_an_orphan_below_the_fork_server_becomes_its_child() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ADOPTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as adopter:
+        assert adopter.stdout is not None
+        orphan = psutil.Process(int(adopter.stdout.readline()))
+        assert orphan.ppid() == adopter.pid
+        orphan.kill()
 
 
 def test_a_number_that_another_process_has_by_now_is_left_alone() -> None:

@@ -112,6 +112,22 @@ def test_a_machine_that_is_too_busy_is_told_also_where_figures_come_and_go() -> 
     assert ids[-1] == "too_busy-1"
 
 
+def test_bursts_of_a_slow_rank_on_a_machine_that_is_too_busy_are_no_headline() -> None:
+    """As recorded on two cores that 20 threads wanted: ten headlines in two minutes."""
+    bursts = [(12, 59), (5, 8), (5, 12), (4, 4), (7, 20)]
+    looks = seconds(20, lambda: BUSY)
+    for slow_s, busy_s in bursts:
+        looks += [*seconds(slow_s, lambda: slow(1)), *seconds(busy_s, lambda: BUSY)]
+    assert [i for i in dict.fromkeys(shown(looks)) if i.startswith("slow")] in ([], ["slow-1-2"])
+    assert changes(shown(looks)) <= 3
+
+
+def test_a_rank_that_stays_slow_on_a_machine_that_is_too_busy_is_one_episode() -> None:
+    burst = [*seconds(20, lambda: slow(1)), *seconds(15, lambda: BUSY)]
+    ids = shown([*seconds(10, lambda: BUSY), *burst, *burst, *burst])
+    assert len({i for i in ids if i.startswith("slow")}) == 1
+
+
 def test_ranks_that_wait_in_a_collective_are_told_at_once_and_no_longer_than_they_wait() -> None:
     ids = shown([None, stands("stuck", "stuck"), stands("stuck", "stuck"), None, None])
     assert ids == ["", "stuck-7-1", "stuck-7-1", "", ""]

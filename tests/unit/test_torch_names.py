@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import dtrain_lab
 from dtrain_lab.rank import ipykernel
+from dtrain_lab.rank.notes import say_in_first_cell
 from dtrain_lab.rank.torch import fsdp, names
 
 PACKAGE = Path(dtrain_lab.__file__).parent
@@ -141,6 +143,21 @@ def test_a_renamed_one_turns_its_features_off_in_words(missing: str) -> None:
     wanted = {f: tuple(n for n in f.names if n == missing or n in already.get(f, ())) for f in names.FEATURES}
     assert lost == {feature: gone for feature, gone in wanted.items() if gone}
     assert all(feature.without.endswith(".") for feature in lost)
+
+
+def test_what_is_off_and_says_nothing_later_is_said_in_the_first_cell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = (names.Lost(names.LOADERS, ("torch:a",)), names.Lost(names.MODELS, ("torch:b",)))
+    monkeypatch.setattr(names, "lost", lambda: lost)
+    heard: list[Callable[[object], None]] = []
+    events = SimpleNamespace(register=lambda _, hear: heard.append(hear))
+    say_in_first_cell(events, names.silently_lost())
+    for _ in range(2):
+        heard[0](None)
+    assert capsys.readouterr().err == f"dtrain-lab: {names.LOADERS.without} (torch has no torch:a)\n"
+    say_in_first_cell(events, ())
+    assert len(heard) == 1
 
 
 @pytest.mark.parametrize(

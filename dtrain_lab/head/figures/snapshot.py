@@ -44,6 +44,8 @@ class Snapshot:
         self.rests(True)
         self.preloaded_s: float | None = None
         self._phases: dict[str, tuple[float, float | None]] = {}
+        self._launched_at = 0.0
+        """By the monotonic clock; a warm head has begun to load before."""
 
     @property
     def plan(self) -> Plan | None:
@@ -60,6 +62,11 @@ class Snapshot:
         if "fork" not in self._phases:  # an agent that comes back later is no part of the start
             began, _ = self._phases.get("load", (time.monotonic(), None))
             self._phases["load"] = (began, time.monotonic())
+
+    def launched(self, name: str, owner: str) -> None:
+        """The world was asked for: its start counts from now."""
+        self.name, self.owner = name, owner
+        self.created_at, self._launched_at = time.time(), time.monotonic()
 
     def rests(self, idle: bool) -> None:
         """Start or stop the idle time.
@@ -204,7 +211,12 @@ class Snapshot:
             "connect": (sum(not m.new for m in state.members), size),
         }
         return tuple(
-            Phase(phase, *done[phase], (ended or now) - began, self._late(state, phase))
+            Phase(
+                phase,
+                *done[phase],
+                max(0.0, (ended or now) - max(began, self._launched_at)),
+                self._late(state, phase),
+            )
             for phase, (began, ended) in self._phases.items()
         )
 

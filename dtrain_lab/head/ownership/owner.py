@@ -226,9 +226,7 @@ class Owner:
     def launch(self, order: clients.Launch) -> None:
         """Become the head of a world, and start its nodes."""
         self.figures.plan = order.plan
-        self.snapshot.name = order.name
-        self.snapshot.owner = order.owner
-        self.snapshot.created_at = time.time()
+        self.snapshot.launched(order.name, order.owner)
         self.lifetime.leases.expect()
         self._starts.began(order.plan)
         self._write_record()

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, clean
-from dtrain_lab.wire.metrics.told import LEAST_GAIN
+from dtrain_lab.wire.metrics.thresholds import LEAST_GAIN
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 REAL_GAIN = 0.10

@@ -13,7 +13,7 @@ from dtrain_lab.metrics.advice.tried import faster as with_error
 from dtrain_lab.metrics.forecast import weak_scaling
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.metrics.told import ROUGH_GAIN
+from dtrain_lab.wire.metrics.thresholds import ROUGH_GAIN
 from dtrain_lab.wire.metrics.world import Metrics
 
 INDENT = "    "

@@ -7,7 +7,7 @@ from statistics import fmean, median, stdev
 
 from dtrain_lab.metrics.diagnosis import ELSEWHERE, LEAST_ERROR, STUDENT, median_error
 from dtrain_lab.wire.metrics.diagnosis import Change, Report, Tried
-from dtrain_lab.wire.metrics.told import FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN, TIMES_GAIN
+from dtrain_lab.wire.metrics.thresholds import FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN, TIMES_GAIN
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 WAYS = {"": "", "loop": " with the loop changed", "optimize": " with dt.optimize"}

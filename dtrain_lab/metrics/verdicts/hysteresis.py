@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.metrics.verdicts.hang import ALARMS
+from dtrain_lab.metrics.verdicts.straggler import TOO_BUSY
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
 LOOK_COUNTS_S = 1.5
@@ -45,6 +46,10 @@ class Rule(Struct, frozen=True):
 USUAL = Rule(enter_s=4.0, enter=0.8, leave_s=8.0, leave=0.25)
 BUSY = Rule(enter_s=4.0, enter=0.3, leave_s=20.0, leave=0.05)
 """Rule for "too busy", which is entered early and left late: figures that flicker are its very sign."""
+NOISY = Rule(enter_s=12.0, enter=0.9, leave_s=8.0, leave=0.25)
+"""Rule for other verdicts while the machine was lately too busy: threads then wait for a core for seconds."""
+SAME_EPISODE_S = 60.0
+"""On such a machine a verdict that comes back within this time after its end is the same episode."""
 
 
 class Steady:
@@ -59,6 +64,8 @@ class Steady:
         """Original id of the shown verdict."""
         self._since = 0.0
         self._episodes = 0
+        self._last: dict[str, tuple[str, float]] = {}
+        """Original id → id of its latest episode, and when that was shown last."""
         self._hang = ""
         """The collective that the shown verdict is about."""
         self._changed: tuple[str, float] | None = None
@@ -71,6 +78,7 @@ class Steady:
         self._evaluations.clear()
         self._found.clear()
         self._latest.clear()
+        self._last.clear()
         self._shown = self._changed = None
         self._hang = self._key = ""
 
@@ -120,16 +128,17 @@ class Steady:
         seen = {key for _, key in self._evaluations}
         self._latest = {key: verdict for key, verdict in self._latest.items() if key in seen}
         shown = self._shown
-        best = max(self._latest, key=lambda k: self._share(k, now, _rule(k).enter_s), default="")
-        rule = _rule(best)
+        busy = self._share(TOO_BUSY, now, BUSY.leave_s) > BUSY.leave
+        best = max(self._latest, key=lambda k: self._share(k, now, _rule(k, busy).enter_s), default="")
+        rule = _rule(best, busy)
         known_s = now - self._evaluations[0][0]
         enters = best and known_s >= rule.enter_s and self._share(best, now, rule.enter_s) >= rule.enter
         current = self._key
         if enters and best != current:
-            self._begin(self._usual(best), now - rule.enter_s)
+            self._begin(self._usual(best), now - rule.enter_s, SAME_EPISODE_S if busy else 0.0)
             self._key = best
         elif shown is not None:
-            rule = _rule(current)
+            rule = _rule(current, busy)
             if now - self._since >= rule.leave_s and self._share(current, now, rule.leave_s) <= rule.leave:
                 self._shown = None
                 self._key = ""
@@ -137,6 +146,7 @@ class Steady:
                 self._shown = replace(self._explained(found, shown, now), id=shown.id)
         if self._shown is None:
             return None
+        self._last[self._key] = self._shown.id, now
         return replace(self._shown, since_s=now - self._since)
 
     def _explained(self, found: Verdict, shown: Verdict, now: float) -> Verdict:
@@ -156,9 +166,12 @@ class Steady:
         usual = Counter(_cause(verdict) for verdict in alike).most_common(1)
         return next((v for v in reversed(alike) if _cause(v) == usual[0][0]), self._latest[key])
 
-    def _begin(self, found: Verdict, since: float) -> None:
-        self._episodes += 1
-        self._shown = replace(found, id=f"{found.id}-{self._episodes}")
+    def _begin(self, found: Verdict, since: float, same_s: float = 0.0) -> None:
+        known, at = self._last.get(found.id, ("", 0.0))
+        if not known or since - at >= same_s:
+            self._episodes += 1
+            known = f"{found.id}-{self._episodes}"
+        self._shown = replace(found, id=known)
         self._since = since
 
     def _share(self, key: str, now: float, within_s: float) -> float:
@@ -180,5 +193,7 @@ def _cause(verdict: Verdict) -> object:
     return verdict.values.get("cause")
 
 
-def _rule(key: str) -> Rule:
-    return BUSY if key == "too_busy" else USUAL
+def _rule(key: str, busy: bool) -> Rule:
+    if key == TOO_BUSY:
+        return BUSY
+    return NOISY if busy else USUAL

@@ -15,6 +15,7 @@ import zmq.asyncio
 
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import files as job_files
+from dtrain_lab.machine.net import tcp
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, Failed, HostTicket
 from dtrain_lab.node.network import is_free
@@ -51,7 +52,9 @@ class FirstHost:
         if others:
             made = msgspec.json.decode((folder / job_files.GANG).read_bytes(), type=wire.GangKeys)
             self._curve = Curve(self._context, (made.keys, made.secret))
-            self._socket, self._port = _listen(self._context, self._curve, self._ports[: gang.PORTS])
+            first = record.plan.nodes[0]
+            at = tcp.addresses(record.profile.network.interface, first.address or first.name)
+            self._socket, self._port = _listen(self._context, self._curve, at, self._ports[: gang.PORTS])
 
     async def wait(self) -> int:
         """Wait until all hosts can start; returns the first port for the ranks' rendezvous.
@@ -136,12 +139,15 @@ class FirstHost:
                 await self._socket.send_multipart([self._peers[node], wire.encode(word)])
 
 
-def _listen(context: zmq.Context[Any], curve: Curve, ports: Sequence[int]) -> tuple[Any, int]:
+def _listen(
+    context: zmq.Context[Any], curve: Curve, addresses: Sequence[str], ports: Sequence[int]
+) -> tuple[Any, int]:
     """Open a socket at the first free port.
 
     Args:
         context: ZeroMQ context.
         curve: Keys of the job.
+        addresses: IP addresses of this host.
         ports: Ports to try, in order.
 
     Returns:
@@ -150,14 +156,8 @@ def _listen(context: zmq.Context[Any], curve: Curve, ports: Sequence[int]) -> tu
     Raises:
         Failed: None of the ports is free.
     """
-    for port in ports:
-        made = context.socket(zmq.ROUTER)
-        made.ipv6 = True
-        curve.serve(made)
-        try:
-            made.bind(f"tcp://*:{port}")
-        except zmq.ZMQError:
-            made.close(linger=0)
-            continue
-        return made, port
-    raise Failed(f"Ports {ports[0]} to {ports[-1]} are taken on {socket.gethostname()}.")
+    try:
+        return tcp.listen(lambda: context.socket(zmq.ROUTER), addresses, ports, curve)
+    except OSError as error:
+        tried = f"ports {ports[0]} to {ports[-1]}"
+        raise Failed(f"{socket.gethostname()} can't listen at {tried}: {error}.") from None

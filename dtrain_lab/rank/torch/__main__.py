@@ -5,4 +5,4 @@ from __future__ import annotations
 from dtrain_lab.rank.torch.names import lost
 
 for one in lost():
-    print(f"{one.feature.without} (torch has no {', '.join(one.missing)})")
+    print(one.text)

@@ -25,11 +25,13 @@ class Feature:
         key: short name of the feature.
         names: as `module:attribute.attribute`; after ` sets ` follows an attribute that a method sets.
         without: what happens where a name is missing, as a text for the user.
+        told_in_use: whether the user is told when the feature would have been used; otherwise at the start.
     """
 
     key: str
     names: tuple[str, ...]
     without: str
+    told_in_use: bool = False
 
 
 GROUPS = Feature(
@@ -57,6 +59,7 @@ REBUILD = Feature(
     ),
     "After an interrupted collective the process group is made anew: models and groups over it are not "
     "carried along, and their set-up cells have to run again.",
+    told_in_use=True,
 )
 MODELS = Feature(
     "models",
@@ -70,6 +73,7 @@ MODELS = Feature(
         "torch.distributed:_register_comm_hook",
     ),
     "DDP models are not carried over a rebuilt process group: wrap them again.",
+    told_in_use=True,
 )
 SHARDED = Feature(
     "sharded",
@@ -80,6 +84,7 @@ SHARDED = Feature(
         f"{FSDP_STATE}.__init__ sets _is_root",
     ),
     "FSDP2 models are not carried over a rebuilt process group: make them again and load a checkpoint.",
+    told_in_use=True,
 )
 TIMEOUTS = Feature(
     "timeouts",
@@ -95,6 +100,7 @@ GUARD = Feature(
     "guard",
     (f"{C10D}:_world", f"{C10D}:_process_group_name", f"{C10D}:_hash_ranks_to_str"),
     "`dt.guard` can't compare collectives before they run.",
+    told_in_use=True,
 )
 BACKWARD = Feature(
     "backward",
@@ -131,6 +137,7 @@ DIAGNOSE = Feature(
     "diagnose",
     ("torch.utils.data:DataLoader._get_iterator",),
     "`%distributed diagnose` can't run steps again.",
+    told_in_use=True,
 )
 NESTS = Feature(
     "nests",
@@ -164,6 +171,11 @@ class Lost:
 
     feature: Feature
     missing: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """What happens without the feature, and why."""
+        return f"{self.feature.without} (torch has no {', '.join(self.missing)})"
 
 
 def find(path: str) -> Any:
@@ -215,6 +227,11 @@ def _there(path: str, found: Callable[[str], Any]) -> bool:
 def lost() -> tuple[Lost, ...]:
     """Features that can't be used, looked up once a process; ranks inherit the fork server's answer."""
     return lost_features(find)
+
+
+def silently_lost() -> tuple[str, ...]:
+    """What the user is told at the start: each feature that can't be used and says nothing later."""
+    return tuple(one.text for one in lost() if not one.feature.told_in_use)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -257,8 +258,12 @@ class Connection:
         for cell, (_, done) in list(self._cells.running.items()):
             number = self._calls.number()
             self._calls.add(number, CellResult, done)
+            done.add_done_callback(partial(self._forget_call, number))
             self.send(clients.Call(number, clients.Follow(cell, self._cells.shown[cell])))
         await self.watch_again()
+
+    def _forget_call(self, number: int, _: asyncio.Future[CellResult]) -> None:
+        self._calls.drop(number)
 
     async def watch_again(self) -> None:
         """Subscribe to changes again, if there are watchers."""

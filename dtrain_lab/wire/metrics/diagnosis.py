@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Report(Struct, frozen=True, omit_defaults=True):
+class Report(Struct, frozen=True):
     """Measurements of one rank, in seconds per step, one value per cycle.
 
     `with_sync` and `without_sync` are steps that repeat the same batch with and without averaging, `real` are

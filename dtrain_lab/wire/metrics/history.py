@@ -7,7 +7,7 @@ from typing import Any
 from dtrain_lab.wire.metrics.figures import Figures
 
 
-class Point(Figures, frozen=True, omit_defaults=True):
+class Point(Figures, frozen=True):
     """Metrics of a world at one time. Units are in the field names; unknown values are None.
 
     `at`: seconds since 1970. `memory_bytes`: of the rank that uses most. `network_bytes_per_s`: sent and

@@ -8,7 +8,7 @@ import { IClusters, ISweeps, Job } from '../../tokens';
 import { FilterChips } from '../../ui/chips';
 import { Glyph } from '../../ui/glyph';
 import { submitIcon } from '../../ui/icons';
-import { useKept } from '../../ui/kept';
+import { useViewState } from '../../ui/viewState';
 import { sweepIcon } from '../../ui/views';
 import {
   entriesOf,
@@ -41,7 +41,7 @@ const LOOK_MS = 2000;
 
 /** All jobs: those that the server told lately, and older ones. */
 export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
-  const [older, setOlder] = useKept<readonly Job[]>('older', []);
+  const [older, setOlder] = useViewState<readonly Job[]>('older', []);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   useEffect(() => {
     model.changed.connect(redraw);
@@ -65,10 +65,10 @@ export function JobList(props: IJobsProps): JSX.Element {
   const sweeps = useSweeps(props.sweeps, known);
   const unreadable = useUnreadable(props.sweeps, sweeps.length);
   const all = entriesOf(known, sweeps);
-  const [text, setText] = useKept('text', '');
-  const [filter, setFilter] = useKept<JobFilter>('filter', 'all');
-  const [order, setOrder] = useKept<Order | null>('order', null);
-  const [most, setMost] = useKept('most', ROWS);
+  const [text, setText] = useViewState('text', '');
+  const [filter, setFilter] = useViewState<JobFilter>('filter', 'all');
+  const [order, setOrder] = useViewState<Order | null>('order', null);
+  const [most, setMost] = useViewState('most', ROWS);
   const now = Date.now();
   const filters: [JobFilter, string][] = [
     ['all', trans.__('All')],

@@ -6,7 +6,7 @@ import { guarded } from '../../cluster/actions';
 import { confirmLoss } from '../../cluster/dialogs';
 import { CommandIDs } from '../../commands';
 import { Holder, IClusters, Slots } from '../../tokens';
-import { useKept } from '../../ui/kept';
+import { useViewState } from '../../ui/viewState';
 import { Jobs } from '../model/model';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
@@ -46,7 +46,7 @@ interface ISlotsProps {
 /** Who holds the slots of this machine, or of a profile's hosts: why a job does not start. */
 export function SlotsSection(props: ISlotsProps): JSX.Element {
   const { trans } = props;
-  const [open, setOpen] = useKept('slots', false);
+  const [open, setOpen] = useViewState('slots', false);
   return (
     <details
       className="jp-DtrainJob-slots"
@@ -62,7 +62,7 @@ export function SlotsSection(props: ISlotsProps): JSX.Element {
 /** The slots of a profile's machines, as they are now. */
 function Machines(props: ISlotsProps): JSX.Element {
   const { model, jobs, trans } = props;
-  const [profile, setProfile] = useKept('slots of', 'local');
+  const [profile, setProfile] = useViewState('slots of', 'local');
   const [found, setFound] = useState<{ profile: string; slots: Slots }>();
   const [error, setError] = useState('');
   const showing = async (asked: Promise<Slots>): Promise<void> => {

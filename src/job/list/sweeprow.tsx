@@ -6,7 +6,7 @@ import { CommandIDs } from '../../commands';
 import { Job, Sweep } from '../../tokens';
 import { formatSpan } from '../../ui/format';
 import { Glyph } from '../../ui/glyph';
-import { useKept } from '../../ui/kept';
+import { useViewState } from '../../ui/viewState';
 import { openContextMenu } from '../../ui/menu';
 import { JobRow } from './listrow';
 import {
@@ -27,7 +27,7 @@ export function SweepRow(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { sweep, trials, now, commands, trans } = props;
-  const [open, setOpen] = useKept(`open ${sweep.id}`, false);
+  const [open, setOpen] = useViewState(`open ${sweep.id}`, false);
   const { size } = sweep;
   return (
     <>

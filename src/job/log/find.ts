@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
 
-import { useKept } from '../../ui/kept';
+import { useViewState } from '../../ui/viewState';
 import { ILogRow } from './lines';
 import { IReader } from './reader';
 
@@ -31,7 +31,7 @@ export function useFind(
   first: () => number,
   show: (index: number) => void
 ): { hit: IHit | null; find: (text: string) => void } {
-  const [hit, setHit] = useKept<IHit | null>('log hit', null);
+  const [hit, setHit] = useViewState<IHit | null>('log hit', null);
   /** Asked of the server: its answer holds the next one. */
   const asked = useRef<{ text: string; lines: unknown } | null>(null);
   const goTo = (text: string, index: number): void => {

@@ -3,7 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import React, { useEffect, useMemo, useRef } from 'react';
 
 import { Job } from '../../tokens';
-import { useKept, useKeptRef } from '../../ui/kept';
+import { useViewState, useViewStateRef } from '../../ui/viewState';
 import { useFind } from './find';
 import { goesOn, isOf, rowsOf } from './lines';
 import { LogRow } from './logrow';
@@ -25,12 +25,12 @@ export function JobLog(props: {
   openCell: (cell: string, line: number) => void;
 }): JSX.Element {
   const { jobs, job, trans } = props;
-  const [ranks, setRanks] = useKept('log ranks', '');
-  const [fold, setFold] = useKept('log fold', true);
-  const [open, setOpen] = useKept('log open', NONE);
+  const [ranks, setRanks] = useViewState('log ranks', '');
+  const [fold, setFold] = useViewState('log fold', true);
+  const [open, setOpen] = useViewState('log open', NONE);
   const noError = whyNoError(job, trans);
   const failed = noError === null ? (job.error?.rank ?? null) : null;
-  const [follow, setFollow] = useKept(
+  const [follow, setFollow] = useViewState(
     'log follow',
     failed === null && !hasEnded(job)
   );
@@ -64,9 +64,9 @@ export function JobLog(props: {
   /** Key of the row that was brought into view, until whoever reads goes elsewhere. */
   const held = useRef<string | null>(null);
   /** The part whose error was brought into view: once, and then whoever reads scrolls. */
-  const brought = useKeptRef<string | null>('log brought', null);
+  const brought = useViewStateRef<string | null>('log brought', null);
   /** The first row in view: where to go on when this view is seen again. */
-  const place = useKeptRef<string | null>('log place', null);
+  const place = useViewStateRef<string | null>('log place', null);
   const first = useRef(true);
   useEffect(() => {
     if (first.current && !follow) {

@@ -5,7 +5,7 @@ import React from 'react';
 
 import { TOAST_MS } from '../../ui/action';
 import { Glyph } from '../../ui/glyph';
-import { useKept } from '../../ui/kept';
+import { useViewState } from '../../ui/viewState';
 
 /** Above a log: whose lines, find, fold, and where to. */
 export function LogToolbar(props: {
@@ -27,7 +27,7 @@ export function LogToolbar(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { noError, fold, follow, trans } = props;
-  const [text, setText] = useKept('log text', '');
+  const [text, setText] = useViewState('log text', '');
   return (
     <div className="jp-DtrainJob-logBar">
       <input

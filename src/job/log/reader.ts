@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useEffect, useRef, useState } from 'react';
 
 import { Job, LogLine } from '../../tokens';
-import { useKept, useKeptRef } from '../../ui/kept';
+import { useViewState, useViewStateRef } from '../../ui/viewState';
 import { ILogQuery, Jobs } from '../model/model';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
@@ -65,7 +65,7 @@ export function useLog(
   isAtEnd: () => boolean,
   trans: TranslationBundle
 ): IReader {
-  const [{ lines, from }, setPart] = useKept('log part', NOTHING);
+  const [{ lines, from }, setPart] = useViewState('log part', NOTHING);
   const [trouble, setTrouble] = useState('');
   const failed = !!job.error;
   const begin = (): INext => ({
@@ -74,7 +74,7 @@ export function useLog(
     fresh: true
   });
   const key = `${job.id} ${ranks} ${failed}`;
-  const next = useKeptRef('log next', { key, query: begin() });
+  const next = useViewStateRef('log next', { key, query: begin() });
   const turn = useRef(0);
   if (next.current.key !== key) {
     next.current = { key, query: begin() };

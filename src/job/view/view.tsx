@@ -4,7 +4,7 @@ import React, { useEffect, useReducer, useState } from 'react';
 
 import { IClusters, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/glyph';
-import { useKept } from '../../ui/kept';
+import { useViewState } from '../../ui/viewState';
 import { busyNote, headlines } from '../../ui/verdictWords';
 import { Actions } from './actions';
 import { Charts } from './charts';
@@ -31,7 +31,7 @@ export interface IJobProps {
 function useJob(props: IJobProps): { job: Job | null; error: string } {
   const { id, model, jobs, trans } = props;
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const [known, setKnown] = useKept<Job | null>('job', null);
+  const [known, setKnown] = useViewState<Job | null>('job', null);
   const [error, setError] = useState('');
   useEffect(() => {
     model.changed.connect(redraw);
@@ -64,7 +64,10 @@ function useHistory(
   job: Job | null,
   trans: TranslationBundle
 ): JobMetrics | null {
-  const [metrics, setMetrics] = useKept<JobMetrics | null>('history', null);
+  const [metrics, setMetrics] = useViewState<JobMetrics | null>(
+    'history',
+    null
+  );
   const ended = job !== null && hasEnded(job);
   usePoll(`metrics ${id} ${ended}`, HISTORY_MS, async () => {
     try {

@@ -9,9 +9,9 @@ import {
   useSyncExternalStore
 } from 'react';
 
-/** What a widget keeps of what was chosen in it, by name, also while it is not drawn. */
-export class KeptValues {
-  /** What is kept by a name; `initial` at first. */
+/** State of a widget's view, by name. It lives in the widget, so that it survives while the view is not rendered. */
+export class ViewState {
+  /** The value of a name; `initial` until one is set. */
   get<T>(name: string, initial: T): T {
     if (!this._values.has(name)) {
       this._values.set(name, initial);
@@ -26,7 +26,7 @@ export class KeptValues {
     }
   }
 
-  /** Call when something is kept; returns what ends that. */
+  /** Call a listener at each change; returns a function that removes it. */
   readonly follow = (tell: () => void): (() => void) => {
     this._readers.add(tell);
     return () => this._readers.delete(tell);
@@ -36,23 +36,23 @@ export class KeptValues {
   private _readers = new Set<() => void>();
 }
 
-export const Kept = createContext<KeptValues | null>(null);
+export const ViewStateContext = createContext<ViewState | null>(null);
 
 /**
- * As `useState`, of what is still so when a view is seen again: its tab was left, or the sidebar was hidden.
+ * As `useState`, but the value survives while the view is hidden (another tab, a collapsed sidebar).
  *
- * It lies in the widget, as a view that is not seen is not drawn; what is kept meanwhile shows in all that read it.
- * Outside of one it lasts as long as what is drawn.
+ * The widget holds the value, because a hidden view is not rendered; every component that reads the name is
+ * rendered again when it changes. Outside a widget the value lasts as long as the component.
  *
- * @param name - tells it apart from all else in the same widget
- * @param initial - what holds until something else is chosen
+ * @param name - unique within the widget
+ * @param initial - value until another one is set
  */
-export function useKept<T>(
+export function useViewState<T>(
   name: string,
   initial: T
 ): [T, (next: T | ((before: T) => T)) => void] {
-  const [own] = useState(() => new KeptValues());
-  const kept = useContext(Kept) ?? own;
+  const [own] = useState(() => new ViewState());
+  const kept = useContext(ViewStateContext) ?? own;
   const read = (): T => kept.get(name, initial);
   const value = useSyncExternalStore(kept.follow, read, read);
   const first = useRef(initial);
@@ -69,17 +69,20 @@ export function useKept<T>(
   return [value, set];
 }
 
-/** As `useRef`, of what a view still knows when it is seen again. */
-export function useKeptRef<T>(name: string, initial: T): MutableRefObject<T> {
-  return useKept<MutableRefObject<T>>(name, { current: initial })[0];
+/** As `useRef`, but the value survives while the view is hidden. */
+export function useViewStateRef<T>(
+  name: string,
+  initial: T
+): MutableRefObject<T> {
+  return useViewState<MutableRefObject<T>>(name, { current: initial })[0];
 }
 
-/** An element is scrolled to where it was when its view was left, as soon as what is drawn in it reaches so far. */
-export function useKeptScroll(
+/** Restore an element's scroll position when its view is shown again, once its content is tall enough. */
+export function useViewScroll(
   name: string,
   element: () => HTMLElement | null
 ): void {
-  const at = useKeptRef(name, 0);
+  const at = useViewStateRef(name, 0);
   const find = useRef(element);
   useLayoutEffect(() => {
     const node = find.current();

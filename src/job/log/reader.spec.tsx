@@ -4,7 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
 import { Job, LogLine } from '../../tokens';
-import { Kept, KeptValues } from '../../ui/kept';
+import { ViewStateContext, ViewState } from '../../ui/viewState';
 import { ILogQuery, Jobs } from '../model/model';
 import { IReader, useLog } from './reader';
 
@@ -47,12 +47,12 @@ it('goes on where its view was left, without a gap and without a line twice', as
   const texts = (): string[] | undefined => out.reader?.lines.map(l => l.text);
   const host = document.createElement('div');
   const root = createRoot(host);
-  const kept = new KeptValues();
+  const kept = new ViewState();
   const draw = (seen: boolean): void =>
     root.render(
-      <Kept.Provider value={kept}>
+      <ViewStateContext.Provider value={kept}>
         {seen && <Reading log={log} out={out} />}
-      </Kept.Provider>
+      </ViewStateContext.Provider>
     );
   draw(true);
   await log.answer();

@@ -5,25 +5,28 @@ import { CellRecord } from '../tokens';
 import { formatRanks, NBSP } from '../ui/format';
 import { ranksIn } from '../ui/ranks';
 
-/** A part of what became of a cell: its code and values, and its English text where that is at hand. */
-export type Said = Pick<components['schemas']['Summary'], 'code' | 'values'> & {
+/** One part of a cell's result: its code and values, and its English text where that is known. */
+export type SummaryPart = Pick<
+  components['schemas']['Summary'],
+  'code' | 'values'
+> & {
   text?: string;
 };
 
-/** What became of a cell. */
-export interface IFate {
-  /** Who is at fault. */
+/** The result of a cell, in words. */
+export interface IOutcome {
+  /** The rank that failed, and how. */
   head: string;
-  /** What became of the others. */
+  /** What happened to the other ranks. */
   rest: string;
 }
 
-/** As outputs of older versions say it, which name no kind. */
+/** The sentence in outputs that an older version saved without codes. */
 const STOPPED = 'The cluster was stopped.';
 
-/** Did a cell end since somebody stopped its cluster, and for nothing else? That is no failure. */
+/** Whether a cell ended only because its cluster was stopped, which is not a failure. */
 export function isStopped(
-  parts: readonly Said[] | undefined,
+  parts: readonly SummaryPart[] | undefined,
   sentence: string
 ): boolean {
   return parts?.length
@@ -32,32 +35,32 @@ export function isStopped(
 }
 
 /**
- * What became of a cell, in the user's language: by the codes of its parts.
+ * The result of a cell in the user's language, built from the codes of its parts.
  *
- * @param sentence - the same in English: shown where a part is new to us, or none is known
- * @param told - what was raised stands below
+ * @param sentence - the result in English: shown if a part's code is unknown, or if there are no parts
+ * @param tracebackShown - the exception stands below, and is not repeated here
  */
-export function fateOf(
-  parts: readonly Said[] | undefined,
+export function outcomeOf(
+  parts: readonly SummaryPart[] | undefined,
   sentence: string,
-  told: boolean,
+  tracebackShown: boolean,
   trans: TranslationBundle
-): IFate {
+): IOutcome {
   const texts = (parts ?? []).map(
-    part => words(part, told, trans) ?? part.text ?? ''
+    part => words(part, tracebackShown, trans) ?? part.text ?? ''
   );
   if (!texts.length || texts.includes('')) {
     return { head: sentence, rest: '' };
   }
-  return told
+  return tracebackShown
     ? { head: texts[0], rest: texts.slice(1).join(' ') }
     : { head: texts.join(' '), rest: '' };
 }
 
-/** One part; null where its code is new to us. */
+/** The text of one part; null if its code is unknown. */
 function words(
-  { code, values }: Said,
-  told: boolean,
+  { code, values }: SummaryPart,
+  tracebackShown: boolean,
   trans: TranslationBundle
 ): string | null {
   const numbers = ranksIn(values.ranks);
@@ -66,7 +69,7 @@ function words(
   const value = (key: string): string => String(values[key] ?? '');
   switch (code) {
     case 'raised':
-      return told
+      return tracebackShown
         ? trans._n('Rank %2 failed.', 'Ranks %2 failed.', count, ranks)
         : trans._n(
             'Rank %2 failed: %3.',
@@ -133,7 +136,7 @@ function words(
 
 /** Which ranks were interrupted, and in which operations as far as that is known. */
 function interrupted(
-  values: Said['values'],
+  values: SummaryPart['values'],
   numbers: readonly number[],
   trans: TranslationBundle
 ): string {

@@ -1,0 +1,94 @@
+"""Cells that run in the background: `--no-wait`, `%distributed wait` and `%distributed output`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.errors import NotFound
+from dtrain_lab.kernel.shown import Shown
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import CellRecord, Output
+
+if TYPE_CHECKING:
+    from dtrain_lab.kernel.session import Session
+
+OUTPUTS = 5000
+"""Outputs that one request reads from the journal."""
+
+
+class BackgroundCells:
+    """Cells that this kernel started with --no-wait and has not waited for.
+
+    Args:
+        shell: The kernel's shell.
+        session: State of the magics, which knows the cluster.
+    """
+
+    def __init__(self, shell: Any, session: Session) -> None:
+        self._shell = shell
+        self._session = session
+        self._waiting: list[tuple[Cluster, str]] = []
+
+    def start(self, target: Cluster, order: clients.Run) -> None:
+        """Start a cell and return at once."""
+        self._session.call(target.start_order(order))
+        self._waiting.append((target, order.cell))
+        print(f"Cell {order.label} runs in the background. To follow it: %distributed wait")
+
+    def wait(self) -> None:
+        """Wait for the cells: show their output from the start, and raise their errors.
+
+        Raises:
+            CellFailed: A cell failed on a rank.
+            NotFound: No cell was started, or its cluster no longer knows it.
+        """
+        waiting, self._waiting = self._waiting or [self._last()], []
+        for position, (target, cell) in enumerate(waiting):
+            self._waiting = waiting[position + 1 :]  # kept where this one fails
+            record = self._record(target, cell)
+            shown = Shown(self._shell, self._session.portal, target, cell, record.ranks, by_rank=False)
+            try:
+                result = shown.until_end(partial(target.follow, cell), keep=True)
+            except KeyboardInterrupt:
+                self._waiting = waiting[position:]
+                print(f"Cell {record.cell} goes on. Stop it: %distributed interrupt")
+                return
+            result.raise_failure()
+
+    def output(self) -> None:
+        """Show the output so far of the last cell.
+
+        Raises:
+            NotFound: No cell was started, or its cluster no longer knows it.
+        """
+        target, cell = self._waiting[-1] if self._waiting else self._last()
+        record = self._record(target, cell)
+        outputs: list[Output] = []
+        while True:
+            after = outputs[-1].seq if outputs else record.first_seq - 1
+            more: list[Output] = self._session.call(target.ask(clients.ReadOutput(after, OUTPUTS, cell)))
+            outputs += more
+            if len(more) < OUTPUTS:
+                break
+        Shown(self._shell, self._session.portal, target, cell, record.ranks, by_rank=False).at_once(outputs)
+        if record.result is None:
+            print(f"Cell {record.cell} is {record.state}.")
+        elif record.result.sentence:
+            print(record.result.sentence)
+
+    def _record(self, target: Cluster, cell: str) -> CellRecord:
+        found = next((record for record in self._session.call(target.cells()) if record.id == cell), None)
+        if found is None:
+            raise NotFound("The cluster no longer knows this cell.", "Its cluster may have been restarted.")
+        return found
+
+    def _last(self) -> tuple[Cluster, str]:
+        """Return this notebook's last --no-wait cell, also if an earlier kernel started it."""
+        target = self._session.cluster()
+        known = [record for record in self._session.call(target.cells()) if record.detached]
+        mine = [record for record in known if record.notebook == self._session.notebook] or known
+        if not mine:
+            raise NotFound("No cell was started with --no-wait.", "Start one: %%distributed --no-wait")
+        return target, mine[-1].id

@@ -1,0 +1,74 @@
+"""What the line commands print about a cluster: its state, advice, forecasts, the parts of a step."""
+
+from __future__ import annotations
+
+import time
+
+from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.metrics.advice import text as advice_text
+from dtrain_lab.metrics.units import duration, least_share
+from dtrain_lab.wire.cluster import Cluster as Info
+
+
+def status(cluster: Cluster) -> None:
+    """Print the state of a cluster and of each rank."""
+    info = cluster.cluster()
+    print(f"{info.name}: {info.summary.text}")
+    if info.ends_at is not None and info.ends_at != info.limit_at:
+        print(f"Ends in {duration(info.ends_at - time.time())} unless a cell runs.")
+    if info.limit_at is not None and "allocation" not in info.summary.text:
+        print(f"Its allocation ends in {duration(info.limit_at - time.time())}.")
+    if batch := advice_text.batch(info.metrics, info.world.size):
+        print(f"{batch[0].upper()}{batch[1:]}.")
+    for line in rank_lines(info):
+        print(line)
+
+
+def advise(cluster: Cluster, tried: str | None = None) -> None:
+    """Print what would make training faster, or what a piece of advice gains.
+
+    Args:
+        cluster: The cluster that trains.
+        tried: Id of the advice to try; None prints all advice.
+    """
+    if tried is not None:
+        print(cluster.try_advice(tried)["text"])
+        return
+    for line in advice_text.lines(cluster.advise(), cluster.cluster()):
+        print(line)
+
+
+def forecast(cluster: Cluster, nodes: int, ranks_per_node: int | None, profile: str | None) -> None:
+    """Print the throughput that the last training loop would have on more nodes."""
+    print(cluster.forecast(nodes, ranks_per_node, profile)["text"])
+
+
+def diagnose(cluster: Cluster) -> None:
+    """Print how the time of a training step is divided."""
+    found = cluster.diagnose()
+    print(found.text)
+    for check in (found.communication, found.data):
+        if check is not None:
+            print(check.text)
+    for note in found.notes:
+        print(note)
+
+
+def where(cluster: Cluster) -> None:
+    """Print the position of each rank."""
+    for rank, place in cluster.where().items():
+        print(f"[{rank}] {place}")
+
+
+def rank_lines(info: Info) -> list[str]:
+    """Return the ranks as a text table, whose columns are as wide as their texts."""
+    rows = []
+    for rank in info.ranks:
+        rate = f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "–"
+        share = least_share(rank.comm_overhead, rank.comm_bound)
+        memory = f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "–"
+        step = str(rank.step) if rank.step is not None else "–"
+        who = (f"rank {rank.rank}", rank.state, rank.device)
+        rows.append((*who, f"step {step}", rate, f"communication {share}", memory))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "   ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -1,0 +1,66 @@
+"""Listening on TCP: at addresses of this machine, for holders of keys only."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import zmq
+
+from dtrain_lab.machine import interfaces
+from dtrain_lab.machine.net import ipv6
+from dtrain_lab.machine.net.curve import Curve
+
+
+def addresses(interface: str | None, name: str = "") -> list[str]:
+    """Choose the addresses of this machine at which others reach it; loopback where it has no network.
+
+    Args:
+        interface: Name of the only interface to use; None for all.
+        name: Name or address by which others are known to connect: its addresses are used, too.
+    """
+    own = interfaces()
+    known = {i.address for i in own}
+    chosen = {i.address for i in own if interface in (None, i.name)}
+    return sorted(chosen | (known & _addresses_of(name))) or ["127.0.0.1"]
+
+
+def _addresses_of(name: str) -> set[str]:
+    try:
+        return {str(entry[4][0]) for entry in socket.getaddrinfo(name, None)} if name else set()
+    except OSError:  # this machine may not know the name that others have for it
+        return set()
+
+
+def listen(
+    make: Callable[[], zmq.Socket[Any]], at: Sequence[str], ports: Iterable[int], curve: Curve
+) -> tuple[zmq.Socket[Any], int]:
+    """Listen at the first port that is free on all addresses; only holders of the keys can connect.
+
+    Args:
+        make: Makes a socket.
+        at: IP addresses of this machine.
+        ports: Ports to try, in order.
+        curve: The keys.
+
+    Returns:
+        The socket and its port.
+
+    Raises:
+        OSError: No port is free on all of them.
+    """
+    error: Exception | None = None
+    for port in ports:
+        made = make()
+        curve.serve(made)
+        try:
+            for address in at:
+                made.ipv6 = ":" in address
+                made.bind(f"tcp://{ipv6.host(address)}:{port}")
+        except zmq.ZMQError as failure:
+            made.close(linger=0)
+            error = failure
+            continue
+        return made, port
+    raise OSError(f"no port is free: {error}")
