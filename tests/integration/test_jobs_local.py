@@ -100,13 +100,15 @@ def test_a_rank_ends_as_python_does(tmp_path: Path) -> None:
 
 
 HABITS = [
-    "import torch, torch.distributed as dist, torch.multiprocessing as mp\n"
+    "import weakref, torch, torch.distributed as dist, torch.multiprocessing as mp\n"
     "def sums(index, add):\n"
     "    dist.init_process_group('gloo', rank=index, world_size=2)\n"
     "    t = torch.tensor([float(add + index)])\n"
     "    dist.all_reduce(t)\n"
     "    print('sum', t.item())\n"
+    "    known = weakref.ref(dist.group.WORLD)\n"
     "    dist.destroy_process_group()\n"
+    "    print('kept while its threads may still work', known() is not None)\n"
     "mp.spawn(sums, args=(1,), nprocs=2)\n"
     "processes = [mp.Process(target=sums, args=(r, 2)) for r in range(2)]\n"
     "[p.start() for p in processes]; [p.join() for p in processes]",
@@ -144,6 +146,7 @@ def test_habits_of_notebooks_hold_in_a_job(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert part in said, said
     assert said.count("[0] rpc 4\n") == 2, said
+    assert said.count("[1] kept while its threads may still work True\n") == 2, said
 
 
 def test_a_job_is_planned_followed_and_exported_from_the_terminal(tmp_path: Path) -> None:

@@ -78,6 +78,9 @@ class Setup:
             collectives = collectives_of(own_gpu)
             if npu:
                 collectives = ascend.COLLECTIVES
+            from dtrain_lab.rank.group.kept import KeptGroups
+
+            KeptGroups().watch()
             store = elastic.init(dist.init_process_group, collectives, "first")
             if self.monitor is not None:
                 keeps = self.rank == 0 and not elastic.under_torchrun()
