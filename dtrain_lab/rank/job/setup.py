@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
 from pathlib import Path
@@ -45,9 +46,11 @@ class Setup:
             self._begin_framework(framework.name, metrics if monitored.on else "")
         if not needed:
             return
+        gc.disable()  # what it would look through while torch loads are torch's modules
         import torch
         import torch.distributed as dist
 
+        gc.enable()
         threads = os.environ.get("OMP_NUM_THREADS")
         if threads:
             torch.set_num_threads(int(threads))
