@@ -59,10 +59,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def no_job_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A test that fails leaves no job behind that would hold slots; its patches hold until then."""
     yield
-    for job in dt.jobs():
-        if not job.ended:
-            job.cancel()
-            job.wait(60)
+    left = [job for job in dt.jobs() if not job.ended]
+    for job in left:
+        job.cancel()
+    for job in left:
+        job.wait(60)
 
 
 def terminal(*words: str, code: int = 0) -> Any:
@@ -191,7 +192,10 @@ def test_jobs_go_on_are_copied_cancelled_and_deleted_from_the_terminal(tmp_path:
     again = terminal("job", "resume", "first")
     assert again["parent"] == first.id
     Portal.get().call(Portal.get().jobs.wait(again["id"]))
-    long = terminal("submit", str(book), "--ranks", "1", "--name", "long", "--param", "steps=1000000")
+    sleep = str(
+        write(tmp_path / "sleep.ipynb", [("seconds = 1", "parameters"), "import time", "time.sleep(seconds)"])
+    )
+    long = terminal("submit", sleep, "--ranks", "1", "--name", "long", "--param", "seconds=600")
     copy = terminal("job", "duplicate", long["id"])
     assert copy["parent"] is None
     for one in (long, copy):
@@ -379,9 +383,11 @@ def test_what_the_check_warns_of_is_told_where_it_is_submitted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     book = write(tmp_path / "apart.ipynb", [ALONE])
-    one: Job = dt.submit(book, ranks=2)
+    sleep = write(tmp_path / "sleep.ipynb", ["import time\ntime.sleep(600)"])
+    before: Job = dt.submit(sleep, ranks=1)  # so that none of the others begins
+    dt.submit(book, ranks=2, after=before)
     assert SEPARATE in capsys.readouterr().err
-    words = ["dtrain-lab", "submit", str(book), "--ranks", "2", "--json"]
+    words = ["dtrain-lab", "submit", str(book), "--ranks", "2", "--after", before.id, "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "warning: " in done.stderr
     assert SEPARATE in done.stderr
@@ -389,7 +395,7 @@ def test_what_the_check_warns_of_is_told_where_it_is_submitted(
     done = subprocess.run(["dtrain-lab", "job", "duplicate", two], capture_output=True, text=True, check=True)
     assert SEPARATE in done.stderr
     for job in dt.jobs():
-        if job.id in (one.id, two) or job.name == "apart":
+        if job.name in ("apart", "sleep"):
             job.cancel()
 
 
