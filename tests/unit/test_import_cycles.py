@@ -7,8 +7,6 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LAZY = "dtrain_lab"
-"""The package itself, whose names are loaded when they are asked for."""
 
 
 def imports() -> dict[str, set[str]]:
@@ -26,7 +24,6 @@ def imports() -> dict[str, set[str]]:
                 inner = {f"{node.module}.{one.name}" for one in node.names}
                 graph[module] |= {name if name in files else node.module for name in inner}
         graph[module] = {name for name in graph[module] if name in files} - {module}
-    graph[LAZY] = set()
     return graph
 
 
