@@ -25,6 +25,7 @@ from jupyter_core.paths import jupyter_data_dir
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.local import backend as local
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import state as job_state
@@ -32,7 +33,7 @@ from dtrain_lab.machine import local_facts
 from dtrain_lab.placement.slots import total
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.plans import planning
+from dtrain_lab.services.plans import folder_files
 from dtrain_lab.wire.jobs.job import JobRecord
 from tests.books import FAILING_LINE, shadow, training, write
 from tests.faults import note
@@ -762,16 +763,16 @@ def test_a_record_of_a_job_survives_another_version(tmp_path: Path, monkeypatch:
         data["request"] |= {"urgent": {"since": 3}}
         return msgspec.json.encode({**data, "color": "red"})
 
-    def files_of(record: JobRecord) -> dict[str, bytes]:
-        return {**known_files(record), "job.json": younger(record)}
+    def files_of(record: JobRecord, backend: Backend) -> dict[str, bytes]:
+        return {**known_files(record, backend), "job.json": younger(record)}
 
     def add(store: Store, record: JobRecord, clashes: Any) -> JobRecord | None:
         other = known_add(store, record, clashes)
         store.put(record, younger(record))
         return other
 
-    known_files, known_add = planning.files_of, Store.add
-    monkeypatch.setattr(planning, "files_of", files_of)
+    known_files, known_add = folder_files.files_of, Store.add
+    monkeypatch.setattr(folder_files, "files_of", files_of)
     monkeypatch.setattr(Store, "add", add)
     job: Job = dt.submit(write(tmp_path / "v.ipynb", ["1"]), ranks=1)
     assert job.wait(60) == "succeeded", (Path(job.info()["directory"]) / "launcher.log").read_text()
