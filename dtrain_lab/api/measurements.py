@@ -27,6 +27,12 @@ def check_advise(
 ) -> None:
     """Check the options of `advise`, in the notebook and in the terminal alike.
 
+    Args:
+        tried: The change to measure, if any.
+        nodes: Number of nodes of a forecast, if any.
+        ranks_per_node: Ranks on each of them.
+        profile: Profile of those nodes.
+
     Raises:
         BadRequest: Two questions at once, options of a forecast without its number of nodes, or numbers of
             nodes or ranks below 1.
@@ -153,7 +159,13 @@ class Measurements(Handle):
     async def forecast_async(
         self, nodes: int, ranks_per_node: int | None = None, profile: str | None = None
     ) -> dict[str, Any]:
-        """Async twin of `forecast`."""
+        """Async twin of `forecast`.
+
+        Args:
+            nodes: Number of nodes, at least 2.
+            ranks_per_node: Ranks on each; by default as many as on a node of this cluster.
+            profile: Profile of those nodes; by default this cluster's.
+        """
         return await self._portal.wrap(self._forecast(nodes, ranks_per_node, profile))
 
     async def _forecast(self, nodes: int, ranks_per_node: int | None, profile: str | None) -> dict[str, Any]:

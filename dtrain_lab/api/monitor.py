@@ -41,7 +41,12 @@ class Watched(Protocol):
         """Return the cluster's current state."""
 
     def watch(self, changed: Callable[[Info], None], period_s: float) -> None:
-        """Call a function with the cluster's state whenever it changes, at most every `period_s` seconds."""
+        """Call a function with the cluster's state whenever it changes, at most every `period_s` seconds.
+
+        Args:
+            changed: The function.
+            period_s: Minimum interval between two calls, in seconds.
+        """
 
     def unwatch(self, changed: Callable[[Info], None]) -> None:
         """Stop calling a function that was passed to `watch`."""

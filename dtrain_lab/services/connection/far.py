@@ -79,7 +79,11 @@ class Far(Presence):
         return self._up.is_set()
 
     async def stand_in(self, body: clients.AnyBody) -> Any:
-        """Answer a request in place of a head that does not listen yet."""
+        """Answer a request in place of a head that does not listen yet.
+
+        Raises:
+            Conflict: Only the head could answer.
+        """
         match body:
             case clients.Info():
                 return self._cluster()
