@@ -103,7 +103,7 @@ export interface IStatus {
   /** How it begins: as much as is shown where there is little room. */
   short: string;
   glyph: GlyphKind;
-  /** Of the glyph. */
+  /** The glyph's text. */
   word: string;
   /** Somebody is needed. */
   trouble: boolean;

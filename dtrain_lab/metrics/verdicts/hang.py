@@ -23,7 +23,7 @@ BACKWARD = "backward"
 SUSPECT_SHARE = 0.6
 """Share of the threshold after which the missing ranks are asked for their stacks."""
 PROGRESS_S = 4.0
-"""A rank whose monitor has written within so many seconds is still working."""
+"""A rank whose monitor has written within this time is still working."""
 ALARMS = ("stuck", "mismatch")
 """Kinds of verdict on a world that does not recover by itself."""
 

@@ -106,7 +106,7 @@ def agree(ranks: Ranks, model: Model, *, whole: bool) -> str:
     Args:
         ranks: this rank among the others.
         model: the model.
-        whole: whether every value counts, or so many of each tensor as a glance takes.
+        whole: whether every value counts, or only `GLANCE` of each tensor.
 
     Returns:
         Hexadecimal digits, the same on all ranks; of FSDP models they hold for this number of ranks.

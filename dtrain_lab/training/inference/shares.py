@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 LARGEST_BATCH = 32
 SPREAD = 64
-"""A small dataset makes so many batches at least, so that as many ranks have work."""
+"""Minimum number of batches of a small dataset, so that this many ranks have work."""
 ROUNDS = 32
-"""At least so many rounds where there are enough batches: a crash costs at most one of them."""
+"""Minimum number of rounds if there are enough batches: a crash costs at most one round."""
 CHUNK_SAMPLES = 8192
 """Samples of a chunk at most, unless one batch has more: a chunk is written as one file."""
 

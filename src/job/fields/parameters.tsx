@@ -16,7 +16,7 @@ export function Parameters(props: {
   text: string;
   change: (text: string) => void;
   problem?: IProblem;
-  /** Of the form; those of a parameter stand at its field. */
+  /** Faults of the form; a parameter's own are shown at its field. */
   faults: readonly IFault[];
   trans: TranslationBundle;
 }): JSX.Element {
