@@ -12,7 +12,7 @@ import msgspec
 from dtrain_lab.api.handle import Handle
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.metrics.advice import text
-from dtrain_lab.metrics.forecast import check_numbers
+from dtrain_lab.metrics.advice.forecast import check_numbers
 from dtrain_lab.services.connection import requests
 from dtrain_lab.services.export import write
 from dtrain_lab.services.profiles import files as profiles

@@ -20,7 +20,7 @@ from dtrain_lab.api.start import connect
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.kernel.shown import PATIENT_S
 from dtrain_lab.services import notebooks
-from dtrain_lab.services.worlds import records
+from dtrain_lab.services.connection import records
 from tests.faults import note
 from tests.waiting import wait_until
 

@@ -24,9 +24,8 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import BadProfile, BadSize, StartFailed, Unreachable
 from dtrain_lab.machine import processes
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import Connection, records
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.worlds import records
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.processes.record import HeadRecord

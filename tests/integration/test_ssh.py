@@ -20,8 +20,9 @@ import zmq
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import EnvironmentUnfit, SignInNeeded, StartFailed, Unreachable
-from dtrain_lab.services import folders, slots
+from dtrain_lab.services import folders
 from dtrain_lab.services.policy import policy
+from dtrain_lab.services.profiles import slots
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.processes.settings import Policy
 from tests.faults import note

@@ -12,8 +12,8 @@ from tornado import web
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRequest, Forbidden
 from dtrain_lab.server.routes.base import BaseHandler
-from dtrain_lab.services import slots
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.profiles import slots
 from dtrain_lab.wire.jobs.job import JobRequest, JobSubmit
 
 T = TypeVar("T", bound=JobRequest)
