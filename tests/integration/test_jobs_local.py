@@ -696,11 +696,11 @@ def test_a_full_disk_stops_no_training(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(small)], check=True)
     try:
         write_profile("small", f'backend = "local"\nworkdir = "{small}"\n')
-        code = "for i in range(20000):\n    print('a line that fills the disk', i)"
+        code = "for i in range(2000):\n    print('a line that fills the disk', i, 'x' * 400)"
         job: Job = dt.submit(write(tmp_path / "fills.ipynb", [code]), "small", ranks=1)
         wait_until(lambda: not of_job(job.id), 60, "its end")
-        assert "a line that fills the disk 0" in job.logs()
-        assert "a line that fills the disk 19999" not in job.logs(), "the disk was full"
+        assert "a line that fills the disk 0 " in job.logs()
+        assert "a line that fills the disk 1999 " not in job.logs(), "the disk was full"
         assert job.state == "succeeded"
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
