@@ -259,7 +259,7 @@ if rank == 3:  # not before rank 1 has stopped: the interrupt would find it outs
     note(
         "a rank is killed, and another one stays in the collective: gloo may not tell it that a peer has "
         "ended in the middle of a large tensor",
-        "the head, 5 s after the rank should have answered",
+        "the cluster, 5 s after the rank should have answered",
         refused.value.message,
         "variables, models and groups of all others; its own with `restart 1 --from 0`",
         "named",

@@ -290,7 +290,7 @@ def test_a_rank_that_ends_is_named_and_takes_the_others_along(
     assert message in error["message"]
     note(
         f"job: a rank ends: `{ends.split(chr(10))[-1].strip()}`",
-        "its node agent",
+        "the job, as soon as the process ends",
         job.info()["summary"]["text"],
         "log, checkpoints, executed notebook",
         "its last words are there → nothing left",

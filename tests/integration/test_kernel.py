@@ -338,7 +338,7 @@ def test_a_head_that_stands_holds_up_no_notebook(started: Notebook) -> None:
     assert took > PATIENT_S, "it was patient"
     note(
         "a cluster's head hangs while a cell runs, and the cell is interrupted again and again",
-        "the notebook's kernel, 8 s after the first interrupt",
+        "your notebook, 8 s after the first interrupt",
         ran.stderr.strip(),
         "everything, once the head goes on",
         "first interrupt → the notebook is free",

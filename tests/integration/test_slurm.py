@@ -164,7 +164,7 @@ def test_scancel_from_outside_is_told_and_leaves_nothing(cluster: Any, hosts: Ho
         cluster.run("1")
     note(
         "scancel from outside (Slurm asked every second; by default every 30 s)",
-        "the broken connection, then squeue",
+        "your notebook, whose connection breaks; then Slurm is asked",
         ended.value.message,
         "the job's folder with its log",
         "told",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from tests import accounting
 from tests.books import FAILING_LINE, training, write
+from tests.faults import note
 from tests.gpus import Gpus, computing
 from tests.hosts import SLURM, need, running_hosts
 from tests.ui.conftest import open_notebook, shot
@@ -206,11 +208,16 @@ def test_a_job_is_cancelled(lab: Lab, page: Any) -> None:
     page.context.set_offline(True)
     log.get_by_text("No connection to the server.").wait_for()
     last = log.locator(".jp-DtrainJob-logRow").last.inner_text()
+    began = time.monotonic()
     page.context.set_offline(False)
     log.get_by_text("No connection to the server.").wait_for(state="detached")
     page.wait_for_function(
         "last => [...document.querySelectorAll('.jp-DtrainJob-logRow')].at(-1).innerText !== last", arg=last
     )
+    took = time.monotonic() - began
+    fault = "the browser's network is away while the page shows a job's log"
+    kept = "everything: the job runs on, and the log goes on where it stood"
+    note(fault, "the page", "No connection to the server.", kept, "back → the log goes on", took)
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
     page.get_by_text("Slots: in use and queued").click()
     slots = page.locator(".jp-DtrainJob-slots")
