@@ -103,6 +103,17 @@ def test_views_and_values_cross_hosts(cluster: Any) -> None:
     assert cluster.diff("values")
 
 
+def test_calls_and_cells_reach_ranks_of_all_hosts_in_one_order(cluster: Any) -> None:
+    """The notebook's process does not run on the head's machine, which can't look whether it lives."""
+    cluster.run("import time\norder = []")
+    view = cluster.view()
+    for number in range(0, 20, 2):
+        call = view.execute(f"time.sleep(0.02 * (rank + 1))\norder.append({number})", block=False)
+        cluster.run(f"order.append({number + 1})")
+        call.get(30)
+    assert cluster.pull("order") == {rank: list(range(20)) for rank in range(4)}
+
+
 def test_what_hosts_tell_each_other_is_seen_for_each(cluster: Any) -> None:
     """While 4 MB go back and forth, each host sends megabytes a second; at rest it does not."""
     code = (
