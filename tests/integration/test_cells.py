@@ -171,16 +171,16 @@ def test_modules_of_others_names_beside_the_notebook_end_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(shadow(tmp_path))
-    began, ended_at = time.monotonic(), 0.0
     with dt.start(ranks=2, name="shadowed") as cluster:
         code = "import os, random, socket, torch\nprint(os.getcwd(), torch.ones(1).item())"
         for _ in range(2):
+            began = time.monotonic()
             assert cluster.run(code).stdout == dict.fromkeys((0, 1), f"{tmp_path} 1.0\n")
-            ended_at = ended_at or time.monotonic()
+            took = time.monotonic() - began
             cluster.restart([1])
     fault = "a file `random.py`, `socket.py`, `torch.py` or `logging.py` lies beside the notebook"
     kept = "everything: ranks, and what keeps them, use Python's and PyTorch's own modules"
-    note(fault, "nobody has to", "–", kept, "start → its first cell has ended", ended_at - began)
+    note(fault, "nobody has to", "–", kept, "a cell that imports them", took)
 
 
 def test_text_that_is_no_unicode_ends_no_cell(pair: dt.Cluster) -> None:

@@ -136,7 +136,7 @@ def test_an_end_that_is_shown_late_is_waited_for(
         assert ended.state == "succeeded"
         fault = "job: a network file system shows its end half a second late"
         kept = "everything: it is not taken for lost, and never started a second time"
-        note(fault, "whoever looks, which asks again", ended.summary.text, kept, "asked → told", took)
+        note(fault, "whoever looks, and asks again", ended.summary.text, kept, "asked → told", took)
 
     with_jobs(tmp_path, main)
 
