@@ -132,7 +132,7 @@ function View(props: IViewProps): JSX.Element {
         trans={trans}
       />
       <Charts cluster={cluster} points={points} axis={axis} trans={trans} />
-      <OwnValues points={points} axis={axis} trans={trans} />
+      <OwnValues points={shown.points} axis={axis} trans={trans} />
       {figures.length > 0 ? (
         <>
           <Maps {...shared} {...{ cluster, points, axis, choice }} />
