@@ -629,6 +629,13 @@ def test_bad_input_is_told_and_leaves_nothing(tmp_path: Path, home: Path) -> Non
         (lambda: dt.submit(good, ranks=0), BadSize, "at least one rank"),
         (lambda: dt.submit(good, ranks=1, launcher="srun"), BadRequest, "for Slurm"),
         (lambda: dt.submit(good, ranks=1, parameters={"a b": 1}), BadRequest, "not a Python name"),
+        (
+            lambda: dt.submit(
+                write(tmp_path / "p.ipynb", [("lr = 0.1", "parameters")]), parameters={"lr": "abc"}
+            ),
+            BadNotebook,
+            'lr gets "abc", which is a string; the notebook has 0.1. Give a number, such as 0.1.',
+        ),
         (lambda: dt.submit(good, ranks=1, after="no such"), NotFound, "no job"),
     ]
     for act, kind, text in cases:

@@ -218,7 +218,7 @@ def _checked(
         files=frozenset(book.packed.files),
         shared=plan.traits.one_machine,
         # Python normalizes identifiers in this way
-        parameters=frozenset(unicodedata.normalize("NFKC", name) for name in request.parameters),
+        parameters={unicodedata.normalize("NFKC", name): value for name, value in request.parameters.items()},
         framework=framework_check.Chosen(
             profile.framework,
             plan.size,
