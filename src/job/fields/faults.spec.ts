@@ -63,10 +63,7 @@ it('names the field where it is listed apart from it', () => {
 
 it('takes no text in quotes where the notebook has a number', () => {
   expect(faults({ parameters: 'lr = "abc"\nepochs = \'0.1\'' })).toEqual([
-    [
-      'lr',
-      'lr: “"abc"” is not a number. Enter a number; the notebook has 0.1.'
-    ],
+    ['lr', 'lr: "abc" is not a number. Enter a number; the notebook has 0.1.'],
     [
       'epochs',
       "epochs: '0.1' is text, as it is in quotes. Enter it without quotes."

@@ -113,9 +113,9 @@ function ofParameters(
             {
               ...of,
               text: trans.__(
-                '%1: “%2” is not a number. Enter a number; the notebook has %3.',
+                '%1: %2 is not a number. Enter a number; the notebook has %3.',
                 name,
-                value,
+                /^['"]/.test(value) ? value : trans.__('“%1”', value),
                 usual.get(name) ?? ''
               )
             }
