@@ -154,14 +154,15 @@ def test_a_renamed_one_turns_its_features_off_in_words(missing: str) -> None:
 def test_what_is_off_and_says_nothing_later_is_said_in_the_first_cell(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lost = (names.Lost(names.LOADERS, ("torch:a",)), names.Lost(names.MODELS, ("torch:b",)))
-    monkeypatch.setattr(names, "lost", lambda: lost)
+    monkeypatch.setattr(names, "has", lambda f: f not in (names.LOADERS, names.MODELS))
+    monkeypatch.setattr(names, "_there", lambda *_: False)
     heard: list[Callable[[object], None]] = []
     events = SimpleNamespace(register=lambda _, hear: heard.append(hear))
     say_in_first_cell(events, names.silently_lost())
     for _ in range(2):
         heard[0](None)
-    assert capsys.readouterr().err == f"dtrain-lab: {names.LOADERS.without} (torch has no torch:a)\n"
+    [name] = names.LOADERS.names
+    assert capsys.readouterr().err == f"dtrain-lab: {names.LOADERS.without} (torch has no {name})\n"
     say_in_first_cell(events, ())
     assert len(heard) == 1
 

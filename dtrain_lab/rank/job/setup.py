@@ -70,10 +70,15 @@ class Setup:
         if metrics and monitored.on:
             from dtrain_lab.rank.monitor import Monitor
             from dtrain_lab.rank.notes import Notes
+            from dtrain_lab.rank.torch import names
 
+            notes = Notes()
             self._ring = mmap.mmap(int(metrics), 0)
             probe, guard = monitored.probe, monitored.guard
-            self.monitor = Monitor(memoryview(self._ring), size, probe=probe, guard=guard, say=Notes().say)
+            self.monitor = Monitor(memoryview(self._ring), size, probe=probe, guard=guard, say=notes.say)
+            if self.rank == 0:  # the others lack the same
+                for text in names.silently_lost():
+                    notes.say(text)
         if "RANK" in os.environ:
             local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
             self._tell_frameworks(size, local)
